@@ -1,0 +1,238 @@
+//! Bytes on their way in and out.
+
+use crate::limits;
+
+/// Received bytes that no message has consumed yet.
+///
+/// The pump reads into [`Inbox::spare`] and says how much with [`Inbox::filled`]; the protocol looks at
+/// [`Inbox::unread`] and gives back with [`Inbox::consume`]. Only [`Inbox::reserve`] moves or reallocates memory.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    wanted: usize,
+}
+
+impl Inbox {
+    /// An empty inbox; memory is taken at the first [`Inbox::reserve`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Received bytes not yet consumed.
+    pub fn unread(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// True when nothing is waiting to be consumed.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Gives back the first `n` unread bytes.
+    ///
+    /// # Panics
+    /// When `n` is more than there is.
+    pub fn consume(&mut self, n: usize) {
+        assert!(n <= self.end - self.start, "consumed more than was received");
+        self.start += n;
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        }
+    }
+
+    /// Says that the message at the front needs `total` bytes, so that the next reserve makes room for it.
+    pub fn want(&mut self, total: usize) {
+        self.wanted = total;
+    }
+
+    /// Makes room for the next read: at least one byte, and as much as the message at the front still needs
+    /// (up to a doubling at a time, so that a lying length costs no more than what really arrives).
+    pub fn reserve(&mut self) {
+        let unread = self.end - self.start;
+        let target = if self.bytes.is_empty() {
+            limits::INBOX_FIRST_BYTES
+        } else if self.end == self.bytes.len() && self.bytes.len() < limits::INBOX_BYTES {
+            limits::INBOX_BYTES
+        } else {
+            self.bytes.len()
+        };
+        let message = self.wanted.min((unread * 2).max(limits::INBOX_BYTES));
+        let target = target.max(message);
+        if self.start > 0 && (self.end == self.bytes.len() || target > self.bytes.len()) {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.start = 0;
+            self.end = unread;
+        }
+        let target = if unread == target { target * 2 } else { target };
+        if target > self.bytes.len() {
+            self.bytes.resize(target, 0);
+        }
+        self.wanted = 0;
+    }
+
+    /// The free space behind the unread bytes. Call [`Inbox::reserve`] first.
+    pub fn spare(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.end..]
+    }
+
+    /// Says that a read put `n` bytes at the front of the spare space.
+    ///
+    /// # Panics
+    /// When `n` is more than the spare space.
+    pub fn filled(&mut self, n: usize) {
+        assert!(n <= self.bytes.len() - self.end, "filled more than there was room for");
+        self.end += n;
+    }
+
+    /// Appends received bytes: for tests, replays and layers that decrypt elsewhere.
+    pub fn extend(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            self.reserve();
+            let spare = self.spare();
+            let n = spare.len().min(bytes.len());
+            spare[..n].copy_from_slice(&bytes[..n]);
+            self.filled(n);
+            bytes = &bytes[n..];
+        }
+    }
+
+    /// Bytes of memory held.
+    pub fn capacity(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// Bytes to be sent.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    bytes: Vec<u8>,
+    start: usize,
+    sent: u64,
+}
+
+impl Outbox {
+    /// An empty outbox.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes that wait to be sent.
+    pub fn pending(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    /// How many bytes wait to be sent.
+    pub fn len(&self) -> usize {
+        self.bytes.len() - self.start
+    }
+
+    /// True when nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Says that the first `n` pending bytes have left.
+    ///
+    /// # Panics
+    /// When `n` is more than there is.
+    pub fn sent(&mut self, n: usize) {
+        assert!(n <= self.len(), "sent more than was pending");
+        self.start += n;
+        self.sent += n as u64;
+        if self.start == self.bytes.len() {
+            self.bytes.clear();
+            self.start = 0;
+        } else if self.start >= limits::OUTBOX_HIGH_BYTES {
+            self.bytes.drain(..self.start);
+            self.start = 0;
+        }
+    }
+
+    /// The position of the next byte in the whole stream, for [`Outbox::truncate`].
+    pub fn mark(&self) -> u64 {
+        self.sent + self.len() as u64
+    }
+
+    /// Takes back everything written since `mark`, if none of it has been sent. Says whether it could.
+    pub fn truncate(&mut self, mark: u64) -> bool {
+        if mark < self.sent {
+            return false;
+        }
+        let keep = usize::try_from(mark - self.sent).unwrap_or(usize::MAX);
+        if keep <= self.len() {
+            self.bytes.truncate(self.start + keep);
+        }
+        true
+    }
+
+    /// The vector that messages are appended to. Bytes already in it must stay as they are.
+    pub fn tail(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Takes all pending bytes.
+    pub fn take(&mut self) -> Vec<u8> {
+        let n = self.len() as u64;
+        self.sent += n;
+        let start = std::mem::take(&mut self.start);
+        let mut bytes = std::mem::take(&mut self.bytes);
+        if start > 0 {
+            bytes.drain(..start);
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inbox_grows_only_as_bytes_arrive() {
+        let mut inbox = Inbox::new();
+        inbox.want(usize::MAX);
+        inbox.reserve();
+        assert!(inbox.capacity() <= limits::INBOX_BYTES);
+        inbox.extend(&[7; 300_000]);
+        assert_eq!(inbox.unread().len(), 300_000);
+        inbox.consume(299_999);
+        assert_eq!(inbox.unread(), &[7]);
+        inbox.reserve();
+        assert!(!inbox.spare().is_empty());
+        inbox.consume(1);
+        assert!(inbox.is_empty());
+    }
+
+    #[test]
+    fn inbox_keeps_unread_bytes_in_order_across_reserves() {
+        let mut inbox = Inbox::new();
+        let all: Vec<u8> = (0..1_000_000u32).map(|i| i as u8).collect();
+        let mut seen = Vec::new();
+        for chunk in all.chunks(7777) {
+            inbox.extend(chunk);
+            let n = inbox.unread().len() / 2;
+            seen.extend_from_slice(&inbox.unread()[..n]);
+            inbox.consume(n);
+        }
+        seen.extend_from_slice(inbox.unread());
+        assert_eq!(seen, all);
+    }
+
+    #[test]
+    fn outbox_takes_back_only_what_was_not_sent() {
+        let mut outbox = Outbox::new();
+        outbox.tail().extend_from_slice(b"abc");
+        let mark = outbox.mark();
+        outbox.tail().extend_from_slice(b"def");
+        outbox.sent(2);
+        assert!(outbox.truncate(mark));
+        assert_eq!(outbox.pending(), b"c");
+        outbox.tail().extend_from_slice(b"def");
+        outbox.sent(4);
+        assert!(!outbox.truncate(mark));
+        assert_eq!(outbox.take(), b"".to_vec());
+    }
+}

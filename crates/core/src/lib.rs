@@ -1,0 +1,24 @@
+//! What every wire protocol of headrace shares, and nothing that knows a socket, a clock, a thread or Python.
+//!
+//! * [`buffer`]: the inbox and the outbox, bytes on their way in and out;
+//! * [`sink`]: where decoded values go;
+//! * [`params`]: where the values to encode come from;
+//! * [`protocol`]: what a pump may ask of a protocol, and a protocol of its caller;
+//! * [`cache`]: the least-recently-used cache of prepared statements;
+//! * [`civil`]: days and microseconds to calendar fields, for values that the caller's types cannot hold;
+//! * [`limits`]: every limit of the engine, by name and with its unit.
+#![forbid(unsafe_code)]
+
+pub mod buffer;
+pub mod cache;
+pub mod civil;
+pub mod limits;
+pub mod params;
+pub mod protocol;
+pub mod sink;
+
+pub use buffer::{Inbox, Outbox};
+pub use cache::StatementCache;
+pub use params::{Mismatch, Parameters, Value, ValueKind};
+pub use protocol::{Caller, Fatal, Outcome, Protocol};
+pub use sink::{Container, Inet, Sink};

@@ -1,0 +1,186 @@
+//! Where the values to encode come from.
+
+use std::fmt;
+
+/// What kind of value a caller holds, in the caller's own terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueKind {
+    /// No value.
+    Null,
+    /// A truth value.
+    Bool,
+    /// A whole number of any size.
+    Int,
+    /// A binary floating-point number.
+    Float,
+    /// An exact decimal number.
+    Decimal,
+    /// Text.
+    Text,
+    /// Bytes.
+    Bytes,
+    /// A calendar date.
+    Date,
+    /// A time of day without zone.
+    Time,
+    /// A time of day with zone.
+    TimeTz,
+    /// A date and time without zone.
+    Timestamp,
+    /// An instant.
+    TimestampTz,
+    /// A span of time.
+    Interval,
+    /// A UUID.
+    Uuid,
+    /// A mapping, or a wrapper that asks for JSON.
+    Json,
+    /// A wrapper that asks for binary JSON where the database has two kinds.
+    Jsonb,
+    /// A host address.
+    Inet,
+    /// A network.
+    Cidr,
+    /// A string of bits.
+    Bits,
+    /// A sequence that stands for an array.
+    List,
+    /// A sequence that stands for a composite value.
+    Record,
+    /// A range.
+    Range,
+    /// Several ranges.
+    Multirange,
+    /// A value that the user's own dumper turns into bytes.
+    Custom,
+    /// Anything else.
+    Other,
+}
+
+/// A value that does not fit what the server expects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What happened, ending in what would fit: "300 does not fit smallint (-32768 to 32767)".
+    pub message: String,
+    /// The value is of the right kind but too large, too long or otherwise outside the type: DataError, not
+    /// a wrong type.
+    pub out_of_range: bool,
+}
+
+impl Mismatch {
+    /// A value of the wrong kind.
+    pub fn wrong_type(message: impl Into<String>) -> Self {
+        Self { message: message.into(), out_of_range: false }
+    }
+
+    /// A value of the right kind that is outside the type.
+    pub fn out_of_range(message: impl Into<String>) -> Self {
+        Self { message: message.into(), out_of_range: true }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// The bounds and flags of a range that a caller holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeParts<V> {
+    /// No value is in the range.
+    pub empty: bool,
+    /// The lower bound, `None` when there is none.
+    pub lower: Option<V>,
+    /// The upper bound, `None` when there is none.
+    pub upper: Option<V>,
+    /// The lower bound itself is in the range.
+    pub lower_inc: bool,
+    /// The upper bound itself is in the range.
+    pub upper_inc: bool,
+}
+
+/// One value to encode. The protocol asks for it in the form that the server expects.
+///
+/// Each getter converts where nothing is lost (a whole number may be asked for as a float or a decimal) and says
+/// [`Mismatch`] otherwise. Units and epochs are those of [`crate::Sink`].
+pub trait Value: Sized {
+    /// What can go wrong: a mismatch, or an error of the caller's own.
+    type Error: From<Mismatch>;
+
+    /// What the caller holds.
+    fn kind(&self) -> ValueKind;
+    /// How the caller would print the value, shortened to a few dozen characters, and the name of its type:
+    /// for error messages.
+    fn describe(&self) -> String;
+    /// A truth value.
+    fn bool(&self) -> Result<bool, Self::Error>;
+    /// A whole number; out of range when 64 bits cannot hold it.
+    fn int(&self) -> Result<i64, Self::Error>;
+    /// A floating-point number.
+    fn float(&self) -> Result<f64, Self::Error>;
+    /// A decimal number as ASCII text: optional sign, digits, optional point, optional exponent, or `NaN`,
+    /// `Infinity`, `-Infinity`. Also for whole numbers of any size and floats (shortest round-trip text).
+    fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, Self::Error>;
+    /// The value's own text, UTF-8, for kinds that are text; for the others the text that `str()` of the caller's
+    /// language gives.
+    fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
+    /// Bytes of any bytes-like value.
+    fn with_bytes<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
+    /// A date, in days since 1970-01-01.
+    fn date(&self) -> Result<i32, Self::Error>;
+    /// A time of day in microseconds.
+    fn time(&self) -> Result<i64, Self::Error>;
+    /// A time of day in microseconds, and its zone's offset in seconds east of UTC.
+    fn timetz(&self) -> Result<(i64, i32), Self::Error>;
+    /// A date and time without zone, in microseconds; a date counts as its midnight.
+    fn timestamp(&self) -> Result<i64, Self::Error>;
+    /// An instant in microseconds since 1970-01-01 UTC. A value without zone is taken in the machine's local zone.
+    fn timestamptz(&self) -> Result<i64, Self::Error>;
+    /// Months, days, microseconds.
+    fn interval(&self) -> Result<(i32, i32, i64), Self::Error>;
+    /// A UUID.
+    fn uuid(&self) -> Result<[u8; 16], Self::Error>;
+    /// A JSON document as UTF-8 text.
+    fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
+    /// A network address: its bytes (4 or 16), how many of them, and the prefix.
+    fn inet(&self) -> Result<([u8; 16], usize, u8), Self::Error>;
+    /// A string of bits: how many, and the bytes that hold them.
+    fn bits(&self) -> Result<(usize, Vec<u8>), Self::Error>;
+    /// How many items a list, record or multirange has.
+    fn len(&self) -> Result<usize, Self::Error>;
+    /// Whether it has none.
+    fn is_empty(&self) -> Result<bool, Self::Error> {
+        Ok(self.len()? == 0)
+    }
+    /// Item `i` of a list, record or multirange.
+    fn item(&self, i: usize) -> Result<Self, Self::Error>;
+    /// The field called `name` at position `i` of a record: by position for sequences, by name for mappings and
+    /// objects with attributes.
+    fn field(&self, i: usize, name: &str) -> Result<Self, Self::Error>;
+    /// The parts of a range.
+    fn range(&self) -> Result<RangeParts<Self>, Self::Error>;
+    /// The numbers of a geometric value in order (x, y, ...), at most `max`; a path begins with 1 when closed
+    /// or 0 when open.
+    fn floats(&self, max: usize) -> Result<Vec<f64>, Self::Error>;
+    /// What the user's own dumper for this value gives: the bytes, and whether they are the binary format.
+    fn with_custom<R>(&self, type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, Self::Error>;
+    /// Whether the user registered a dumper for values of this kind that are to become `type_id` (0: any).
+    fn has_custom(&self, type_id: u32) -> bool;
+}
+
+/// The parameters of one execution, in order.
+pub trait Parameters {
+    /// One of them.
+    type Value<'a>: Value<Error = Self::Error>
+    where
+        Self: 'a;
+    /// What can go wrong when one is read.
+    type Error: From<Mismatch>;
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// Parameter `i`, from 0.
+    fn get(&self, i: usize) -> Result<Self::Value<'_>, Self::Error>;
+}

@@ -1,0 +1,136 @@
+//! What a pump may ask of a protocol, and a protocol of its caller.
+
+use crate::{Inbox, Outbox, Parameters, Sink};
+use std::{error, fmt};
+
+/// The connection cannot go on: the peer broke the protocol, refused us, or is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fatal {
+    /// What happened and what to do.
+    pub message: String,
+    /// Whose fault it is.
+    pub blame: Blame,
+}
+
+/// Whose fault a [`Fatal`] error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The peer sent something that the protocol does not allow here.
+    Peer,
+    /// The connection is gone: closed by the peer, reset, timed out.
+    Gone,
+    /// What the user asked for cannot be had: a refused authentication method, an unverified certificate.
+    Refused,
+}
+
+impl Fatal {
+    /// The peer broke the protocol.
+    pub fn peer(message: impl Into<String>) -> Self {
+        Self { message: message.into(), blame: Blame::Peer }
+    }
+
+    /// The connection is gone.
+    pub fn gone(message: impl Into<String>) -> Self {
+        Self { message: message.into(), blame: Blame::Gone }
+    }
+
+    /// The user's own conditions cannot be met.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self { message: message.into(), blame: Blame::Refused }
+    }
+}
+
+impl fmt::Display for Fatal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl error::Error for Fatal {}
+
+/// How a request ended.
+#[derive(Debug)]
+pub enum Outcome<S, E> {
+    /// Everything arrived.
+    Done,
+    /// The server said no.
+    Server {
+        /// The server's own words.
+        error: S,
+        /// The 0-based row of a batch that it was about.
+        row: Option<u64>,
+    },
+    /// The caller's own error: a value that does not fit, an iterator that raised.
+    Caller {
+        /// The error.
+        error: E,
+        /// The 0-based row of a batch that it was about.
+        row: Option<u64>,
+    },
+    /// An earlier request of the same pipeline failed, so the server skipped this one.
+    Skipped,
+    /// The connection ended first.
+    Fatal(Fatal),
+}
+
+/// The side that asks: Python, Arrow, the daemon, a test.
+///
+/// A caller travels with its request through the protocol's queue and is asleep there; whenever the protocol needs
+/// it, it is woken with the context `Cx` that the pump was given (the proof that the interpreter is attached, or
+/// nothing at all).
+pub trait Caller: Sized {
+    /// What it needs to be woken.
+    type Cx<'a>: Copy;
+    /// One row of parameters.
+    type Params<'a>: Parameters<Error = Self::Error>
+    where
+        Self: 'a;
+    /// Where rows go.
+    type Rows<'a>: Sink
+    where
+        Self: 'a;
+    /// An error of its own.
+    type Error: From<crate::Mismatch>;
+    /// What the protocol knows of a result's columns.
+    type Columns;
+    /// The server's error.
+    type ServerError;
+
+    /// Advances a batch to its next row of parameters; false after the last.
+    fn next_row(&mut self, cx: Self::Cx<'_>) -> Result<bool, Self::Error>;
+    /// The current row of parameters.
+    fn params<'a>(&'a mut self, cx: Self::Cx<'a>) -> Self::Params<'a>;
+    /// The columns of the rows to come, before the first of each result that has rows.
+    fn columns(&mut self, cx: Self::Cx<'_>, columns: &Self::Columns);
+    /// Where the next rows go. Called once for each run of rows that is in the inbox.
+    fn rows<'a>(&'a mut self, cx: Self::Cx<'a>) -> Self::Rows<'a>;
+    /// A block of a bulk transfer out of the server.
+    fn block(&mut self, cx: Self::Cx<'_>, bytes: &[u8]);
+    /// One result is complete. `tag` is the server's word for it (`INSERT 0 5`), `suspended` says that more rows
+    /// can be fetched.
+    fn result(&mut self, cx: Self::Cx<'_>, tag: &[u8], suspended: bool);
+    /// The request is over.
+    fn finish(self, cx: Self::Cx<'_>, outcome: Outcome<Self::ServerError, Self::Error>);
+}
+
+/// A wire protocol: requests in, bytes out; bytes in, replies out. No I/O, no clock, no threads.
+pub trait Protocol {
+    /// Who asks.
+    type Caller: Caller;
+    /// What can be asked.
+    type Request;
+
+    /// Queues a request.
+    fn submit(&mut self, request: Self::Request, caller: Self::Caller);
+    /// Encodes queued requests until the outbox is full, the queue empty, or a reply is needed first.
+    fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, outbox: &mut Outbox);
+    /// Handles every whole message in the inbox.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] tells everyone who waits.
+    fn receive(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, inbox: &mut Inbox) -> Result<(), Fatal>;
+    /// Ends every request with `reason`.
+    fn abort(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, reason: &Fatal);
+    /// True when no request is queued or in flight.
+    fn is_idle(&self) -> bool;
+}

@@ -1,0 +1,112 @@
+//! Where decoded values go.
+
+/// A container that a value opens; its items follow, then [`Sink::end`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// One dimension of an array, a collection.
+    List,
+    /// A composite value (ROW).
+    Record,
+    /// A range: its finite bounds follow (lower first), each only where the range has it.
+    Range {
+        /// No value is in the range; no bound follows.
+        empty: bool,
+        /// A finite lower bound follows.
+        has_lower: bool,
+        /// A finite upper bound follows.
+        has_upper: bool,
+        /// The lower bound itself is in the range.
+        lower_inc: bool,
+        /// The upper bound itself is in the range.
+        upper_inc: bool,
+    },
+    /// A multirange: its ranges follow.
+    Multirange,
+    /// x, y.
+    Point,
+    /// A, B, C of Ax + By + C = 0.
+    Line,
+    /// Two points.
+    LineSegment,
+    /// Two points: upper right, lower left.
+    Box,
+    /// Points; `closed` says whether the last joins the first.
+    Path {
+        /// The last point joins the first.
+        closed: bool,
+    },
+    /// Points.
+    Polygon,
+    /// A point and a radius.
+    Circle,
+}
+
+/// An IP address or network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inet<'a> {
+    /// 4 or 16 bytes in network order.
+    pub address: &'a [u8],
+    /// Bits of the network part.
+    pub prefix: u8,
+    /// A network (`cidr`), not a host.
+    pub network: bool,
+}
+
+/// Receives values, decoded exactly once.
+///
+/// A row is [`Sink::begin_row`], one value per column in order, [`Sink::end_row`]. A sink that cannot hold a value
+/// remembers why and goes on: it can never stop the protocol, so a bad value never puts a connection out of step.
+///
+/// Text is handed over as bytes that the server called text in the session's encoding; the sink decides whether
+/// to check. Dates count days from 1970-01-01, times microseconds; `i32::MIN`, `i32::MAX`, `i64::MIN` and
+/// `i64::MAX` stand for minus infinity and infinity.
+pub trait Sink {
+    /// A row of `columns` values begins.
+    fn begin_row(&mut self, columns: usize);
+    /// The row has all its values.
+    fn end_row(&mut self);
+    /// NULL.
+    fn null(&mut self);
+    /// A truth value.
+    fn bool(&mut self, value: bool);
+    /// A whole number of up to 64 bits.
+    fn int(&mut self, value: i64);
+    /// A whole number above `i64::MAX`.
+    fn uint(&mut self, value: u64);
+    /// A floating-point number.
+    fn float(&mut self, value: f64);
+    /// An exact decimal number as ASCII text (`-12.50`), or `NaN`, `Infinity`, `-Infinity`.
+    fn decimal(&mut self, ascii: &str);
+    /// Text.
+    fn text(&mut self, utf8: &[u8]);
+    /// Bytes.
+    fn bytes(&mut self, value: &[u8]);
+    /// A date, in days since 1970-01-01.
+    fn date(&mut self, days: i32);
+    /// A time of day, in microseconds since midnight (24:00 is 86,400,000,000).
+    fn time(&mut self, micros: i64);
+    /// A time of day with a zone `offset` in seconds east of UTC.
+    fn timetz(&mut self, micros: i64, offset: i32);
+    /// A date and time without zone, in microseconds since 1970-01-01 00:00.
+    fn timestamp(&mut self, micros: i64);
+    /// An instant, in microseconds since 1970-01-01 00:00 UTC.
+    fn timestamptz(&mut self, micros: i64);
+    /// A span of calendar months, days and microseconds.
+    fn interval(&mut self, months: i32, days: i32, micros: i64);
+    /// A UUID, in network order.
+    fn uuid(&mut self, value: &[u8; 16]);
+    /// A JSON document as text.
+    fn json(&mut self, utf8: &[u8]);
+    /// A network address.
+    fn inet(&mut self, value: Inet<'_>);
+    /// A string of `bits` bits, the first in the highest bit of the first byte.
+    fn bits(&mut self, bits: usize, bytes: &[u8]);
+    /// A value of a type that the user registered (`type_id` is the protocol's own number for it), as it came.
+    fn custom(&mut self, type_id: u32, binary: bool, bytes: &[u8]);
+    /// A container of `len` items begins.
+    fn begin(&mut self, container: Container, len: usize);
+    /// The innermost container has all its items.
+    fn end(&mut self);
+    /// The value at this place could not be decoded; `why` says what was wrong. It counts as a value.
+    fn invalid(&mut self, why: &str);
+}
