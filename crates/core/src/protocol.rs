@@ -82,13 +82,13 @@ pub trait Caller: Sized {
     /// What it needs to be woken.
     type Cx<'a>: Copy;
     /// One row of parameters.
-    type Params<'a>: Parameters<Error = Self::Error>
+    type Params<'s, 'c: 's>: Parameters<Error = Self::Error>
     where
-        Self: 'a;
+        Self: 's;
     /// Where rows go.
-    type Rows<'a>: Sink
+    type Rows<'s, 'c: 's>: Sink
     where
-        Self: 'a;
+        Self: 's;
     /// An error of its own.
     type Error: From<crate::Mismatch>;
     /// What the protocol knows of a result's columns.
@@ -99,11 +99,15 @@ pub trait Caller: Sized {
     /// Advances a batch to its next row of parameters; false after the last.
     fn next_row(&mut self, cx: Self::Cx<'_>) -> Result<bool, Self::Error>;
     /// The current row of parameters.
-    fn params<'a>(&'a mut self, cx: Self::Cx<'a>) -> Self::Params<'a>;
+    fn params<'s, 'c: 's>(&'s mut self, cx: Self::Cx<'c>) -> Self::Params<'s, 'c>;
     /// The columns of the rows to come, before the first of each result that has rows.
     fn columns(&mut self, cx: Self::Cx<'_>, columns: &Self::Columns);
     /// Where the next rows go. Called once for each run of rows that is in the inbox.
-    fn rows<'a>(&'a mut self, cx: Self::Cx<'a>) -> Self::Rows<'a>;
+    fn rows<'s, 'c: 's>(&'s mut self, cx: Self::Cx<'c>) -> Self::Rows<'s, 'c>;
+    /// Starts a batch over from its first row, if that is still possible.
+    fn rewind(&mut self, cx: Self::Cx<'_>) -> bool;
+    /// A bulk transfer can begin: whether it is binary as a whole, and how many columns it has.
+    fn bulk_ready(&mut self, cx: Self::Cx<'_>, binary: bool, columns: usize);
     /// A block of a bulk transfer out of the server.
     fn block(&mut self, cx: Self::Cx<'_>, bytes: &[u8]);
     /// One result is complete. `tag` is the server's word for it (`INSERT 0 5`), `suspended` says that more rows
@@ -124,11 +128,16 @@ pub trait Protocol {
     fn submit(&mut self, request: Self::Request, caller: Self::Caller);
     /// Encodes queued requests until the outbox is full, the queue empty, or a reply is needed first.
     fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, outbox: &mut Outbox);
-    /// Handles every whole message in the inbox.
+    /// Handles every whole message in the inbox; what has to be answered at once goes to the outbox.
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] tells everyone who waits.
-    fn receive(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, inbox: &mut Inbox) -> Result<(), Fatal>;
+    fn receive(
+        &mut self,
+        cx: <Self::Caller as Caller>::Cx<'_>,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+    ) -> Result<(), Fatal>;
     /// Ends every request with `reason`.
     fn abort(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, reason: &Fatal);
     /// True when no request is queued or in flight.

@@ -1,0 +1,395 @@
+//! The connection as a state machine: requests in, bytes out; bytes in, replies out.
+//!
+//! Every request joins one queue. The first `started` entries have begun to be sent; a reply always belongs to the
+//! first. Only the last started entry can still have something to send (rows of a batch, or what had to wait for a
+//! description), so bytes leave in the order of the queue.
+
+mod receive;
+mod request;
+mod send;
+mod startup;
+mod statement;
+
+pub use request::{Execute, Portal, Prepare, Request, Rows};
+pub use startup::{Binding, Method, Options, Purpose, Secret, Tls, TlsStep};
+pub use statement::{Columns, Statement};
+
+use crate::messages::backend::{Notification, ServerError};
+use crate::messages::frontend;
+use crate::types::TypeRegistry;
+use headrace_core::{Caller, Fatal, Outbox, Outcome, Protocol, StatementCache, limits};
+use request::{Entry, Stage};
+use startup::{Startup, State};
+use statement::Key;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// A caller that speaks PostgreSQL.
+pub trait PgCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
+impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> PgCaller for C {}
+
+/// What ReadyForQuery says of the transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// No transaction block.
+    #[default]
+    Idle,
+    /// In a transaction block.
+    InTransaction,
+    /// In a failed transaction block: only a rollback will do.
+    Failed,
+}
+
+/// Where a COPY stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyState {
+    /// The server has not answered yet.
+    Waiting,
+    /// Data can be sent.
+    Streaming,
+    /// It is over, for better or worse.
+    Ended,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Startup(Box<Startup>),
+    Ready,
+    Closed,
+}
+
+/// One connection to PostgreSQL.
+#[derive(Debug)]
+pub struct Machine<C: Caller> {
+    phase: Phase,
+    queue: VecDeque<Entry<C, C::Error>>,
+    started: usize,
+    next_id: u64,
+    /// No new request is started: a cancel request is under way, and must not hit the next statement.
+    held: bool,
+    /// An error made the server skip everything up to the next Sync.
+    skipping: bool,
+    statements: StatementCache<Key, Arc<Statement>>,
+    statement_number: u64,
+    /// Names of evicted statements that the server has not been told about.
+    to_close: Vec<String>,
+    registry: TypeRegistry,
+    introspection: bool,
+    status: TransactionStatus,
+    parameters: BTreeMap<String, String>,
+    process_id: i32,
+    secret: Vec<u8>,
+    notices: Vec<ServerError>,
+    notifications: VecDeque<Notification>,
+    notifications_lost: u64,
+    last_words: Option<ServerError>,
+}
+
+impl<C: PgCaller> Machine<C> {
+    /// A machine whose first bytes are in `outbox`. `statements` is how many prepared statements it may keep.
+    pub fn new(options: Options, statements: usize, outbox: &mut Outbox) -> Self {
+        Self {
+            phase: Phase::Startup(Box::new(Startup::new(options, outbox))),
+            queue: VecDeque::new(),
+            started: 0,
+            next_id: 1,
+            held: false,
+            skipping: false,
+            statements: StatementCache::new(statements),
+            statement_number: 0,
+            to_close: Vec::new(),
+            registry: TypeRegistry::default(),
+            introspection: true,
+            status: TransactionStatus::Idle,
+            parameters: BTreeMap::new(),
+            process_id: 0,
+            secret: Vec::new(),
+            notices: Vec::new(),
+            notifications: VecDeque::new(),
+            notifications_lost: 0,
+            last_words: None,
+        }
+    }
+
+    /// What the pump has to do about TLS.
+    pub fn tls_step(&self) -> TlsStep {
+        match &self.phase {
+            Phase::Startup(startup) => startup.step,
+            _ => TlsStep::Nothing,
+        }
+    }
+
+    /// The TLS layer is in place; `end_point` is the tls-server-end-point binding of its certificate (RFC 5929).
+    pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, outbox: &mut Outbox) {
+        if let Phase::Startup(startup) = &mut self.phase {
+            startup.tls_ready(end_point, outbox);
+        }
+    }
+
+    /// True once the session can take requests.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Ready)
+    }
+
+    /// True while a session is being set up.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.phase, Phase::Startup(_))
+    }
+
+    /// True when the connection was opened to cancel and has said so; the server will close it.
+    pub fn is_cancel_sent(&self) -> bool {
+        matches!(&self.phase, Phase::Startup(s) if matches!(s.state, State::CancelSent))
+    }
+
+    /// Queues a request and returns its number.
+    ///
+    /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
+    /// no Sync of its own to wait for.
+    pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
+        let open = self.queue.back().is_some_and(|entry| !entry.request.syncs());
+        if open && !matches!(request, Request::Execute(_) | Request::Sync) {
+            self.push(Request::Sync, None);
+        }
+        self.push(request, Some(caller))
+    }
+
+    fn push(&mut self, request: Request, caller: Option<C>) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.queue.push_back(Entry::new(id, request, caller));
+        id
+    }
+
+    /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
+    /// read and dropped, and a batch that is still being sent is rolled back.
+    ///
+    /// Returns whether the server may be working on it, so that a cancel request makes sense.
+    pub fn discard(&mut self, id: u64) -> bool {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
+        if at >= self.started {
+            if self.queue[at].request.syncs() && at > 0 && !self.queue[at - 1].request.syncs() {
+                self.queue[at].caller = None;
+                self.queue[at].request = Request::Sync;
+            } else {
+                self.queue.remove(at);
+            }
+            return false;
+        }
+        self.queue[at].caller = None;
+        at == 0
+    }
+
+    /// Whether request `id` is the one that the server is working on.
+    pub fn is_current(&self, id: u64) -> bool {
+        self.started > 0 && self.queue.front().is_some_and(|entry| entry.id == id)
+    }
+
+    /// Starts no further request until released.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// How many requests have been started and not answered.
+    pub fn in_flight(&self) -> usize {
+        self.started
+    }
+
+    /// How many requests wait or are in flight.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// The transaction status of the last ReadyForQuery.
+    pub fn status(&self) -> TransactionStatus {
+        self.status
+    }
+
+    /// The server's parameters as last reported.
+    pub fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.parameters
+    }
+
+    /// The server process, and the secret that cancels it.
+    pub fn key(&self) -> (i32, &[u8]) {
+        (self.process_id, &self.secret)
+    }
+
+    /// The types known to this connection.
+    pub fn registry(&self) -> &TypeRegistry {
+        &self.registry
+    }
+
+    /// The types known to this connection, to register more. Statements prepared before keep their plans, so they
+    /// are forgotten.
+    pub fn registry_mut(&mut self) -> &mut TypeRegistry {
+        self.forget_statements();
+        &mut self.registry
+    }
+
+    /// Whether unknown types are looked up in the catalogue.
+    pub fn set_introspection(&mut self, on: bool) {
+        self.introspection = on;
+    }
+
+    /// Forgets every prepared statement, and tells the server with the next request.
+    pub fn forget_statements(&mut self) {
+        let names = self.statements.drain().into_iter().map(|s| s.name.clone());
+        self.to_close.extend(names);
+    }
+
+    /// How many prepared statements are kept.
+    pub fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    /// Takes the notices that have come.
+    pub fn take_notices(&mut self) -> Vec<ServerError> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Whether notices have come.
+    pub fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// Takes the oldest notification.
+    pub fn take_notification(&mut self) -> Option<Notification> {
+        self.notifications.pop_front()
+    }
+
+    /// How many notifications wait.
+    pub fn notifications(&self) -> usize {
+        self.notifications.len()
+    }
+
+    /// How many notifications were dropped because nobody read them.
+    pub fn notifications_lost(&self) -> u64 {
+        self.notifications_lost
+    }
+
+    /// The server's last words before it ended the session.
+    pub fn last_words(&self) -> Option<&ServerError> {
+        self.last_words.as_ref()
+    }
+
+    /// Writes Terminate.
+    pub fn terminate(&mut self, outbox: &mut Outbox) {
+        if self.is_ready() {
+            frontend::terminate(outbox.tail());
+        }
+        self.phase = Phase::Closed;
+    }
+
+    fn notify(&mut self, notification: Notification) {
+        if self.notifications.len() == limits::NOTIFICATIONS {
+            self.notifications.pop_front();
+            self.notifications_lost += 1;
+        }
+        self.notifications.push_back(notification);
+    }
+
+    /// Takes the first entry out of the queue and tells its caller how it ended.
+    fn finish_front(&mut self, cx: C::Cx<'_>, outcome: Outcome<ServerError, C::Error>) {
+        if let Some(entry) = self.queue.pop_front() {
+            self.started = self.started.saturating_sub(1);
+            if let Some(caller) = entry.caller {
+                caller.finish(cx, outcome);
+            }
+        }
+    }
+
+    /// The first entry has failed for good, or is done.
+    fn settle_front(&mut self, cx: C::Cx<'_>) {
+        let outcome = match self.queue.front_mut().and_then(|entry| entry.failure.take()) {
+            Some(failure) => failure.outcome(),
+            None => Outcome::Done,
+        };
+        self.finish_front(cx, outcome);
+    }
+
+    /// The entry that may still have something to send.
+    fn tail(&mut self) -> Option<&mut Entry<C, C::Error>> {
+        self.started.checked_sub(1).and_then(|i| self.queue.get_mut(i))
+    }
+
+    // COPY
+
+    /// Where the COPY of request `id` stands.
+    pub fn copy_state(&self, id: u64) -> CopyState {
+        match self.queue.iter().find(|entry| entry.id == id) {
+            None => CopyState::Ended,
+            Some(entry) if entry.failure.is_some() => CopyState::Ended,
+            Some(entry) => match entry.stage {
+                Stage::Copying => CopyState::Streaming,
+                Stage::Sent if entry.results > 0 => CopyState::Ended,
+                _ => CopyState::Waiting,
+            },
+        }
+    }
+
+    /// Appends CopyData, written by `write`, to a COPY that is streaming; says whether it was.
+    pub fn copy_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let streaming = self.copy_state(id) == CopyState::Streaming;
+        if streaming {
+            frontend::message(outbox.tail(), b'd', write);
+        }
+        streaming
+    }
+
+    /// Ends a COPY, with a reason to make it fail. Does nothing when it is over already.
+    pub fn copy_end(&mut self, id: u64, outbox: &mut Outbox, failure: Option<&str>) {
+        if self.copy_state(id) != CopyState::Streaming {
+            return;
+        }
+        match failure {
+            None => frontend::copy_done(outbox.tail()),
+            Some(reason) => frontend::copy_fail(outbox.tail(), reason),
+        }
+        if let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) {
+            entry.stage = Stage::Sent;
+        }
+    }
+}
+
+impl<C: PgCaller> Protocol for Machine<C> {
+    type Caller = C;
+    type Request = Request;
+
+    fn submit(&mut self, request: Request, caller: C) {
+        self.enqueue(request, caller);
+    }
+
+    fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        self.send(cx, outbox);
+    }
+
+    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut headrace_core::Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        self.read(cx, inbox, outbox)
+    }
+
+    fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
+        self.phase = Phase::Closed;
+        let said = self.last_words.take();
+        if let (Some(error), Some(front)) = (said.clone(), self.queue.front_mut())
+            && front.failure.is_none()
+        {
+            front.failure = Some(request::Failure::Server { error, row: None });
+        }
+        let mut entries = std::mem::take(&mut self.queue);
+        self.started = 0;
+        for entry in entries.drain(..) {
+            let outcome = match entry.failure {
+                Some(failure) => failure.outcome(),
+                None => Outcome::Fatal(reason.clone()),
+            };
+            if let Some(caller) = entry.caller {
+                caller.finish(cx, outcome);
+            }
+        }
+        self.last_words = said;
+    }
+
+    fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+}

@@ -1,0 +1,455 @@
+//! The receiving half: from the inbox to the callers.
+
+use super::request::{Entry, Failure, Prepare, Request, Stage};
+use super::startup::State;
+use super::statement::{Columns, Key, Statement};
+use super::{Machine, PgCaller, Phase, TlsStep, TransactionStatus};
+use crate::messages::backend::{self, Field, Notification, ServerError, header};
+use crate::messages::frontend;
+use crate::types::{self, Encoder, Oid};
+use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
+use std::sync::Arc;
+
+impl<C: PgCaller> Machine<C> {
+    /// Handles every whole message in the inbox; answers that authentication needs go to the outbox.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection must be closed.
+    pub fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        loop {
+            let unread = inbox.unread();
+            if let Phase::Startup(startup) = &mut self.phase {
+                match startup.state {
+                    State::SslReply if unread.is_empty() => return Ok(()),
+                    State::SslReply => {
+                        startup.ssl_reply(unread, outbox)?;
+                        inbox.consume(1);
+                        continue;
+                    }
+                    State::AwaitTls if startup.step == TlsStep::Start && !unread.is_empty() => {
+                        return Err(Fatal::peer("the server sent data before the TLS handshake"));
+                    }
+                    State::AwaitTls => return Ok(()),
+                    _ => {}
+                }
+            }
+            let Some((tag, total)) = header(unread)? else { return Ok(()) };
+            if unread.len() < total {
+                inbox.want(total);
+                return Ok(());
+            }
+            let consumed = match tag {
+                b'D' => self.rows(cx, unread)?,
+                _ => {
+                    self.message(cx, tag, &unread[5..total], outbox)?;
+                    total
+                }
+            };
+            inbox.consume(consumed);
+        }
+    }
+
+    fn front(&mut self, message: &str) -> Result<&mut Entry<C, C::Error>, Fatal> {
+        match self.queue.front_mut() {
+            Some(entry) if self.started > 0 => Ok(entry),
+            _ => Err(Fatal::peer(format!("the server sent {message} although nothing was asked"))),
+        }
+    }
+
+    /// DataRow: as many as are whole.
+    fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+        let entry = self.front("DataRow")?;
+        if let Stage::Introspecting { rows, .. } = &mut entry.stage {
+            let (_, total) = header(unread)?.expect("checked by the caller");
+            rows.push(text_row(&unread[5..total])?);
+            return Ok(total);
+        }
+        let columns = entry.columns.as_ref().filter(|_| !entry.prelude_open);
+        let Some(columns) = columns else {
+            return Err(Fatal::peer("the server sent DataRow without RowDescription"));
+        };
+        let mut sink = entry.caller.as_mut().map(|caller| caller.rows(cx));
+        let mut at = 0;
+        while let Some((b'D', total)) = header(&unread[at..])? {
+            let Some(message) = unread.get(at..at + total) else { break };
+            if let Some(sink) = &mut sink {
+                types::decode_row(&columns.decoders, &message[5..], sink)?;
+            }
+            at += total;
+        }
+        Ok(at)
+    }
+
+    fn message(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+        match tag {
+            b'C' => self.command_complete(cx, body),
+            b'Z' => self.ready_for_query(cx, body),
+            b'1' | b'2' | b'3' => self.front("ParseComplete, BindComplete or CloseComplete").map(drop),
+            b'E' => self.error(cx, ServerError::parse(body)?),
+            b'N' => {
+                self.notices.push(ServerError::parse(body)?);
+                Ok(())
+            }
+            b'A' => {
+                self.notify(Notification::parse(body)?);
+                Ok(())
+            }
+            b'S' => {
+                let mut body = backend::Body::new("ParameterStatus", body);
+                let name = body.text()?;
+                self.parameters.insert(name, body.text()?);
+                Ok(())
+            }
+            b'K' => {
+                let mut body = backend::Body::new("BackendKeyData", body);
+                self.process_id = body.i32()?;
+                self.secret = body.rest().to_vec();
+                Ok(())
+            }
+            b'R' => match &mut self.phase {
+                Phase::Startup(startup) => startup.authentication(body, outbox),
+                _ => Err(Fatal::peer("the server asked for authentication in the middle of the session")),
+            },
+            b'v' => Ok(()),
+            b't' => self.parameter_description(body),
+            b'T' => self.row_description(cx, body, outbox),
+            b'n' => self.described(None, outbox),
+            b's' => {
+                let entry = self.front("PortalSuspended")?;
+                entry.results += 1;
+                if let Some(caller) = &mut entry.caller {
+                    caller.result(cx, b"", true);
+                }
+                self.after_result(cx)
+            }
+            b'I' => {
+                let entry = self.front("EmptyQueryResponse")?;
+                entry.results += 1;
+                if let Some(caller) = &mut entry.caller {
+                    caller.result(cx, b"", false);
+                }
+                self.after_result(cx)
+            }
+            b'G' | b'H' | b'W' => self.copy_response(cx, tag, body, outbox),
+            b'd' => {
+                let entry = self.front("CopyData")?;
+                if let Some(caller) = &mut entry.caller {
+                    caller.block(cx, body);
+                }
+                Ok(())
+            }
+            b'c' => self.front("CopyDone").map(drop),
+            _ => Err(Fatal::peer(format!("the server sent a message of the unknown type {:?}", char::from(tag)))),
+        }
+    }
+
+    fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8]) -> Result<(), Fatal> {
+        let tag = backend::Body::new("CommandComplete", body).cstr()?;
+        let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
+        let entry = self.front("CommandComplete")?;
+        if matches!(entry.stage, Stage::Introspecting { .. }) {
+            return Ok(());
+        }
+        if entry.prelude_open {
+            entry.prelude_open = false;
+            return Ok(());
+        }
+        entry.results += 1;
+        if let Some(caller) = &mut entry.caller {
+            caller.result(cx, tag, false);
+        }
+        if entry.request.is_script() {
+            entry.columns = None;
+        }
+        if forgotten {
+            self.statements.drain();
+            self.to_close.clear();
+        }
+        self.after_result(cx)
+    }
+
+    /// A result is complete: a request that brought no Sync is done with its last one.
+    fn after_result(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+        let entry = self.front("a result")?;
+        let done = !entry.request.syncs() && matches!(entry.stage, Stage::Sent | Stage::AwaitSync);
+        if done && entry.results >= entry.rows_sent {
+            self.settle_front(cx);
+        }
+        Ok(())
+    }
+
+    fn parameter_description(&mut self, body: &[u8]) -> Result<(), Fatal> {
+        let described = backend::parameter_description(body)?;
+        match &mut self.front("ParameterDescription")?.stage {
+            Stage::Describing { parameters } => *parameters = described,
+            _ => return Err(Fatal::peer("the server sent ParameterDescription although no statement was described")),
+        }
+        Ok(())
+    }
+
+    fn row_description(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+        let fields = backend::row_description(body)?;
+        let entry = self.front("RowDescription")?;
+        match entry.stage {
+            Stage::Describing { .. } => self.described(Some(fields), outbox),
+            Stage::Introspecting { .. } => Ok(()),
+            _ if entry.request.is_script() => {
+                let columns = Arc::new(Columns::as_sent(&self.registry, fields));
+                let entry = self.front("RowDescription")?;
+                if let Some(caller) = &mut entry.caller {
+                    caller.columns(cx, &columns);
+                }
+                entry.columns = Some(columns);
+                Ok(())
+            }
+            _ => Err(Fatal::peer("the server described rows although no description was asked for")),
+        }
+    }
+
+    /// The answer to Describe is complete.
+    fn described(&mut self, fields: Option<Vec<Field>>, outbox: &mut Outbox) -> Result<(), Fatal> {
+        let entry = self.front("NoData")?;
+        let Stage::Describing { parameters } = &mut entry.stage else {
+            return Err(Fatal::peer("the server sent NoData although no statement was described"));
+        };
+        let parameters = std::mem::take(parameters);
+        let Some(draft) = entry.statement.take() else {
+            return Err(Fatal::peer("the server described a statement that nobody prepared"));
+        };
+        let statement = Arc::new(Statement {
+            name: draft.name.clone(),
+            sql: draft.sql.clone(),
+            parameters,
+            encoders: Vec::new(),
+            columns: fields.map(|fields| Arc::new(Columns { fields, decoders: Vec::new(), formats: Vec::new() })),
+        });
+        let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
+        let missing = if self.introspection {
+            self.registry.missing(&oids.chain(statement.parameters.iter().copied()).collect::<Vec<Oid>>())
+        } else {
+            Vec::new()
+        };
+        if missing.is_empty() {
+            self.plan(&statement);
+            return Ok(());
+        }
+        let query = types::introspection_query(&missing);
+        self.registry.mark_asked(&missing);
+        let entry = self.front("NoData")?;
+        entry.stage = Stage::Introspecting { rows: Vec::new(), statement };
+        frontend::query(outbox.tail(), "", &query);
+        Ok(())
+    }
+
+    /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
+    fn plan(&mut self, described: &Statement) {
+        let registry = &self.registry;
+        let statement = Arc::new(Statement {
+            name: described.name.clone(),
+            sql: described.sql.clone(),
+            encoders: described.parameters.iter().map(|oid| Encoder::new(registry, *oid)).collect(),
+            parameters: described.parameters.clone(),
+            columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
+        });
+        let Some(entry) = self.queue.front_mut() else { return };
+        let (hints, prepare) = match &entry.request {
+            Request::Execute(execute) => (execute.hints.clone(), execute.prepare),
+            _ => (Vec::new(), Prepare::Named),
+        };
+        entry.statement = Some(statement.clone());
+        entry.stage = Stage::Bindable;
+        let small = statement.sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES;
+        let keep = if prepare == Prepare::Unnamed { statement.name.is_empty() } else { !statement.name.is_empty() };
+        if small && keep {
+            let key = Key { sql: statement.sql.clone(), hints };
+            if let Some(evicted) = self.statements.insert(key, statement)
+                && !evicted.name.is_empty()
+            {
+                self.to_close.push(evicted.name.clone());
+            }
+        }
+    }
+
+    fn copy_response(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+        let (binary, columns) = backend::copy_response(body)?;
+        let entry = self.front("CopyResponse")?;
+        let wanted = matches!(entry.request, Request::Script { copy: true, .. });
+        match (tag, wanted, &mut entry.caller) {
+            (b'G', true, Some(caller)) => {
+                entry.stage = Stage::Copying;
+                caller.bulk_ready(cx, binary, columns);
+            }
+            (b'G', ..) => {
+                frontend::copy_fail(outbox.tail(), "COPY FROM STDIN has to be fed: use copy() or copy_in()");
+                if matches!(entry.request, Request::Execute(_)) {
+                    // In the extended protocol the server has ignored the Sync that was already sent.
+                    frontend::sync(outbox.tail());
+                }
+            }
+            (_, _, Some(caller)) => caller.bulk_ready(cx, binary, columns),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn error(&mut self, cx: C::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
+        if let Phase::Startup(_) = self.phase {
+            let reason = Fatal::refused(error.field(b'M').to_owned());
+            self.last_words = Some(error);
+            return Err(reason);
+        }
+        if error.is_fatal() {
+            self.last_words = Some(error.clone());
+        }
+        if self.started == 0 || self.queue.is_empty() {
+            return Err(Fatal::gone(format!("the server ended the session: {}", error.field(b'M'))));
+        }
+        let tail = self.started - 1;
+        let entry = &mut self.queue[0];
+        if let Stage::Introspecting { .. } = entry.stage {
+            // Unknown types then arrive as text; ReadyForQuery follows and the statement goes on.
+            return Ok(());
+        }
+        self.skipping = !entry.request.is_script();
+        let row = entry.row();
+        let poisoned = matches!(&entry.failure, Some(Failure::Caller { row: Some(row), .. }) if *row <= entry.results);
+        let unordered = matches!(&entry.failure, Some(Failure::Caller { row: None, .. }));
+        if !poisoned && !unordered {
+            entry.failure = Some(Failure::Server { error, row });
+        }
+        let syncs = entry.request.syncs();
+        let unsent = !matches!(entry.stage, Stage::Sent);
+        if unsent {
+            entry.stage = if entry.request.is_script() { Stage::Sent } else { Stage::AwaitSync };
+        }
+        if tail > 0 && self.group_is_open(tail) && !matches!(self.queue[tail].stage, Stage::Sent) {
+            self.queue[tail].stage = Stage::AwaitSync;
+        }
+        if !syncs {
+            self.settle_front(cx);
+        }
+        Ok(())
+    }
+
+    fn ready_for_query(&mut self, cx: C::Cx<'_>, body: &[u8]) -> Result<(), Fatal> {
+        let status = match body {
+            b"I" => TransactionStatus::Idle,
+            b"T" => TransactionStatus::InTransaction,
+            b"E" => TransactionStatus::Failed,
+            _ => return Err(Fatal::peer("the server sent ReadyForQuery with an unknown transaction status")),
+        };
+        self.status = status;
+        if let Phase::Startup(startup) = &self.phase {
+            if !matches!(startup.state, State::Settled) {
+                return Err(Fatal::peer("the server was ready before the authentication was over"));
+            }
+            self.phase = Phase::Ready;
+            return Ok(());
+        }
+        let skipping = self.skipping;
+        let entry = self.front("ReadyForQuery")?;
+        if let Stage::Introspecting { rows, statement } = &mut entry.stage {
+            let (rows, statement) = (std::mem::take(rows), statement.clone());
+            for row in &rows {
+                let cells: Vec<Option<&str>> = row.iter().map(|c| c.as_deref()).collect();
+                self.registry.learn(&cells);
+            }
+            self.plan(&statement);
+            return Ok(());
+        }
+        if skipping {
+            self.skipping = false;
+            while self.started > 0 && self.queue.front().is_some_and(|entry| !entry.request.syncs()) {
+                self.finish_front(cx, Outcome::Skipped);
+            }
+            if self.started == 0 {
+                return Ok(());
+            }
+            let entry = self.front("ReadyForQuery")?;
+            if entry.failure.is_none() && !matches!(entry.request, Request::Sync) {
+                self.finish_front(cx, Outcome::Skipped);
+                return Ok(());
+            }
+            if self.is_stale() {
+                return self.retry(cx);
+            }
+            self.settle_front(cx);
+            return Ok(());
+        }
+        if !entry.request.syncs() || matches!(entry.stage, Stage::Describing { .. } | Stage::Copying) {
+            return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
+        }
+        self.settle_front(cx);
+        Ok(())
+    }
+
+    /// The first entry failed because the server forgot its statement, or a schema change made it stale.
+    fn is_stale(&self) -> bool {
+        let Some(entry) = self.queue.front() else { return false };
+        match &entry.failure {
+            Some(Failure::Server { error, .. }) if entry.from_cache => {
+                let stale_plan =
+                    error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
+                stale_plan || error.sqlstate() == "26000"
+            }
+            _ => false,
+        }
+    }
+
+    /// Forgets a stale statement, and runs its request again where that changes nothing else: outside a transaction,
+    /// with nothing sent behind it that relies on the order.
+    fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+        let idle = self.status == TransactionStatus::Idle;
+        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
+        if let Some(statement) = entry.statement.take() {
+            let hints = match &entry.request {
+                Request::Execute(execute) => execute.hints.clone(),
+                _ => Vec::new(),
+            };
+            let forgotten = matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlstate() == "26000");
+            self.statements.remove(&Key { sql: statement.sql.clone(), hints });
+            if !forgotten && !statement.name.is_empty() {
+                self.to_close.push(statement.name.clone());
+            }
+        }
+        let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
+        let again = idle && !entry.retried && (!ordered || self.started == 1);
+        let started = entry.is_batch_started();
+        let again = again
+            && match &mut entry.caller {
+                Some(caller) => !started || caller.rewind(cx),
+                None => false,
+            };
+        if !again {
+            self.settle_front(cx);
+            return Ok(());
+        }
+        let Some(mut entry) = self.queue.pop_front() else { return Ok(()) };
+        self.started -= 1;
+        let mut fresh = Entry::new(entry.id, entry.request, entry.caller.take());
+        fresh.retried = true;
+        self.queue.insert(self.started, fresh);
+        Ok(())
+    }
+}
+
+impl<C, E> Entry<C, E> {
+    fn is_batch_started(&self) -> bool {
+        self.is_batch() && self.rows_sent > 0
+    }
+}
+
+/// A DataRow of text columns.
+fn text_row(body: &[u8]) -> Result<Vec<Option<String>>, Fatal> {
+    let mut body = backend::Body::new("DataRow", body);
+    let n = body.i16()?;
+    (0..n)
+        .map(|_| match body.i32()? {
+            -1 => Ok(None),
+            len => {
+                let bytes = body.bytes(usize::try_from(len).unwrap_or(usize::MAX))?;
+                Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
+            }
+        })
+        .collect()
+}

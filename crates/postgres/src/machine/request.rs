@@ -1,0 +1,207 @@
+//! What can be asked of a connection, and how far each request has come.
+
+use super::statement::{Columns, Statement};
+use crate::messages::backend::ServerError;
+use crate::types::Oid;
+use headrace_core::Outcome;
+use std::sync::Arc;
+
+/// Whether a statement gets a name on the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prepare {
+    /// Named, kept in the cache.
+    Named,
+    /// Never named: for poolers that hand each transaction another server connection.
+    Unnamed,
+}
+
+/// Which parameters an execution has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One row, the caller's current one.
+    One,
+    /// As many as the caller's `next_row` gives.
+    Batch,
+}
+
+/// A portal that outlives its request, so that more rows can be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Portal {
+    /// Its name.
+    pub name: String,
+    /// Rows to fetch at first.
+    pub max_rows: i32,
+}
+
+/// An execution by the extended protocol.
+#[derive(Clone, Debug)]
+pub struct Execute {
+    /// The statement, with parameters as `$1`.
+    pub sql: Arc<str>,
+    /// Types of the parameters as far as the caller's values tell them; 0 or missing leaves them to the server.
+    pub hints: Vec<Oid>,
+    /// One row of parameters or many.
+    pub rows: Rows,
+    /// Named or not.
+    pub prepare: Prepare,
+    /// A statement (BEGIN) to run in the same group, before this one.
+    pub prelude: Option<Arc<str>>,
+    /// Keep a portal open.
+    pub portal: Option<Portal>,
+    /// End the group with Sync. Without it an error makes the server skip all that follows up to the next Sync.
+    pub sync: bool,
+    /// Later requests rely on this one's place in the order, so it must not be repeated behind them.
+    pub ordered: bool,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Execute a statement by the extended protocol.
+    Execute(Execute),
+    /// Prepare and describe a statement, without executing it.
+    Describe {
+        /// The statement.
+        sql: Arc<str>,
+    },
+    /// Fetch more rows from a portal.
+    Fetch {
+        /// Its name.
+        portal: String,
+        /// How many rows, 0 for all.
+        max_rows: i32,
+        /// The columns, as the first part of the result had them.
+        columns: Arc<Columns>,
+    },
+    /// Close a portal.
+    ClosePortal {
+        /// Its name.
+        portal: String,
+    },
+    /// Statements separated by semicolons, by the simple protocol. COPY goes this way too.
+    Script {
+        /// The statements.
+        sql: Arc<str>,
+        /// Statements to put in front, whose first result is not the caller's.
+        prelude: Option<Arc<str>>,
+        /// The caller will feed or read a COPY.
+        copy: bool,
+    },
+    /// End a group of requests that had no Sync of their own.
+    Sync,
+}
+
+impl Request {
+    pub(super) fn syncs(&self) -> bool {
+        match self {
+            // Only the Sync tells when a batch of unknown length is over.
+            Request::Execute(execute) => execute.sync || execute.rows == Rows::Batch,
+            _ => true,
+        }
+    }
+
+    pub(super) fn prelude(&self) -> Option<&Arc<str>> {
+        match self {
+            Request::Execute(Execute { prelude, .. }) | Request::Script { prelude, .. } => prelude.as_ref(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_script(&self) -> bool {
+        matches!(self, Request::Script { .. })
+    }
+}
+
+/// How far a request has come.
+///
+/// | from | event | to |
+/// |---|---|---|
+/// | Queued | statement known | Bindable |
+/// | Queued | statement unknown: Parse, Describe, Flush sent | Describing |
+/// | Describing | RowDescription or NoData | Bindable, or Introspecting when a type is unknown |
+/// | Introspecting | ReadyForQuery | Bindable |
+/// | Bindable | one row sent | Sent |
+/// | Bindable | batch begun | Sending, then Sent |
+/// | Queued | COPY sent | Sent, then Copying at CopyInResponse |
+/// | any but Sent | error | AwaitSync: a Sync must still be sent |
+#[derive(Debug)]
+pub(super) enum Stage {
+    Queued,
+    Describing { parameters: Vec<Oid> },
+    Introspecting { rows: Vec<Vec<Option<String>>>, statement: Arc<Statement> },
+    Bindable,
+    Sending,
+    Copying,
+    AwaitSync,
+    Sent,
+}
+
+/// Why a request will not be done.
+#[derive(Debug)]
+pub(super) enum Failure<E> {
+    Server { error: ServerError, row: Option<u64> },
+    Caller { error: E, row: Option<u64> },
+}
+
+impl<E> Failure<E> {
+    pub(super) fn outcome(self) -> Outcome<ServerError, E> {
+        match self {
+            Failure::Server { error, row } => Outcome::Server { error, row },
+            Failure::Caller { error, row } => Outcome::Caller { error, row },
+        }
+    }
+}
+
+/// A request in the queue.
+#[derive(Debug)]
+pub(super) struct Entry<C, E> {
+    pub id: u64,
+    pub request: Request,
+    /// `None` once the caller lost interest: the reply is read and dropped.
+    pub caller: Option<C>,
+    pub stage: Stage,
+    pub statement: Option<Arc<Statement>>,
+    pub columns: Option<Arc<Columns>>,
+    /// Where the outbox stood when the first byte of Bind was written.
+    pub mark: u64,
+    /// Bytes of this request left before `mark` (Parse and Describe).
+    pub described: bool,
+    /// The statement came from the cache, so the server may have forgotten or changed it.
+    pub from_cache: bool,
+    pub retried: bool,
+    /// The first result still to come is the prelude's.
+    pub prelude_open: bool,
+    pub rows_sent: u64,
+    pub results: u64,
+    pub failure: Option<Failure<E>>,
+}
+
+impl<C, E> Entry<C, E> {
+    pub(super) fn new(id: u64, request: Request, caller: Option<C>) -> Self {
+        Self {
+            id,
+            request,
+            caller,
+            stage: Stage::Queued,
+            statement: None,
+            columns: None,
+            mark: 0,
+            described: false,
+            from_cache: false,
+            retried: false,
+            prelude_open: false,
+            rows_sent: 0,
+            results: 0,
+            failure: None,
+        }
+    }
+
+    pub(super) fn is_batch(&self) -> bool {
+        matches!(&self.request, Request::Execute(Execute { rows: Rows::Batch, .. }))
+    }
+
+    /// The row that a failure now would be about.
+    pub(super) fn row(&self) -> Option<u64> {
+        self.is_batch().then_some(self.results)
+    }
+}

@@ -1,0 +1,311 @@
+//! The sending half: from the queue to the outbox.
+
+use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
+use super::statement::{Lookup, Statement};
+use super::{Machine, PgCaller, Phase};
+use crate::messages::frontend;
+use crate::types::{Format, Oid};
+use headrace_core::{Mismatch, Outbox, Outcome, Parameters, limits};
+use std::sync::Arc;
+
+impl<C: PgCaller> Machine<C> {
+    pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        if !matches!(self.phase, Phase::Ready) {
+            return;
+        }
+        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            let blocked = match self.tail().map(|entry| &entry.stage) {
+                None | Some(Stage::Sent) => false,
+                Some(Stage::AwaitSync) => {
+                    self.sync_tail(outbox);
+                    false
+                }
+                Some(Stage::Bindable) => {
+                    self.bind_tail(cx, outbox);
+                    false
+                }
+                Some(Stage::Sending) => {
+                    self.send_rows(cx, outbox);
+                    false
+                }
+                Some(Stage::Copying) => !self.abandon_copy(outbox),
+                Some(_) => true,
+            };
+            if blocked {
+                return;
+            }
+            if matches!(self.tail().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
+                if self.held || self.started == self.queue.len() {
+                    return;
+                }
+                self.start_next(cx, outbox);
+            }
+        }
+    }
+
+    /// Sends the Sync that an abandoned entry still owes.
+    fn sync_tail(&mut self, outbox: &mut Outbox) {
+        if let Some(entry) = self.tail() {
+            entry.stage = Stage::Sent;
+            if entry.request.syncs() {
+                frontend::sync(outbox.tail());
+            }
+        }
+    }
+
+    /// Makes a COPY fail whose caller is gone; says whether it was so.
+    fn abandon_copy(&mut self, outbox: &mut Outbox) -> bool {
+        let Some(entry) = self.tail().filter(|entry| entry.caller.is_none()) else { return false };
+        entry.stage = Stage::Sent;
+        frontend::copy_fail(outbox.tail(), "cancelled by the client");
+        true
+    }
+
+    /// Whether no request before `at` brings a Sync: after an error all of them, and `at`, are skipped together.
+    pub(super) fn group_is_open(&self, at: usize) -> bool {
+        self.queue.iter().take(at).all(|entry| !entry.request.syncs())
+    }
+
+    fn close_evicted(&mut self, outbox: &mut Outbox) {
+        for name in self.to_close.drain(..) {
+            frontend::close(outbox.tail(), b'S', &name);
+        }
+    }
+
+    fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let at = self.started;
+        self.started += 1;
+        if self.skipping && self.group_is_open(at) {
+            // The server would skip it unread, so only the Sync that ends the group is worth sending.
+            self.queue[at].stage = Stage::AwaitSync;
+            return;
+        }
+        if let Request::Execute(_) | Request::Describe { .. } = self.queue[at].request {
+            self.start_statement(at, cx, outbox);
+            return;
+        }
+        let entry = &mut self.queue[at];
+        entry.stage = Stage::Sent;
+        let out = outbox.tail();
+        match &entry.request {
+            Request::Script { sql, prelude, .. } => {
+                entry.prelude_open = prelude.is_some();
+                let prefix = prelude.as_deref().map_or(String::new(), |p| format!("{p};"));
+                frontend::query(out, &prefix, sql);
+            }
+            Request::Fetch { portal, max_rows, columns } => {
+                entry.columns = Some(columns.clone());
+                frontend::execute(out, portal, *max_rows);
+                frontend::sync(out);
+                if let Some(caller) = &mut entry.caller {
+                    caller.columns(cx, columns);
+                }
+            }
+            Request::ClosePortal { portal } => {
+                frontend::close(out, b'P', portal);
+                frontend::sync(out);
+            }
+            Request::Sync => frontend::sync(out),
+            Request::Execute(_) | Request::Describe { .. } => unreachable!("handled above"),
+        }
+    }
+
+    fn start_statement(&mut self, at: usize, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        self.close_evicted(outbox);
+        let mark = outbox.mark();
+        let entry = &mut self.queue[at];
+        entry.mark = mark;
+        if let Some(prelude) = entry.request.prelude() {
+            let out = outbox.tail();
+            frontend::parse(out, "", prelude, &[]);
+            frontend::bind_empty(out, "", "");
+            frontend::execute(out, "", 0);
+            entry.prelude_open = true;
+        }
+        let (sql, hints, _) = entry_statement(&entry.request);
+        let known = self.statements.get(&(sql.as_ref(), hints) as &dyn Lookup).cloned();
+        let entry = &mut self.queue[at];
+        if let Some(statement) = known {
+            entry.from_cache = true;
+            entry.statement = Some(statement);
+            entry.stage = Stage::Bindable;
+            self.bind_tail(cx, outbox);
+            return;
+        }
+        self.describe(at, outbox);
+    }
+
+    /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
+    /// transaction stays open, until the statement is executed.
+    fn describe(&mut self, at: usize, outbox: &mut Outbox) {
+        let entry = &mut self.queue[at];
+        let (sql, hints, prepare) = entry_statement(&entry.request);
+        let named = prepare == Prepare::Named
+            && self.statements.capacity() > 0
+            && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES;
+        let name = if named {
+            self.statement_number += 1;
+            format!("headrace_{}", self.statement_number)
+        } else {
+            String::new()
+        };
+        let out = outbox.tail();
+        frontend::parse(out, &name, sql, hints);
+        frontend::describe(out, b'S', &name);
+        frontend::flush(out);
+        entry.described = true;
+        entry.stage = Stage::Describing { parameters: Vec::new() };
+        entry.statement = Some(Arc::new(Statement {
+            name,
+            sql: sql.clone(),
+            parameters: Vec::new(),
+            encoders: Vec::new(),
+            columns: None,
+        }));
+    }
+
+    /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
+    fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &mut self.queue[at];
+        let Some(statement) = entry.statement.clone() else { return };
+        entry.columns = statement.columns.clone();
+        if let (Some(columns), Some(caller)) = (&statement.columns, &mut entry.caller) {
+            caller.columns(cx, columns);
+        }
+        let Request::Execute(execute) = &entry.request else {
+            entry.stage = Stage::AwaitSync;
+            return;
+        };
+        if entry.described {
+            entry.mark = outbox.mark();
+        }
+        if statement.name.is_empty() {
+            frontend::parse(outbox.tail(), "", &statement.sql, &statement.parameters);
+        }
+        if entry.caller.is_none() {
+            // Discarded while it waited for its description.
+            entry.stage = Stage::AwaitSync;
+            return;
+        }
+        if execute.rows == Rows::Batch {
+            entry.stage = Stage::Sending;
+            self.send_rows(cx, outbox);
+            return;
+        }
+        match send_row(entry, &statement, cx, outbox) {
+            Ok(()) => {
+                entry.rows_sent = 1;
+                entry.stage = Stage::AwaitSync;
+            }
+            Err(error) => self.refuse(at, error, None, cx, outbox),
+        }
+    }
+
+    /// Sends rows of the batch that the last started entry is, until the outbox is full or the rows are all sent.
+    fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &mut self.queue[at];
+        let Some(statement) = entry.statement.clone() else { return };
+        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            let Some(caller) = &mut entry.caller else {
+                self.poison(at, outbox);
+                return;
+            };
+            let sent = match caller.next_row(cx) {
+                Ok(true) => send_row(entry, &statement, cx, outbox),
+                Ok(false) => {
+                    entry.stage = Stage::AwaitSync;
+                    return;
+                }
+                Err(error) => Err(error),
+            };
+            match sent {
+                Ok(()) => entry.rows_sent += 1,
+                Err(error) => {
+                    let row = Some(entry.rows_sent);
+                    self.refuse(at, error, row, cx, outbox);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The caller's own error: a value that does not fit. If nothing has left yet, nothing will.
+    fn refuse(&mut self, at: usize, error: C::Error, row: Option<u64>, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let open = self.group_is_open(at) && at > 0;
+        let entry = &mut self.queue[at];
+        if !outbox.truncate(entry.mark) {
+            entry.failure = Some(Failure::Caller { error, row });
+            self.poison(at, outbox);
+            return;
+        }
+        let owes_sync = entry.request.syncs() && (entry.described || open);
+        if owes_sync {
+            entry.failure = Some(Failure::Caller { error, row });
+            entry.prelude_open = false;
+            entry.rows_sent = 0;
+            entry.stage = Stage::AwaitSync;
+        } else if let Some(entry) = self.queue.remove(at) {
+            self.started -= 1;
+            if let Some(caller) = entry.caller {
+                caller.finish(cx, Outcome::Caller { error, row });
+            }
+        }
+    }
+
+    /// Rows of an abandoned batch are on their way: makes the server fail what it has, so that none of it stays.
+    fn poison(&mut self, at: usize, outbox: &mut Outbox) {
+        frontend::parse(outbox.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
+        self.queue[at].stage = Stage::AwaitSync;
+    }
+}
+
+fn entry_statement(request: &Request) -> (&Arc<str>, &[Oid], Prepare) {
+    match request {
+        Request::Execute(Execute { sql, hints, prepare, .. }) => (sql, hints, *prepare),
+        Request::Describe { sql } => (sql, &[], Prepare::Named),
+        _ => unreachable!("only these have a statement"),
+    }
+}
+
+/// Writes Bind and Execute for the caller's current row.
+fn send_row<C: PgCaller>(
+    entry: &mut Entry<C, C::Error>,
+    statement: &Statement,
+    cx: C::Cx<'_>,
+    outbox: &mut Outbox,
+) -> Result<(), C::Error> {
+    let Request::Execute(execute) = &entry.request else { return Ok(()) };
+    let Some(caller) = &mut entry.caller else { return Ok(()) };
+    let (portal, max_rows) = match &execute.portal {
+        Some(portal) => (portal.name.as_str(), portal.max_rows),
+        None => ("", 0),
+    };
+    let params = caller.params(cx);
+    let expected = statement.encoders.len();
+    if params.count() != expected {
+        return Err(count_mismatch(expected, params.count()).into());
+    }
+    let formats = statement.columns.as_ref().map_or(&[0u8, 0][..], |columns| &columns.formats);
+    let out = outbox.tail();
+    let start = out.len();
+    let written = frontend::bind(out, portal, &statement.name, expected, formats, |i, out| {
+        let value = params.get(i)?;
+        statement.encoders[i].encode_param(&value, out).map(|format| u16::from(format == Format::Binary))
+    });
+    if let Err(error) = written {
+        out.truncate(start);
+        return Err(error);
+    }
+    frontend::execute(out, portal, max_rows);
+    Ok(())
+}
+
+fn count_mismatch(expected: usize, given: usize) -> Mismatch {
+    Mismatch::wrong_type(format!(
+        "the statement has {expected} parameter{}, but {given} {} given",
+        if expected == 1 { "" } else { "s" },
+        if given == 1 { "was" } else { "were" },
+    ))
+}

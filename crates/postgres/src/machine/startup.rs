@@ -1,0 +1,302 @@
+//! From the first byte to the first ReadyForQuery: TLS negotiation and authentication.
+
+use crate::messages::backend::Body;
+use crate::messages::frontend;
+use headrace_core::{Fatal, Outbox};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
+use postgres_protocol::authentication::md5_hash;
+use std::fmt;
+
+/// Whether the connection is encrypted, and how that is agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tls {
+    /// Not at all.
+    No,
+    /// Ask with SSLRequest; go on in plain text if the server has none.
+    Prefer,
+    /// Ask with SSLRequest; give up if the server has none.
+    Require,
+    /// The pump has encrypted the connection from its first byte (sslnegotiation=direct).
+    Direct,
+}
+
+/// libpq's `channel_binding`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// Never.
+    Disable,
+    /// Where the server offers it.
+    Prefer,
+    /// Give up without it.
+    Require,
+}
+
+/// An authentication method, by the names of libpq's `require_auth`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The password in the clear.
+    Password,
+    /// MD5 of password, user and salt.
+    Md5,
+    /// SCRAM-SHA-256, with or without channel binding.
+    ScramSha256,
+    /// The server asked for nothing.
+    None,
+}
+
+impl Method {
+    /// Its name in `require_auth`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Password => "password",
+            Method::Md5 => "md5",
+            Method::ScramSha256 => "scram-sha-256",
+            Method::None => "none",
+        }
+    }
+}
+
+/// A password. It is never shown.
+#[derive(Clone)]
+pub struct Secret(pub Vec<u8>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(...)")
+    }
+}
+
+/// What a connection is opened for.
+#[derive(Clone, Debug)]
+pub enum Purpose {
+    /// A session.
+    Session,
+    /// To cancel what another session runs: its process id and its secret.
+    Cancel(i32, Vec<u8>),
+}
+
+/// How to start.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the connection is for.
+    pub purpose: Purpose,
+    /// `user`, `database` and other parameters of StartupMessage, `user` among them.
+    pub parameters: Vec<(String, String)>,
+    /// The user's name.
+    pub user: String,
+    /// The password, if there is one.
+    pub password: Option<Secret>,
+    /// Encryption.
+    pub tls: Tls,
+    /// Channel binding.
+    pub binding: Binding,
+    /// The methods that `require_auth` allows; empty allows all.
+    pub methods: Vec<Method>,
+}
+
+/// What the pump has to do about TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsStep {
+    /// Nothing.
+    Nothing,
+    /// Put the TLS layer in place now, then say [`super::Machine::tls_ready`].
+    Start,
+}
+
+pub(super) enum State {
+    SslReply,
+    AwaitTls,
+    Auth,
+    Scram(Box<ScramSha256>),
+    ScramFinal,
+    Settled,
+    CancelSent,
+}
+
+pub(super) struct Startup {
+    pub options: Options,
+    pub state: State,
+    pub step: TlsStep,
+    pub encrypted: bool,
+    end_point: Option<Vec<u8>>,
+    bound: bool,
+}
+
+impl fmt::Debug for Startup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Startup").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Startup {
+    pub fn new(options: Options, outbox: &mut Outbox) -> Self {
+        let mut startup = Self {
+            state: State::Auth,
+            step: TlsStep::Nothing,
+            encrypted: false,
+            end_point: None,
+            bound: false,
+            options,
+        };
+        match startup.options.tls {
+            Tls::No => startup.hello(outbox),
+            Tls::Prefer | Tls::Require => {
+                frontend::ssl_request(outbox.tail());
+                startup.state = State::SslReply;
+            }
+            Tls::Direct => {
+                startup.state = State::AwaitTls;
+                startup.step = TlsStep::Start;
+            }
+        }
+        startup
+    }
+
+    fn hello(&mut self, outbox: &mut Outbox) {
+        if let Purpose::Cancel(process_id, secret) = &self.options.purpose {
+            frontend::cancel_request(outbox.tail(), *process_id, secret);
+            self.state = State::CancelSent;
+            return;
+        }
+        let parameters = self.options.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        frontend::startup(outbox.tail(), parameters);
+        self.state = State::Auth;
+    }
+
+    /// The one byte that answers SSLRequest, with nothing behind it: bytes that came before the handshake could be
+    /// an attacker's (CVE-2021-23222).
+    pub fn ssl_reply(&mut self, unread: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+        match unread {
+            [b'S'] => {
+                self.state = State::AwaitTls;
+                self.step = TlsStep::Start;
+                Ok(())
+            }
+            [b'S', ..] => Err(Fatal::peer("the server sent data before the TLS handshake; someone may be in between")),
+            [b'N', ..] if self.options.tls == Tls::Prefer => {
+                self.hello(outbox);
+                Ok(())
+            }
+            [b'N', ..] => Err(Fatal::refused("the server does not offer TLS, but sslmode asks for it")),
+            [b'E', ..] => Err(Fatal::peer("the server answered the TLS request with an error; is it too busy?")),
+            _ => Err(Fatal::peer("the server gave no proper answer to the TLS request; is this a PostgreSQL server?")),
+        }
+    }
+
+    pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, outbox: &mut Outbox) {
+        self.step = TlsStep::Nothing;
+        self.encrypted = true;
+        self.end_point = end_point;
+        self.hello(outbox);
+    }
+
+    fn allow(&self, method: Method) -> Result<(), Fatal> {
+        if self.options.binding == Binding::Require && method != Method::ScramSha256 {
+            return Err(Fatal::refused(format!(
+                "channel_binding=require, but the server asks for {} authentication without it",
+                method.name()
+            )));
+        }
+        if self.options.methods.is_empty() || self.options.methods.contains(&method) {
+            return Ok(());
+        }
+        let allowed: Vec<_> = self.options.methods.iter().map(|m| m.name()).collect();
+        Err(Fatal::refused(format!(
+            "the server asks for {} authentication, but require_auth allows only {}",
+            method.name(),
+            allowed.join(", ")
+        )))
+    }
+
+    fn secret(&self) -> Result<&[u8], Fatal> {
+        match &self.options.password {
+            Some(secret) => Ok(&secret.0),
+            None => Err(Fatal::refused("the server asks for a password, but none was given")),
+        }
+    }
+
+    /// An Authentication message.
+    pub fn authentication(&mut self, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+        let mut body = Body::new("Authentication", body);
+        match (body.u32()?, &mut self.state) {
+            (0, State::Auth) => {
+                self.allow(Method::None)?;
+                self.state = State::Settled;
+            }
+            (0, State::ScramFinal | State::Settled) => self.state = State::Settled,
+            (3, State::Auth) => {
+                self.allow(Method::Password)?;
+                frontend::password(outbox.tail(), self.secret()?);
+                self.state = State::Settled;
+            }
+            (5, State::Auth) => {
+                self.allow(Method::Md5)?;
+                let salt = body.bytes(4)?.try_into().expect("four bytes were read");
+                let answer = md5_hash(self.options.user.as_bytes(), self.secret()?, salt);
+                frontend::password(outbox.tail(), answer.as_bytes());
+                self.state = State::Settled;
+            }
+            (10, State::Auth) => {
+                self.allow(Method::ScramSha256)?;
+                self.sasl(&mut body, outbox)?;
+            }
+            (11, State::Scram(scram)) => {
+                scram.update(body.rest()).map_err(|e| Fatal::peer(format!("SCRAM authentication failed: {e}")))?;
+                frontend::sasl_response(outbox.tail(), scram.message());
+            }
+            (12, State::Scram(scram)) => {
+                scram.finish(body.rest()).map_err(|e| {
+                    Fatal::peer(format!("the server could not prove that it knows the password (SCRAM): {e}"))
+                })?;
+                self.state = State::ScramFinal;
+            }
+            (kind @ (0 | 3 | 5 | 10 | 11 | 12), _) => {
+                return Err(Fatal::peer(format!("the server sent authentication message {kind} out of order")));
+            }
+            (kind, _) => {
+                let name = match kind {
+                    7 | 8 => "GSSAPI",
+                    9 => "SSPI",
+                    2 => "Kerberos V5",
+                    _ => "an unknown kind of",
+                };
+                return Err(Fatal::refused(format!(
+                    "the server asks for {name} authentication (code {kind}), which headrace does not support; \
+                     choose scram-sha-256 or cert in pg_hba.conf"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn sasl(&mut self, body: &mut Body<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
+        let (mut plain, mut plus) = (false, false);
+        loop {
+            match body.cstr()? {
+                b"" => break,
+                name if name == SCRAM_SHA_256.as_bytes() => plain = true,
+                name if name == SCRAM_SHA_256_PLUS.as_bytes() => plus = true,
+                _ => {}
+            }
+        }
+        let wanted = self.options.binding != Binding::Disable;
+        let (mechanism, binding) = match &self.end_point {
+            Some(hash) if plus && wanted => {
+                self.bound = true;
+                (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash.clone()))
+            }
+            _ if self.options.binding == Binding::Require => {
+                return Err(Fatal::refused(
+                    "channel_binding=require, but the server offers no SCRAM-SHA-256-PLUS on this connection",
+                ));
+            }
+            Some(_) if plain && wanted => (SCRAM_SHA_256, ChannelBinding::unrequested()),
+            _ if plain => (SCRAM_SHA_256, ChannelBinding::unsupported()),
+            _ => return Err(Fatal::refused("the server offers no SASL mechanism that headrace knows")),
+        };
+        let scram = ScramSha256::new(self.secret()?, binding);
+        frontend::sasl_initial_response(outbox.tail(), mechanism, scram.message());
+        self.state = State::Scram(Box::new(scram));
+        Ok(())
+    }
+}

@@ -1,0 +1,498 @@
+//! Binary values into sinks: the hot loop of every fetch.
+
+use super::builtin::Scalar;
+use super::registry::{Kind, TypeRegistry};
+use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, numeric, text};
+use headrace_core::{Container, Fatal, Inet, Sink, limits};
+use std::sync::Arc;
+
+/// How the values of one column are decoded.
+#[derive(Clone, Debug)]
+pub enum Decoder {
+    /// A built-in scalar in binary form.
+    Scalar(Scalar),
+    /// A built-in scalar in text form.
+    Parse(Scalar),
+    /// Text as it comes, whatever the type.
+    AsText,
+    /// The user's own loader.
+    Custom {
+        /// The type.
+        oid: Oid,
+        /// The form it wants.
+        binary: bool,
+    },
+    /// An array in binary form.
+    Array(Box<Decoder>),
+    /// An array in text form, of elements that are parsed so, and what separates them.
+    ParseArray(Box<Decoder>, u8),
+    /// A range.
+    Range(Box<Decoder>),
+    /// A multirange: how each of its ranges is decoded.
+    Multirange(Box<Decoder>),
+    /// A composite type: how each attribute is decoded.
+    Composite(Vec<Decoder>),
+    /// An anonymous record, whose attributes name their types.
+    Record(Arc<TypeRegistry>),
+}
+
+impl Decoder {
+    /// The decoder of a type, and the format to ask for.
+    pub fn new(registry: &TypeRegistry, oid: Oid, _modifier: i32) -> (Self, Format) {
+        match Self::binary(registry, oid, 0) {
+            Some(decoder) => (decoder, Format::Binary),
+            None => match registry.custom(oid) {
+                Some(binary) => (Decoder::Custom { oid, binary }, Format::Text),
+                None => match registry.kind(oid) {
+                    // An array whose elements have no binary form is parsed from its text.
+                    Kind::Array { .. } => (Self::new_text(registry, oid, -1), Format::Text),
+                    _ => (Decoder::AsText, Format::Text),
+                },
+            },
+        }
+    }
+
+    /// The decoder of a type in binary form, `None` where text must be asked for.
+    fn binary(registry: &TypeRegistry, oid: Oid, depth: usize) -> Option<Self> {
+        if depth > limits::NESTING {
+            return None;
+        }
+        if let Some(binary) = registry.custom(oid) {
+            return binary.then_some(Decoder::Custom { oid, binary });
+        }
+        let inner = |oid| Self::binary(registry, oid, depth + 1).map(Box::new);
+        Some(match registry.kind(oid) {
+            Kind::Scalar(Scalar::AsText) | Kind::Unknown => return None,
+            Kind::Scalar(Scalar::Record) => {
+                // Attributes may be of any type, those without binary form included; the server would then fail.
+                Decoder::Record(Arc::new(registry.clone()))
+            }
+            Kind::Scalar(scalar) => Decoder::Scalar(scalar),
+            Kind::Enum => Decoder::Scalar(Scalar::Text),
+            Kind::Domain { base } => Self::binary(registry, base, depth + 1)?,
+            Kind::Array { element } => Decoder::Array(inner(element)?),
+            Kind::Range { subtype } => Decoder::Range(inner(subtype)?),
+            Kind::Multirange { range } => Decoder::Multirange(inner(range)?),
+            Kind::Composite { fields } => {
+                let fields: Option<Vec<_>> =
+                    fields.iter().map(|(_, oid)| Self::binary(registry, *oid, depth + 1)).collect();
+                Decoder::Composite(fields?)
+            }
+        })
+    }
+
+    /// The decoder of a type that came as text.
+    pub fn new_text(registry: &TypeRegistry, oid: Oid, _modifier: i32) -> Self {
+        if registry.custom(oid).is_some() {
+            return Decoder::Custom { oid, binary: false };
+        }
+        match registry.kind(oid) {
+            Kind::Scalar(scalar) => Decoder::Parse(scalar),
+            Kind::Domain { base } if base != oid => Self::new_text(registry, base, -1),
+            Kind::Array { element } if element != oid => {
+                let separator = if element == 603 { b';' } else { b',' };
+                match Self::new_text(registry, element, -1) {
+                    Decoder::ParseArray(..) => Decoder::AsText,
+                    inner => Decoder::ParseArray(Box::new(inner), separator),
+                }
+            }
+            _ => Decoder::AsText,
+        }
+    }
+
+    /// Decodes one value that is not NULL. What is malformed goes to [`Sink::invalid`].
+    #[inline]
+    pub fn decode<S: Sink>(&self, body: &[u8], sink: &mut S) {
+        let done = match self {
+            Decoder::Scalar(scalar) => scalar_value(*scalar, body, sink),
+            Decoder::AsText => {
+                sink.text(body);
+                Some(())
+            }
+            Decoder::Parse(scalar) => {
+                text::parse(*scalar, body, sink);
+                Some(())
+            }
+            other => other.nested(body, sink),
+        };
+        if done.is_none() {
+            self.refuse(sink);
+        }
+    }
+
+    #[cold]
+    fn refuse<S: Sink>(&self, sink: &mut S) {
+        sink.invalid(&format!("the server sent a malformed value ({self:.60?})"));
+    }
+
+    #[inline(never)]
+    fn nested<S: Sink>(&self, body: &[u8], sink: &mut S) -> Option<()> {
+        match self {
+            Decoder::Custom { oid, binary } => sink.custom(*oid, *binary, body),
+            Decoder::Array(element) => return array(element, body, sink),
+            Decoder::ParseArray(element, separator) => text::array(element, *separator, body, sink),
+            Decoder::Range(bound) => return range(bound, body, sink),
+            Decoder::Multirange(inner) => {
+                let (count, mut rest) = split_u32(body)?;
+                let mut ranges = Vec::new();
+                for _ in 0..count {
+                    let (item, after) = sized(rest)?;
+                    ranges.push(item?);
+                    rest = after;
+                }
+                if !rest.is_empty() {
+                    return None;
+                }
+                sink.begin(Container::Multirange, ranges.len());
+                for item in ranges {
+                    inner.decode(item, sink);
+                }
+                sink.end();
+            }
+            Decoder::Composite(fields) => {
+                let attributes = attributes(body)?;
+                if attributes.len() != fields.len() {
+                    return None;
+                }
+                sink.begin(Container::Record, fields.len());
+                for (field, (_, value)) in fields.iter().zip(attributes) {
+                    item(field, value, sink);
+                }
+                sink.end();
+            }
+            Decoder::Record(registry) => {
+                let attributes = attributes(body)?;
+                sink.begin(Container::Record, attributes.len());
+                for (oid, value) in attributes {
+                    match Self::binary(registry, oid, 0) {
+                        Some(decoder) => item(&decoder, value, sink),
+                        None => match value {
+                            // Nothing better is known of it than its bytes; enumerations and strings are text.
+                            Some(value) if std::str::from_utf8(value).is_ok() => sink.text(value),
+                            Some(value) => sink.bytes(value),
+                            None => sink.null(),
+                        },
+                    }
+                }
+                sink.end();
+            }
+            Decoder::Scalar(_) | Decoder::AsText | Decoder::Parse(_) => {}
+        }
+        Some(())
+    }
+}
+
+#[inline]
+fn item<S: Sink>(decoder: &Decoder, value: Option<&[u8]>, sink: &mut S) {
+    match value {
+        Some(value) => decoder.decode(value, sink),
+        None => sink.null(),
+    }
+}
+
+/// Decodes the body of one DataRow.
+///
+/// # Errors
+/// [`Fatal`] when the body's own lengths do not add up, or it has another number of columns than was announced. A
+/// value that is malformed inside its length is the sink's business.
+#[inline]
+pub fn decode_row<S: Sink>(decoders: &[Decoder], body: &[u8], sink: &mut S) -> Result<(), Fatal> {
+    let Some((count, mut rest)) = body.split_first_chunk::<2>() else { return Err(broken_row()) };
+    if usize::from(u16::from_be_bytes(*count)) != decoders.len() {
+        return Err(broken_row());
+    }
+    sink.begin_row(decoders.len());
+    for decoder in decoders {
+        let Some((len, after)) = rest.split_first_chunk::<4>() else { return Err(broken_row()) };
+        let len = i32::from_be_bytes(*len);
+        if len < 0 {
+            if len != -1 {
+                return Err(broken_row());
+            }
+            sink.null();
+            rest = after;
+            continue;
+        }
+        let Some((value, after)) = after.split_at_checked(len as usize) else { return Err(broken_row()) };
+        rest = after;
+        decoder.decode(value, sink);
+    }
+    if !rest.is_empty() {
+        return Err(broken_row());
+    }
+    sink.end_row();
+    Ok(())
+}
+
+#[cold]
+fn broken_row() -> Fatal {
+    Fatal::peer("the server sent a malformed DataRow")
+}
+
+#[inline]
+fn i16_of(body: &[u8]) -> Option<i16> {
+    Some(i16::from_be_bytes(body.try_into().ok()?))
+}
+
+#[inline]
+fn i32_of(body: &[u8]) -> Option<i32> {
+    Some(i32::from_be_bytes(body.try_into().ok()?))
+}
+
+#[inline]
+fn i64_of(body: &[u8]) -> Option<i64> {
+    Some(i64::from_be_bytes(body.try_into().ok()?))
+}
+
+/// Days since 1970 of days since 2000; the infinities stay, and what would overflow is taken for one.
+#[inline]
+pub(super) fn unix_days(days: i32) -> i32 {
+    if days == i32::MIN { days } else { days.saturating_add(EPOCH_DAYS) }
+}
+
+#[inline]
+pub(super) fn unix_micros(micros: i64) -> i64 {
+    if micros == i64::MIN { micros } else { micros.saturating_add(EPOCH_MICROS) }
+}
+
+#[inline]
+fn scalar_value<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) -> Option<()> {
+    match scalar {
+        Scalar::Int4 => sink.int(i64::from(i32_of(body)?)),
+        Scalar::Text => sink.text(body),
+        Scalar::Float8 => sink.float(f64::from_bits(i64_of(body)? as u64)),
+        Scalar::Int8 => sink.int(i64_of(body)?),
+        Scalar::Int2 => sink.int(i64::from(i16_of(body)?)),
+        Scalar::Bool => match body {
+            [0] => sink.bool(false),
+            [1] => sink.bool(true),
+            _ => return None,
+        },
+        Scalar::Date => sink.date(unix_days(i32_of(body)?)),
+        Scalar::Timestamp => sink.timestamp(unix_micros(i64_of(body)?)),
+        Scalar::TimestampTz => sink.timestamptz(unix_micros(i64_of(body)?)),
+        Scalar::Float4 => sink.float(f64::from(f32::from_bits(i32_of(body)? as u32))),
+        Scalar::Oid => sink.int(i64::from(i32_of(body)? as u32)),
+        Scalar::UInt8 => sink.uint(i64_of(body)? as u64),
+        Scalar::Bytea => sink.bytes(body),
+        Scalar::Uuid => sink.uuid(body.try_into().ok()?),
+        Scalar::Json => sink.json(body),
+        Scalar::Jsonb => match body {
+            [1, json @ ..] => sink.json(json),
+            _ => return None,
+        },
+        Scalar::Time => sink.time(i64_of(body)?),
+        _ => return rare_scalar(scalar, body, sink),
+    }
+    Some(())
+}
+
+#[inline(never)]
+fn rare_scalar<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) -> Option<()> {
+    match scalar {
+        Scalar::Numeric => {
+            let mut text = Vec::with_capacity(48);
+            numeric::decode(body, &mut text)?;
+            sink.decimal(std::str::from_utf8(&text).ok()?);
+        }
+        Scalar::TimeTz => {
+            let (micros, west) = body.split_first_chunk::<8>()?;
+            sink.timetz(i64::from_be_bytes(*micros), i32_of(west)?.checked_neg()?);
+        }
+        Scalar::Interval => {
+            let (micros, rest) = body.split_first_chunk::<8>()?;
+            let (days, months) = rest.split_first_chunk::<4>()?;
+            sink.interval(i32_of(months)?, i32::from_be_bytes(*days), i64::from_be_bytes(*micros));
+        }
+        Scalar::Inet => match body {
+            [2 | 3, prefix, network, len, address @ ..]
+                if address.len() == usize::from(*len)
+                    && matches!(len, 4 | 16)
+                    && usize::from(*prefix) <= address.len() * 8 =>
+            {
+                sink.inet(Inet { address, prefix: *prefix, network: *network != 0 });
+            }
+            _ => return None,
+        },
+        Scalar::MacAddr if matches!(body.len(), 6 | 8) => {
+            let parts: Vec<String> = body.iter().map(|b| format!("{b:02x}")).collect();
+            sink.text(parts.join(":").as_bytes());
+        }
+        Scalar::Bits => {
+            let (bits, bytes) = split_u32(body)?;
+            let bits = bits as usize;
+            if bytes.len() != bits.div_ceil(8) {
+                return None;
+            }
+            sink.bits(bits, bytes);
+        }
+        Scalar::Char => match body {
+            [byte] if byte.is_ascii() => sink.text(if *byte == 0 { b"" } else { body }),
+            [_] => sink.bytes(body),
+            _ => return None,
+        },
+        Scalar::Void => sink.null(),
+        Scalar::Point => floats(Container::Point, body, 2, sink)?,
+        Scalar::Line => floats(Container::Line, body, 3, sink)?,
+        Scalar::LineSegment => points(Container::LineSegment, body, Some(2), sink)?,
+        Scalar::Box => points(Container::Box, body, Some(2), sink)?,
+        Scalar::Circle => {
+            let (centre, radius) = body.split_at_checked(16)?;
+            let radius = f64::from_bits(i64_of(radius)? as u64);
+            sink.begin(Container::Circle, 2);
+            floats(Container::Point, centre, 2, sink)?;
+            sink.float(radius);
+            sink.end();
+        }
+        Scalar::Path => {
+            let (closed, rest) = body.split_first()?;
+            let (n, rest) = split_u32(rest)?;
+            points(Container::Path { closed: *closed != 0 }, rest, Some(n as usize), sink)?;
+        }
+        Scalar::Polygon => {
+            let (n, rest) = split_u32(body)?;
+            points(Container::Polygon, rest, Some(n as usize), sink)?;
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn floats<S: Sink>(container: Container, body: &[u8], n: usize, sink: &mut S) -> Option<()> {
+    if body.len() != n * 8 {
+        return None;
+    }
+    sink.begin(container, n);
+    for number in body.chunks_exact(8) {
+        sink.float(f64::from_bits(i64_of(number)? as u64));
+    }
+    sink.end();
+    Some(())
+}
+
+fn points<S: Sink>(container: Container, body: &[u8], n: Option<usize>, sink: &mut S) -> Option<()> {
+    if body.len() % 16 != 0 || n.is_some_and(|n| n != body.len() / 16) {
+        return None;
+    }
+    sink.begin(container, body.len() / 16);
+    for point in body.chunks_exact(16) {
+        floats(Container::Point, point, 2, sink)?;
+    }
+    sink.end();
+    Some(())
+}
+
+fn split_u32(body: &[u8]) -> Option<(u32, &[u8])> {
+    let (head, rest) = body.split_first_chunk::<4>()?;
+    Some((u32::from_be_bytes(*head), rest))
+}
+
+/// A length word and that many bytes (`None` for NULL), and what follows.
+#[allow(clippy::type_complexity)]
+fn sized(body: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    let (len, rest) = split_u32(body)?;
+    match len as i32 {
+        -1 => Some((None, rest)),
+        len => {
+            let (value, rest) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+            Some((Some(value), rest))
+        }
+    }
+}
+
+/// `array_send`: dimensions, a flag for NULLs, the element type; then each dimension's length and lower bound; then
+/// the elements, the last dimension varying fastest.
+fn array<S: Sink>(element: &Decoder, body: &[u8], sink: &mut S) -> Option<()> {
+    let (dimensions, rest) = split_u32(body)?;
+    let (_flags, rest) = split_u32(rest)?;
+    let (_oid, mut rest) = split_u32(rest)?;
+    if dimensions == 0 {
+        if !rest.is_empty() {
+            return None;
+        }
+        sink.begin(Container::List, 0);
+        sink.end();
+        return Some(());
+    }
+    if dimensions > 6 {
+        return None;
+    }
+    let mut lengths = Vec::with_capacity(dimensions as usize);
+    let mut total = 1usize;
+    for _ in 0..dimensions {
+        let (length, after) = split_u32(rest)?;
+        let (_lower, after) = split_u32(after)?;
+        total = total.checked_mul(length as usize)?;
+        lengths.push(length as usize);
+        rest = after;
+    }
+    // Every element takes at least its length word, so a lying dimension is found before any work is done; and
+    // walking the lengths first means that nothing reaches the sink from an array that is cut short.
+    if total == 0 || total > rest.len() / 4 {
+        return None;
+    }
+    let mut check = rest;
+    for _ in 0..total {
+        check = sized(check)?.1;
+    }
+    if !check.is_empty() {
+        return None;
+    }
+    dimension(element, &lengths, &mut rest, sink)
+}
+
+fn dimension<S: Sink>(element: &Decoder, lengths: &[usize], rest: &mut &[u8], sink: &mut S) -> Option<()> {
+    let (length, inner) = lengths.split_first()?;
+    sink.begin(Container::List, *length);
+    for _ in 0..*length {
+        if inner.is_empty() {
+            let (value, after) = sized(rest)?;
+            *rest = after;
+            item(element, value, sink);
+        } else {
+            dimension(element, inner, rest, sink)?;
+        }
+    }
+    sink.end();
+    Some(())
+}
+
+/// `range_send`: flags, then the bounds that are neither infinite nor missing.
+fn range<S: Sink>(bound: &Decoder, body: &[u8], sink: &mut S) -> Option<()> {
+    let (flags, mut rest) = body.split_first()?;
+    let (empty, lower_inf, upper_inf) = (flags & 1 != 0, flags & 8 != 0, flags & 16 != 0);
+    let (has_lower, has_upper) = (!empty && !lower_inf, !empty && !upper_inf);
+    let mut bounds = [None, None];
+    for (i, has) in [has_lower, has_upper].into_iter().enumerate() {
+        if has {
+            let (value, after) = sized(rest)?;
+            bounds[i] = Some(value?);
+            rest = after;
+        }
+    }
+    if !rest.is_empty() {
+        return None;
+    }
+    let container =
+        Container::Range { empty, has_lower, has_upper, lower_inc: flags & 2 != 0, upper_inc: flags & 4 != 0 };
+    sink.begin(container, bounds.iter().flatten().count());
+    for value in bounds.into_iter().flatten() {
+        bound.decode(value, sink);
+    }
+    sink.end();
+    Some(())
+}
+
+/// `record_send`: each attribute with its type.
+#[allow(clippy::type_complexity)]
+fn attributes(body: &[u8]) -> Option<Vec<(Oid, Option<&[u8]>)>> {
+    let (count, mut rest) = split_u32(body)?;
+    let mut attributes = Vec::new();
+    for _ in 0..count {
+        let (oid, after) = split_u32(rest)?;
+        let (value, after) = sized(after)?;
+        attributes.push((oid, value));
+        rest = after;
+    }
+    rest.is_empty().then_some(attributes)
+}

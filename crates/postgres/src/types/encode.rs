@@ -1,0 +1,512 @@
+//! Callers' values into binary parameters.
+
+use super::builtin::{self, Scalar};
+use super::registry::{Kind, TypeRegistry};
+use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric};
+use headrace_core::{Mismatch, Value, ValueKind, limits};
+
+/// How one parameter of a statement is encoded; chosen once, when the statement is prepared.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    oid: Oid,
+    name: String,
+    form: Form,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    Scalar(Scalar),
+    Array(Box<Encoder>),
+    Range(Box<Encoder>),
+    Multirange(Box<Encoder>),
+    Composite(Vec<(String, Encoder)>),
+    /// The type has no binary form that we know: SQL text.
+    AsText,
+}
+
+impl Encoder {
+    /// The encoder for a type.
+    pub fn new(registry: &TypeRegistry, oid: Oid) -> Self {
+        Self::nested(registry, oid, 0)
+    }
+
+    fn nested(registry: &TypeRegistry, oid: Oid, depth: usize) -> Self {
+        let inner = |oid| Box::new(Self::nested(registry, oid, depth + 1));
+        let form = match registry.kind(oid) {
+            _ if depth > limits::NESTING => Form::AsText,
+            Kind::Scalar(Scalar::AsText | Scalar::Void | Scalar::Record | Scalar::MacAddr) | Kind::Unknown => {
+                Form::AsText
+            }
+            Kind::Scalar(scalar) => Form::Scalar(scalar),
+            Kind::Enum => Form::Scalar(Scalar::Text),
+            Kind::Domain { base } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
+            Kind::Array { element } => Form::Array(inner(element)),
+            Kind::Range { subtype } => Form::Range(inner(subtype)),
+            Kind::Multirange { range } => Form::Multirange(inner(range)),
+            Kind::Composite { fields } => Form::Composite(
+                fields.iter().map(|(name, oid)| (name.clone(), Self::nested(registry, *oid, depth + 1))).collect(),
+            ),
+        };
+        Self { oid, name: registry.name(oid), form }
+    }
+
+    /// The type.
+    pub fn oid(&self) -> Oid {
+        self.oid
+    }
+
+    /// Writes the length and the value, and says which format it took: text for a caller's text that is to become
+    /// something else, so that the server parses it as it would a literal.
+    ///
+    /// # Errors
+    /// Whatever the value says, [`Mismatch`] above all; the buffer then holds half a value.
+    #[inline]
+    pub fn encode_param<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<Format, V::Error> {
+        let kind = value.kind();
+        if kind == ValueKind::Null {
+            out.extend_from_slice(&(-1i32).to_be_bytes());
+            return Ok(Format::Binary);
+        }
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        let format = match (&self.form, kind) {
+            (_, ValueKind::Custom) => {
+                let binary = value.with_custom(self.oid, |bytes, binary| {
+                    out.extend_from_slice(bytes);
+                    binary
+                })?;
+                if binary { Format::Binary } else { Format::Text }
+            }
+            (Form::AsText, _) => {
+                literal::write(value, kind, out)?;
+                Format::Text
+            }
+            (Form::Scalar(Scalar::Text | Scalar::Char), ValueKind::Text) => {
+                value.with_text(|text| put_text(out, text))??;
+                Format::Binary
+            }
+            (_, ValueKind::Text) => {
+                value.with_text(|text| put_text(out, text))??;
+                Format::Text
+            }
+            _ => {
+                self.binary(value, kind, out)?;
+                Format::Binary
+            }
+        };
+        patch(out, start)?;
+        Ok(format)
+    }
+
+    /// Writes the length and the value in binary form: for COPY, and for what is inside arrays, composites, ranges.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_param`]; also for text where only its own type's binary form would do.
+    pub fn encode_binary<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let kind = value.kind();
+        if kind == ValueKind::Null {
+            out.extend_from_slice(&(-1i32).to_be_bytes());
+            return Ok(());
+        }
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        match (&self.form, kind) {
+            (_, ValueKind::Custom) => {
+                value.with_custom(self.oid, |bytes, _| out.extend_from_slice(bytes))?;
+            }
+            (Form::AsText, _) => return Err(self.wrong(value, " in binary form; use the text format")),
+            _ => self.binary(value, kind, out)?,
+        }
+        patch(out, start)?;
+        Ok(())
+    }
+
+    /// Whether [`Encoder::encode_binary`] can work at all.
+    pub fn has_binary(&self) -> bool {
+        match &self.form {
+            Form::AsText => false,
+            Form::Scalar(_) => true,
+            Form::Array(inner) | Form::Range(inner) | Form::Multirange(inner) => inner.has_binary(),
+            Form::Composite(fields) => fields.iter().all(|(_, field)| field.has_binary()),
+        }
+    }
+
+    #[cold]
+    fn wrong<V: Value>(&self, value: &V, why: &str) -> V::Error {
+        Mismatch::wrong_type(format!("{} cannot be sent as {}{why}", value.describe(), self.name)).into()
+    }
+
+    #[cold]
+    fn outside<V: Value>(&self, value: &V, bounds: &str) -> V::Error {
+        Mismatch::out_of_range(format!("{} does not fit {} ({bounds})", value.describe(), self.name)).into()
+    }
+
+    fn int<V: Value>(&self, value: &V, kind: ValueKind, min: i64, max: i64) -> Result<i64, V::Error> {
+        let bounds = || format!("{min} to {max}");
+        let number = match kind {
+            ValueKind::Int | ValueKind::Bool => value.int().map_err(|error| {
+                // What 64 bits cannot hold does not fit a smaller type either, and that is the clearer message.
+                let _ = error;
+                self.outside(value, &bounds())
+            })?,
+            ValueKind::Float | ValueKind::Decimal => {
+                let whole = value.with_decimal(|text| {
+                    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+                    if fraction.bytes().all(|b| b == b'0') { whole.parse::<i64>().ok() } else { None }
+                })?;
+                whole.ok_or_else(|| self.wrong(value, ": it is no whole number"))?
+            }
+            _ => return Err(self.wrong(value, "")),
+        };
+        if (min..=max).contains(&number) { Ok(number) } else { Err(self.outside(value, &bounds())) }
+    }
+
+    fn binary<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let scalar = match &self.form {
+            Form::Scalar(scalar) => *scalar,
+            _ => return self.container(value, kind, out),
+        };
+        match (scalar, kind) {
+            (Scalar::Int4, _) => {
+                let n = self.int(value, kind, i64::from(i32::MIN), i64::from(i32::MAX))?;
+                out.extend_from_slice(&(n as i32).to_be_bytes());
+            }
+            (Scalar::Int8, _) => {
+                let n = self.int(value, kind, i64::MIN, i64::MAX)?;
+                out.extend_from_slice(&n.to_be_bytes());
+            }
+            (Scalar::Int2, _) => {
+                let n = self.int(value, kind, i64::from(i16::MIN), i64::from(i16::MAX))?;
+                out.extend_from_slice(&(n as i16).to_be_bytes());
+            }
+            (Scalar::Oid, _) => {
+                let n = self.int(value, kind, 0, i64::from(u32::MAX))?;
+                out.extend_from_slice(&(n as u32).to_be_bytes());
+            }
+            (Scalar::UInt8, _) => {
+                let n = self.int(value, kind, 0, i64::MAX)?;
+                out.extend_from_slice(&n.to_be_bytes());
+            }
+            (Scalar::Text | Scalar::Char, _) => self.text(value, kind, out)?,
+            (Scalar::Float8, ValueKind::Float | ValueKind::Int | ValueKind::Decimal) => {
+                out.extend_from_slice(&value.float()?.to_be_bytes());
+            }
+            (Scalar::Float4, ValueKind::Float | ValueKind::Int | ValueKind::Decimal) => {
+                let wide = value.float()?;
+                let narrow = wide as f32;
+                if narrow.is_infinite() && wide.is_finite() {
+                    return Err(self.outside(value, "about -3.4e38 to 3.4e38"));
+                }
+                out.extend_from_slice(&narrow.to_be_bytes());
+            }
+            (Scalar::Bool, ValueKind::Bool) => out.push(u8::from(value.bool()?)),
+            (Scalar::Date, ValueKind::Date) => {
+                out.extend_from_slice(&(value.date()? - EPOCH_DAYS).to_be_bytes());
+            }
+            (Scalar::Date, ValueKind::Timestamp) => {
+                let micros = value.timestamp()?;
+                let day = headrace_core::civil::DAY_MICROS;
+                if micros.rem_euclid(day) != 0 {
+                    return Err(self.wrong(value, ": its time of day would be lost; call .date() on it"));
+                }
+                out.extend_from_slice(&((micros.div_euclid(day)) as i32 - EPOCH_DAYS).to_be_bytes());
+            }
+            (Scalar::Timestamp, ValueKind::Timestamp | ValueKind::Date) => {
+                out.extend_from_slice(&(value.timestamp()? - EPOCH_MICROS).to_be_bytes());
+            }
+            (Scalar::Timestamp, ValueKind::TimestampTz) => {
+                return Err(self.wrong(value, ": its zone would be lost; the column could be timestamptz"));
+            }
+            (Scalar::TimestampTz, ValueKind::TimestampTz | ValueKind::Timestamp | ValueKind::Date) => {
+                out.extend_from_slice(&(value.timestamptz()? - EPOCH_MICROS).to_be_bytes());
+            }
+            (Scalar::Time, ValueKind::Time) => out.extend_from_slice(&value.time()?.to_be_bytes()),
+            (Scalar::TimeTz, ValueKind::TimeTz | ValueKind::Time) => {
+                let (micros, east) = value.timetz()?;
+                out.extend_from_slice(&micros.to_be_bytes());
+                out.extend_from_slice(&(-east).to_be_bytes());
+            }
+            (Scalar::Interval, ValueKind::Interval) => {
+                let (months, days, micros) = value.interval()?;
+                out.extend_from_slice(&micros.to_be_bytes());
+                out.extend_from_slice(&days.to_be_bytes());
+                out.extend_from_slice(&months.to_be_bytes());
+            }
+            (Scalar::Numeric, ValueKind::Int | ValueKind::Decimal | ValueKind::Float) => {
+                value.with_decimal(|text| numeric::encode(text, out))??;
+            }
+            (Scalar::Bytea, ValueKind::Bytes) => value.with_bytes(|bytes| out.extend_from_slice(bytes))?,
+            (Scalar::Uuid, ValueKind::Uuid) => out.extend_from_slice(&value.uuid()?),
+            (Scalar::Json, _) => value.with_json(|json| out.extend_from_slice(json))?,
+            (Scalar::Jsonb, _) => {
+                out.push(1);
+                value.with_json(|json| out.extend_from_slice(json))?;
+            }
+            (Scalar::Inet, ValueKind::Inet | ValueKind::Cidr) => {
+                let (bytes, len, prefix) = value.inet()?;
+                let network = self.oid == 650;
+                out.extend_from_slice(&[if len == 4 { 2 } else { 3 }, prefix, u8::from(network), len as u8]);
+                out.extend_from_slice(&bytes[..len]);
+            }
+            (Scalar::Bits, ValueKind::Bits) => {
+                let (bits, bytes) = value.bits()?;
+                out.extend_from_slice(&(bits as i32).to_be_bytes());
+                out.extend_from_slice(&bytes);
+            }
+            (Scalar::Point, _) => self.floats(value, Some(2), out)?,
+            (Scalar::Line, _) => self.floats(value, Some(3), out)?,
+            (Scalar::LineSegment | Scalar::Box, _) => self.floats(value, Some(4), out)?,
+            (Scalar::Circle, _) => self.floats(value, Some(3), out)?,
+            (Scalar::Path | Scalar::Polygon, _) => self.points(scalar == Scalar::Path, value, out)?,
+            _ => return Err(self.wrong(value, "")),
+        }
+        Ok(())
+    }
+
+    /// A value that is not text for a column that is: its SQL text.
+    fn text<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        match kind {
+            ValueKind::Text => value.with_text(|text| put_text(out, text))??,
+            ValueKind::Bytes | ValueKind::List | ValueKind::Record | ValueKind::Other => {
+                return Err(self.wrong(value, ""));
+            }
+            _ => literal::write(value, kind, out)?,
+        }
+        Ok(())
+    }
+
+    fn floats<V: Value>(&self, value: &V, n: Option<usize>, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let numbers = value.floats(n.unwrap_or(usize::MAX))?;
+        if n.is_some_and(|n| n != numbers.len()) {
+            return Err(self.wrong(value, &format!(": it has {} numbers", numbers.len())));
+        }
+        for number in numbers {
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    fn points<V: Value>(&self, path: bool, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let mut numbers = value.floats(usize::MAX)?;
+        if numbers.len() % 2 == 1 {
+            // A path begins with its flag; without one it is taken as closed, as `((x,y),...)` is.
+            let closed = numbers.remove(0) != 0.0;
+            if path {
+                out.push(u8::from(closed));
+            }
+        } else if path {
+            out.push(1);
+        }
+        out.extend_from_slice(&((numbers.len() / 2) as i32).to_be_bytes());
+        for number in numbers {
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn container<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        match (&self.form, kind) {
+            (Form::Array(element), ValueKind::List | ValueKind::Record) => self.array(element, value, out),
+            (Form::Composite(fields), ValueKind::Record | ValueKind::List | ValueKind::Json | ValueKind::Other) => {
+                if matches!(kind, ValueKind::Record | ValueKind::List) && value.len()? != fields.len() {
+                    let why = format!(": the type has {} attributes, the value {}", fields.len(), value.len()?);
+                    return Err(self.wrong(value, &why));
+                }
+                out.extend_from_slice(&(fields.len() as i32).to_be_bytes());
+                for (i, (name, field)) in fields.iter().enumerate() {
+                    out.extend_from_slice(&field.oid.to_be_bytes());
+                    field.encode_binary(&value.field(i, name)?, out)?;
+                }
+                Ok(())
+            }
+            (Form::Range(bound), ValueKind::Range) => {
+                let parts = value.range()?;
+                let mut flags = 0u8;
+                if parts.empty {
+                    out.push(1);
+                    return Ok(());
+                }
+                for (set, flag) in [
+                    (parts.lower_inc && parts.lower.is_some(), 2),
+                    (parts.upper_inc && parts.upper.is_some(), 4),
+                    (parts.lower.is_none(), 8),
+                    (parts.upper.is_none(), 16),
+                ] {
+                    flags |= if set { flag } else { 0 };
+                }
+                out.push(flags);
+                for value in [parts.lower, parts.upper].iter().flatten() {
+                    bound.encode_binary(value, out)?;
+                }
+                Ok(())
+            }
+            (Form::Multirange(range), ValueKind::Multirange | ValueKind::List) => {
+                let count = value.len()?;
+                out.extend_from_slice(&(count as i32).to_be_bytes());
+                for i in 0..count {
+                    range.encode_binary(&value.item(i)?, out)?;
+                }
+                Ok(())
+            }
+            _ => Err(self.wrong(value, "")),
+        }
+    }
+
+    /// The dimensions are those of the first element at each depth; every other must agree.
+    fn array<V: Value>(&self, element: &Encoder, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let deep = |kind| match element.form {
+            Form::Composite(_) => kind == ValueKind::List,
+            _ => matches!(kind, ValueKind::List | ValueKind::Record),
+        } && !matches!(element.form, Form::Scalar(Scalar::Json | Scalar::Jsonb) if kind == ValueKind::Json);
+        let mut lengths = vec![value.len()?];
+        if lengths[0] > 0 {
+            let mut first = value.item(0)?;
+            while deep(first.kind()) && !matches!(element.form, Form::Scalar(Scalar::Point)) {
+                lengths.push(first.len()?);
+                if lengths.len() > 6 {
+                    return Err(self.wrong(value, ": an array has 6 dimensions at most"));
+                }
+                if first.is_empty()? {
+                    break;
+                }
+                first = first.item(0)?;
+            }
+        }
+        if lengths.contains(&0) {
+            lengths.clear();
+        }
+        out.extend_from_slice(&(lengths.len() as i32).to_be_bytes());
+        let flags = out.len();
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&element.oid.to_be_bytes());
+        for length in &lengths {
+            out.extend_from_slice(&(*length as i32).to_be_bytes());
+            out.extend_from_slice(&1i32.to_be_bytes());
+        }
+        let mut nulls = false;
+        if !lengths.is_empty() {
+            self.elements(element, value, &lengths, &mut nulls, out)?;
+        }
+        out[flags + 3] = u8::from(nulls);
+        Ok(())
+    }
+
+    fn elements<V: Value>(
+        &self,
+        element: &Encoder,
+        value: &V,
+        lengths: &[usize],
+        nulls: &mut bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), V::Error> {
+        let Some((length, inner)) = lengths.split_first() else { return Ok(()) };
+        if value.len()? != *length {
+            return Err(self.wrong(value, ": the nested lists of an array must all have the same length"));
+        }
+        for i in 0..*length {
+            let item = value.item(i)?;
+            if inner.is_empty() {
+                let kind = item.kind();
+                *nulls |= kind == ValueKind::Null;
+                if kind == ValueKind::Text && !matches!(element.form, Form::Scalar(Scalar::Text | Scalar::Char)) {
+                    return Err(element.wrong(&item, " inside an array"));
+                }
+                element.encode_binary(&item, out)?;
+            } else if matches!(item.kind(), ValueKind::List | ValueKind::Record) {
+                self.elements(element, &item, inner, nulls, out)?;
+            } else {
+                return Err(self.wrong(value, ": the nested lists of an array must all have the same depth"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn put_text(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Mismatch> {
+    if text.contains(&0) {
+        return Err(Mismatch::out_of_range("PostgreSQL text cannot hold a NUL character (\\x00)"));
+    }
+    out.extend_from_slice(text);
+    Ok(())
+}
+
+fn patch(out: &mut [u8], start: usize) -> Result<(), Mismatch> {
+    let len = out.len() - start - 4;
+    if len > limits::MESSAGE_BYTES - 64 {
+        return Err(Mismatch::out_of_range(format!("a value of {len} bytes is more than PostgreSQL takes (1 GiB)")));
+    }
+    out[start..start + 4].copy_from_slice(&(len as i32).to_be_bytes());
+    Ok(())
+}
+
+/// The type that a value shows by itself, for statements whose parameters take theirs from the caller; 0 leaves it
+/// to the server. Whole numbers take the smallest type that holds them, so that they fit any function's argument.
+pub fn hint<V: Value>(value: &V) -> Oid {
+    match value.kind() {
+        ValueKind::Bool => 16,
+        ValueKind::Int => match value.int() {
+            Ok(n) if i16::try_from(n).is_ok() => 21,
+            Ok(n) if i32::try_from(n).is_ok() => 23,
+            Ok(_) => 20,
+            Err(_) => 1700,
+        },
+        ValueKind::Float => 701,
+        ValueKind::Decimal => 1700,
+        ValueKind::Bytes => 17,
+        ValueKind::Date => 1082,
+        ValueKind::Time => 1083,
+        ValueKind::TimeTz => 1266,
+        ValueKind::Timestamp => 1114,
+        ValueKind::TimestampTz => 1184,
+        ValueKind::Interval => 1186,
+        ValueKind::Uuid => 2950,
+        ValueKind::Json => 114,
+        ValueKind::Jsonb => 3802,
+        ValueKind::Inet => 869,
+        ValueKind::Cidr => 650,
+        ValueKind::Bits => 1562,
+        ValueKind::List => builtin::array_of(element_hint(value, 0)),
+        ValueKind::Range => match value.range() {
+            Ok(parts) => parts.lower.or(parts.upper).map_or(0, |bound| builtin::range_of(widest(hint(&bound)))),
+            Err(_) => 0,
+        },
+        ValueKind::Multirange => match value.item(0) {
+            Ok(first) => match first.range() {
+                Ok(parts) => parts.lower.or(parts.upper).map_or(0, |b| builtin::multirange_of(widest(hint(&b)))),
+                Err(_) => 0,
+            },
+            Err(_) => 0,
+        },
+        ValueKind::Null | ValueKind::Text | ValueKind::Record | ValueKind::Custom | ValueKind::Other => 0,
+    }
+}
+
+/// There are ranges over integer and bigint, none over smallint.
+fn widest(oid: Oid) -> Oid {
+    if oid == 21 { 23 } else { oid }
+}
+
+/// The hint that serves all elements of a list, the nested ones too.
+fn element_hint<V: Value>(list: &V, depth: usize) -> Oid {
+    let mut found = 0;
+    for i in 0..list.len().unwrap_or(0) {
+        let Ok(item) = list.item(i) else { return 0 };
+        let one = match item.kind() {
+            ValueKind::Null => continue,
+            ValueKind::List if depth < limits::NESTING => element_hint(&item, depth + 1),
+            ValueKind::Text => 25,
+            _ => hint(&item),
+        };
+        let size = |oid| [21, 23, 20, 1700].iter().position(|int| *int == oid);
+        found = match (found, one) {
+            (0, one) => one,
+            (found, one) if found == one => found,
+            (found, one) => match (size(found), size(one)) {
+                (Some(a), Some(b)) => [21, 23, 20, 1700][a.max(b)],
+                _ => return 0,
+            },
+        };
+    }
+    found
+}

@@ -1,0 +1,49 @@
+//! The catalogue query that tells how user-defined types are built.
+
+use super::Oid;
+
+/// A query for these types and all that they are built from. Its rows are for [`super::TypeRegistry::learn`].
+///
+/// Only numbers are put into the text. Every name is qualified, so that no search path can redirect it.
+pub fn introspection_query(oids: &[Oid]) -> String {
+    let list: Vec<String> = oids.iter().map(u32::to_string).collect();
+    let list = list.join(",");
+    format!(
+        "WITH RECURSIVE wanted(oid) AS (\
+           SELECT t.oid FROM pg_catalog.pg_type t WHERE t.oid IN ({list}) \
+           UNION \
+           SELECT r.oid FROM wanted w \
+             JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) w.oid, \
+             LATERAL (\
+               SELECT t.typelem AS oid WHERE t.typcategory OPERATOR(pg_catalog.=) 'A' \
+               UNION ALL SELECT t.typbasetype WHERE t.typtype OPERATOR(pg_catalog.=) 'd' \
+               UNION ALL SELECT g.rngsubtype FROM pg_catalog.pg_range g \
+                 WHERE g.rngtypid OPERATOR(pg_catalog.=) t.oid \
+               UNION ALL SELECT (g.j OPERATOR(pg_catalog.->>) 'rngtypid')::pg_catalog.oid \
+                 FROM (SELECT pg_catalog.to_jsonb(g) AS j FROM pg_catalog.pg_range g) g \
+                 WHERE t.typtype OPERATOR(pg_catalog.=) 'm' \
+                 AND (g.j OPERATOR(pg_catalog.->>) 'rngmultitypid')::pg_catalog.oid OPERATOR(pg_catalog.=) t.oid \
+               UNION ALL SELECT a.atttypid FROM pg_catalog.pg_attribute a \
+                 WHERE t.typtype OPERATOR(pg_catalog.=) 'c' AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid \
+                 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped\
+             ) r) \
+         SELECT t.oid::pg_catalog.text, pg_catalog.format_type(t.oid, NULL), \
+           CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' AND t.typelem OPERATOR(pg_catalog.<>) 0 \
+             THEN 'a' ELSE t.typtype::pg_catalog.text END, \
+           CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' THEN t.typelem::pg_catalog.text \
+             WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype::pg_catalog.text \
+             WHEN t.typtype OPERATOR(pg_catalog.=) 'r' THEN (SELECT g.rngsubtype::pg_catalog.text \
+               FROM pg_catalog.pg_range g WHERE g.rngtypid OPERATOR(pg_catalog.=) t.oid) \
+             WHEN t.typtype OPERATOR(pg_catalog.=) 'm' THEN (SELECT g.j OPERATOR(pg_catalog.->>) 'rngtypid' \
+               FROM (SELECT pg_catalog.to_jsonb(g) AS j FROM pg_catalog.pg_range g) g \
+               WHERE (g.j OPERATOR(pg_catalog.->>) 'rngmultitypid')::pg_catalog.oid \
+                 OPERATOR(pg_catalog.=) t.oid) END, \
+           (SELECT pg_catalog.string_agg(a.atttypid::pg_catalog.text OPERATOR(pg_catalog.||) ' ' \
+               OPERATOR(pg_catalog.||) pg_catalog.replace(a.attname::pg_catalog.text, E'\\n', U&'\\FFFF'), E'\\n' \
+               ORDER BY a.attnum) \
+             FROM pg_catalog.pg_attribute a WHERE t.typtype OPERATOR(pg_catalog.=) 'c' \
+             AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid \
+             AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped) \
+         FROM wanted w JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) w.oid"
+    )
+}

@@ -1,0 +1,112 @@
+//! Callers' values as the text of SQL literals, without the quotes: for types that have no binary form here, and
+//! for parameters whose type only the server knows.
+
+use headrace_core::civil::{self, DAY_MICROS};
+use headrace_core::{Mismatch, Value, ValueKind};
+
+/// Writes the text of a value that is not NULL.
+pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    match kind {
+        ValueKind::Bool => out.extend_from_slice(if value.bool()? { b"true" } else { b"false" }),
+        ValueKind::Date => out.extend_from_slice(civil::date_text(value.date()?).as_bytes()),
+        ValueKind::Time => out.extend_from_slice(civil::time_text(value.time()?).as_bytes()),
+        ValueKind::TimeTz => {
+            let (micros, east) = value.timetz()?;
+            let (sign, east) = if east < 0 { ('-', -east) } else { ('+', east) };
+            let zone = format!("{sign}{:02}:{:02}:{:02}", east / 3600, east / 60 % 60, east % 60);
+            out.extend_from_slice((civil::time_text(micros) + &zone).as_bytes());
+        }
+        ValueKind::Timestamp => out.extend_from_slice(civil::timestamp_text(value.timestamp()?, false).as_bytes()),
+        ValueKind::TimestampTz => out.extend_from_slice(civil::timestamp_text(value.timestamptz()?, true).as_bytes()),
+        ValueKind::Interval => {
+            let (months, days, micros) = value.interval()?;
+            let sign = if micros < 0 { "-" } else { "" };
+            let micros = micros.unsigned_abs();
+            let (hours, rest) = (micros / 3_600_000_000, (micros % 3_600_000_000) as i64);
+            let clock = civil::time_text(rest % DAY_MICROS);
+            out.extend_from_slice(format!("{months} mons {days} days {sign}{hours:02}{}", &clock[2..]).as_bytes());
+        }
+        ValueKind::Bytes => value.with_bytes(|bytes| {
+            out.extend_from_slice(b"\\x");
+            out.extend(bytes.iter().flat_map(|b| [b"0123456789abcdef"[usize::from(b >> 4)], b"0123456789abcdef"[usize::from(b & 15)]]));
+        })?,
+        ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| out.extend_from_slice(json))?,
+        ValueKind::List | ValueKind::Multirange => {
+            let len = value.len()?;
+            out.push(b'{');
+            for i in 0..len {
+                if i > 0 {
+                    out.push(b',');
+                }
+                let item = value.item(i)?;
+                match item.kind() {
+                    ValueKind::Null => out.extend_from_slice(b"NULL"),
+                    kind @ ValueKind::List => write(&item, kind, out)?,
+                    kind if value.kind() == ValueKind::Multirange => write(&item, kind, out)?,
+                    kind => quoted(&item, kind, out)?,
+                }
+            }
+            out.push(b'}');
+        }
+        ValueKind::Record => {
+            out.push(b'(');
+            for i in 0..value.len()? {
+                if i > 0 {
+                    out.push(b',');
+                }
+                let item = value.item(i)?;
+                match item.kind() {
+                    ValueKind::Null => {}
+                    kind => quoted(&item, kind, out)?,
+                }
+            }
+            out.push(b')');
+        }
+        ValueKind::Range => {
+            let parts = value.range()?;
+            if parts.empty {
+                out.extend_from_slice(b"empty");
+                return Ok(());
+            }
+            out.push(if parts.lower_inc { b'[' } else { b'(' });
+            if let Some(lower) = &parts.lower {
+                quoted(lower, lower.kind(), out)?;
+            }
+            out.push(b',');
+            if let Some(upper) = &parts.upper {
+                quoted(upper, upper.kind(), out)?;
+            }
+            out.push(if parts.upper_inc { b']' } else { b')' });
+        }
+        ValueKind::Other => {
+            return Err(Mismatch::wrong_type(format!(
+                "{} cannot be sent: no type of PostgreSQL is known for it; convert it, or register a dumper",
+                value.describe()
+            ))
+            .into());
+        }
+        _ => value.with_text(|text| {
+            if text.contains(&0) {
+                return Err(Mismatch::out_of_range("PostgreSQL text cannot hold a NUL character (\\x00)"));
+            }
+            out.extend_from_slice(text);
+            Ok(())
+        })??,
+    }
+    Ok(())
+}
+
+/// The text in double quotes, as inside an array, a record or a range.
+fn quoted<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    let mut text = Vec::new();
+    write(value, kind, &mut text)?;
+    out.push(b'"');
+    for byte in text {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! The types of PostgreSQL: which there are, and how each is decoded and encoded.
+//!
+//! A [`Decoder`] or [`Encoder`] is chosen once per column or parameter of a statement; the hot loops only follow it.
+
+mod builtin;
+mod decode;
+mod encode;
+mod introspect;
+mod literal;
+mod numeric;
+mod registry;
+mod text;
+
+pub use decode::{Decoder, decode_row};
+pub use encode::{Encoder, hint};
+pub use introspect::introspection_query;
+pub use registry::{Kind, TypeRegistry, UserType};
+
+/// The number of a type in `pg_type`.
+pub type Oid = u32;
+
+/// How a value travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// As SQL text.
+    Text,
+    /// In the type's binary form.
+    Binary,
+}
+
+/// Days from 1970-01-01 to 2000-01-01, PostgreSQL's own epoch.
+pub(crate) const EPOCH_DAYS: i32 = 10_957;
+/// Microseconds from 1970-01-01 to 2000-01-01.
+pub(crate) const EPOCH_MICROS: i64 = 946_684_800_000_000;

@@ -1,0 +1,251 @@
+//! `numeric`: base-10000 digits on the wire (`numeric_send`), decimal text on our side.
+
+use headrace_core::Mismatch;
+
+const NEGATIVE: u16 = 0x4000;
+const NAN: u16 = 0xC000;
+const INFINITY: u16 = 0xD000;
+const MINUS_INFINITY: u16 = 0xF000;
+
+/// Decimal digits before the point that numeric can hold.
+const MAX_WHOLE: usize = 131_072;
+/// Decimal digits behind the point that numeric can hold.
+const MAX_SCALE: usize = 16_383;
+
+fn word(body: &[u8], i: usize) -> Option<u16> {
+    let pair = body.get(2 * i..2 * i + 2)?;
+    Some(u16::from_be_bytes([pair[0], pair[1]]))
+}
+
+/// Writes the exact decimal text, with all the digits that the display scale shows. `None` when the bytes are no
+/// numeric.
+pub fn decode(body: &[u8], text: &mut Vec<u8>) -> Option<()> {
+    text.clear();
+    let digits = usize::from(word(body, 0)?);
+    let weight = i32::from(word(body, 1)? as i16);
+    let sign = word(body, 2)?;
+    let scale = usize::from(word(body, 3)?);
+    if body.len() != 8 + 2 * digits || scale > MAX_SCALE {
+        return None;
+    }
+    match sign {
+        0 => {}
+        NEGATIVE => text.push(b'-'),
+        NAN => {
+            text.extend_from_slice(b"NaN");
+            return Some(());
+        }
+        INFINITY => {
+            text.extend_from_slice(b"Infinity");
+            return Some(());
+        }
+        MINUS_INFINITY => {
+            text.extend_from_slice(b"-Infinity");
+            return Some(());
+        }
+        _ => return None,
+    }
+    let group = |i: i32| -> Option<u16> {
+        match usize::try_from(i) {
+            Ok(i) if i < digits => word(body, 4 + i).filter(|d| *d < 10_000),
+            _ => Some(0),
+        }
+    };
+    if weight < 0 {
+        text.push(b'0');
+    } else {
+        let mut begun = false;
+        for i in 0..=weight {
+            let d = group(i)?;
+            push_group(text, d, begun);
+            begun |= d != 0 || begun;
+            if !begun && i == weight {
+                text.push(b'0');
+            }
+        }
+    }
+    if scale > 0 {
+        text.push(b'.');
+        let end = text.len() + scale;
+        let mut i = weight + 1;
+        if weight < -1 {
+            // Groups of zeros between the point and the first digit.
+            i = 0;
+            for _ in 0..(-1 - weight) {
+                if text.len() < end {
+                    text.extend_from_slice(b"0000");
+                }
+            }
+        } else if weight == -1 {
+            i = 0;
+        }
+        while text.len() < end {
+            push_group(text, group(i)?, true);
+            i += 1;
+        }
+        text.truncate(end);
+    }
+    Some(())
+}
+
+/// Four digits, or fewer without leading zeros when `padded` is false.
+fn push_group(text: &mut Vec<u8>, d: u16, padded: bool) {
+    let four = [b'0' + (d / 1000) as u8, b'0' + (d / 100 % 10) as u8, b'0' + (d / 10 % 10) as u8, b'0' + (d % 10) as u8];
+    let skip = if padded { 0 } else { four.iter().take_while(|c| **c == b'0').count() };
+    text.extend_from_slice(&four[skip..]);
+}
+
+/// Writes the binary form of decimal text: sign, digits, point, exponent, or NaN and the infinities.
+///
+/// # Errors
+/// [`Mismatch`] for text that is no number, and for numbers that numeric cannot hold.
+pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let wrong = || Mismatch::wrong_type(format!("{text:?} is no decimal number"));
+    let (negative, rest) = match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let special = match rest.to_ascii_lowercase().as_slice() {
+        b"nan" | b"snan" => Some(NAN),
+        b"inf" | b"infinity" => Some(if negative { MINUS_INFINITY } else { INFINITY }),
+        _ => None,
+    };
+    if let Some(sign) = special {
+        head(out, 0, 0, sign, 0);
+        return Ok(());
+    }
+    let (mantissa, exponent) = match rest.iter().position(|c| matches!(c, b'e' | b'E')) {
+        None => (rest, 0i64),
+        Some(at) => {
+            let exponent = std::str::from_utf8(&rest[at + 1..]).ok().and_then(|e| e.parse().ok()).ok_or_else(wrong)?;
+            (&rest[..at], exponent)
+        }
+    };
+    let mut digits = Vec::with_capacity(mantissa.len());
+    let mut point = None;
+    for &c in mantissa {
+        match c {
+            b'0'..=b'9' => digits.push(c - b'0'),
+            b'.' if point.is_none() => point = Some(digits.len()),
+            _ => return Err(wrong()),
+        }
+    }
+    if digits.is_empty() {
+        return Err(wrong());
+    }
+    let too_large = || {
+        Mismatch::out_of_range(format!(
+            "a number with exponent {exponent} does not fit numeric (up to {MAX_WHOLE} digits before and {MAX_SCALE} \
+             behind the point)"
+        ))
+    };
+    // The number is 0.d1d2d3... times ten to the power of `scale10`.
+    let leading = digits.iter().take_while(|d| **d == 0).count();
+    let point = point.unwrap_or(digits.len()) as i64;
+    let shown = (digits.len() as i64 - point - exponent).max(0);
+    let display = usize::try_from(shown).ok().filter(|s| *s <= MAX_SCALE).ok_or_else(too_large)?;
+    let digits = &digits[leading..];
+    let significant = digits.len() - digits.iter().rev().take_while(|d| **d == 0).count();
+    let digits = &digits[..significant];
+    if digits.is_empty() {
+        head(out, 0, 0, 0, display);
+        return Ok(());
+    }
+    let scale10 = point.checked_add(exponent).ok_or_else(too_large)? - leading as i64;
+    if scale10 > MAX_WHOLE as i64 || scale10 < -(MAX_SCALE as i64) {
+        return Err(too_large());
+    }
+    // Groups of four are aligned to the point: `pad` zeros stand before the first digit of the first group.
+    let groups_before = scale10.div_euclid(4) + i64::from(scale10.rem_euclid(4) != 0);
+    let pad = (groups_before * 4 - scale10) as usize;
+    let count = (pad + digits.len()).div_ceil(4);
+    head(out, count, (groups_before - 1) as i16, if negative { NEGATIVE } else { 0 }, display);
+    let digit = |i: usize| -> u16 {
+        match i.checked_sub(pad) {
+            Some(i) if i < digits.len() => u16::from(digits[i]),
+            _ => 0,
+        }
+    };
+    for g in 0..count {
+        let d = digit(4 * g) * 1000 + digit(4 * g + 1) * 100 + digit(4 * g + 2) * 10 + digit(4 * g + 3);
+        out.extend_from_slice(&d.to_be_bytes());
+    }
+    Ok(())
+}
+
+fn head(out: &mut Vec<u8>, digits: usize, weight: i16, sign: u16, scale: usize) {
+    out.extend_from_slice(&(digits as u16).to_be_bytes());
+    out.extend_from_slice(&weight.to_be_bytes());
+    out.extend_from_slice(&sign.to_be_bytes());
+    out.extend_from_slice(&(scale as u16).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn there_and_back(text: &str) -> String {
+        let (mut body, mut out) = (Vec::new(), Vec::new());
+        encode(text, &mut body).unwrap();
+        decode(&body, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_keep_every_digit() {
+        for (given, back) in [
+            ("0", "0"),
+            ("0.00", "0.00"),
+            ("1", "1"),
+            ("-1", "-1"),
+            ("10000", "10000"),
+            ("9999.9999", "9999.9999"),
+            ("0.0001", "0.0001"),
+            ("0.00001", "0.00001"),
+            ("-0.000000001230", "-0.000000001230"),
+            ("12345678901234567890.12345678901234567890", "12345678901234567890.12345678901234567890"),
+            ("1E+5", "100000"),
+            ("1.5e-7", "0.00000015"),
+            ("100000000", "100000000"),
+            ("NaN", "NaN"),
+            ("-Infinity", "-Infinity"),
+            ("+7", "7"),
+        ] {
+            assert_eq!(there_and_back(given), back, "{given}");
+        }
+    }
+
+    #[test]
+    fn golden_bytes_of_numeric_send() {
+        // select numeric_send(-12345.678)
+        let golden = [0, 3, 0, 1, 0x40, 0, 0, 3, 0, 1, 0x09, 0x29, 0x1A, 0x7C];
+        let mut out = Vec::new();
+        encode("-12345.678", &mut out).unwrap();
+        assert_eq!(out, golden);
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for bad in ["", "-", ".", "1.2.3", "abc", "1e", "1e999999999", "0x10", "1e-20000"] {
+            assert!(encode(bad, &mut Vec::new()).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_digits_survive(negative: bool, whole in "[1-9][0-9]{0,40}", fraction in "[0-9]{0,40}") {
+            let mut text = format!("{}{whole}", if negative { "-" } else { "" });
+            if !fraction.is_empty() {
+                text = format!("{text}.{fraction}");
+            }
+            prop_assert_eq!(there_and_back(&text), text);
+        }
+
+        #[test]
+        fn any_bytes_are_safe(body: Vec<u8>) {
+            let _ = decode(&body, &mut Vec::new());
+        }
+    }
+}
