@@ -64,6 +64,8 @@ pub struct Machine<C: Caller> {
     phase: Phase,
     queue: VecDeque<Entry<C, C::Error>>,
     started: usize,
+    /// A transaction block is open as of what has been sent, whatever has been answered.
+    in_block: bool,
     next_id: u64,
     /// No new request is started: a cancel request is under way, and must not hit the next statement.
     held: bool,
@@ -92,6 +94,7 @@ impl<C: PgCaller> Machine<C> {
             phase: Phase::Startup(Box::new(Startup::new(options, outbox))),
             queue: VecDeque::new(),
             started: 0,
+            in_block: false,
             next_id: 1,
             held: false,
             skipping: false,
@@ -177,6 +180,21 @@ impl<C: PgCaller> Machine<C> {
         }
         self.queue[at].caller = None;
         at == 0
+    }
+
+    /// The number of the first request whose caller `is` the one looked for.
+    pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    }
+
+    /// The caller of the request that the server is working on.
+    pub fn current_caller(&self) -> Option<&C> {
+        self.queue.front().and_then(|entry| entry.caller.as_ref())
+    }
+
+    /// The caller of request `id`.
+    pub fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
+        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
     }
 
     /// Whether request `id` is the one that the server is working on.

@@ -44,7 +44,7 @@ pub struct Execute {
     pub rows: Rows,
     /// Named or not.
     pub prepare: Prepare,
-    /// A statement (BEGIN) to run in the same group, before this one.
+    /// A statement (BEGIN) to run in the same group, before this one, unless a transaction block is open then.
     pub prelude: Option<Arc<str>>,
     /// Keep a portal open.
     pub portal: Option<Portal>,
@@ -82,10 +82,13 @@ pub enum Request {
     Script {
         /// The statements.
         sql: Arc<str>,
-        /// Statements to put in front, whose first result is not the caller's.
+        /// A statement (BEGIN) to put in front unless a transaction block is open then; its result is not the
+        /// caller's.
         prelude: Option<Arc<str>>,
         /// The caller will feed or read a COPY.
         copy: bool,
+        /// It ends the transaction block (COMMIT, ROLLBACK).
+        ends_block: bool,
     },
     /// End a group of requests that had no Sync of their own.
     Sync,

@@ -2,7 +2,7 @@
 
 use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
 use super::statement::{Lookup, Statement};
-use super::{Machine, PgCaller, Phase};
+use super::{Machine, PgCaller, Phase, TransactionStatus};
 use crate::messages::frontend;
 use crate::types::{Format, Oid};
 use headrace_core::{Mismatch, Outbox, Outcome, Parameters, limits};
@@ -61,6 +61,11 @@ impl<C: PgCaller> Machine<C> {
         true
     }
 
+    /// Whether a transaction block will be open when the entry `at` reaches the server.
+    fn block_is_open(&self, at: usize) -> bool {
+        if at == 0 { self.status != TransactionStatus::Idle } else { self.in_block }
+    }
+
     /// Whether no request before `at` brings a Sync: after an error all of them, and `at`, are skipped together.
     pub(super) fn group_is_open(&self, at: usize) -> bool {
         self.queue.iter().take(at).all(|entry| !entry.request.syncs())
@@ -84,14 +89,17 @@ impl<C: PgCaller> Machine<C> {
             self.start_statement(at, cx, outbox);
             return;
         }
+        let open = self.block_is_open(at);
         let entry = &mut self.queue[at];
         entry.stage = Stage::Sent;
         let out = outbox.tail();
         match &entry.request {
-            Request::Script { sql, prelude, .. } => {
+            Request::Script { sql, prelude, ends_block, .. } => {
+                let prelude = prelude.as_deref().filter(|_| !open);
                 entry.prelude_open = prelude.is_some();
-                let prefix = prelude.as_deref().map_or(String::new(), |p| format!("{p};"));
+                let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
                 frontend::query(out, &prefix, sql);
+                self.in_block = (open || entry.prelude_open) && !ends_block;
             }
             Request::Fetch { portal, max_rows, columns } => {
                 entry.columns = Some(columns.clone());
@@ -113,14 +121,17 @@ impl<C: PgCaller> Machine<C> {
     fn start_statement(&mut self, at: usize, cx: C::Cx<'_>, outbox: &mut Outbox) {
         self.close_evicted(outbox);
         let mark = outbox.mark();
+        self.in_block = self.block_is_open(at);
+        let open = self.in_block;
         let entry = &mut self.queue[at];
         entry.mark = mark;
-        if let Some(prelude) = entry.request.prelude() {
+        if let Some(prelude) = entry.request.prelude().filter(|_| !open) {
             let out = outbox.tail();
             frontend::parse(out, "", prelude, &[]);
             frontend::bind_empty(out, "", "");
             frontend::execute(out, "", 0);
             entry.prelude_open = true;
+            self.in_block = true;
         }
         let (sql, hints, _) = entry_statement(&entry.request);
         let known = self.statements.get(&(sql.as_ref(), hints) as &dyn Lookup).cloned();
@@ -241,6 +252,10 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         let owes_sync = entry.request.syncs() && (entry.described || open);
+        if entry.prelude_open {
+            // BEGIN was taken back with the rest.
+            self.in_block = false;
+        }
         if owes_sync {
             entry.failure = Some(Failure::Caller { error, row });
             entry.prelude_open = false;

@@ -1,0 +1,292 @@
+//! A Python request in a protocol's queue, and the ticket that its result is waited for with.
+
+use crate::columns::PgColumns;
+use crate::errors::{self, Fault};
+use crate::ffi;
+use crate::params::{Args, PyParams};
+use crate::result::PgResult;
+use crate::sink::{RowSink, Rows, Settings};
+use crate::wire::CopyBuffer;
+use headrace_core::{Caller, Outcome};
+use headrace_postgres::machine::Columns;
+use headrace_postgres::messages::backend::{ServerError, rows_of_tag};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex};
+
+/// What is waited for on a blocking connection.
+#[pyclass(frozen, module = "headrace._native")]
+#[derive(Debug, Default)]
+pub struct Ticket {
+    outcome: Mutex<Option<PyResult<Py<PyAny>>>>,
+}
+
+impl Ticket {
+    fn complete(&self, outcome: PyResult<Py<PyAny>>) {
+        if let Ok(mut slot) = self.outcome.lock() {
+            slot.get_or_insert(outcome);
+        }
+    }
+
+    /// Whether the result is there.
+    pub fn is_done(&self) -> bool {
+        self.outcome.lock().is_ok_and(|slot| slot.is_some())
+    }
+
+    /// Takes the result; the ticket is then spent.
+    pub fn take(&self) -> Option<PyResult<Py<PyAny>>> {
+        self.outcome.lock().ok().and_then(|mut slot| slot.take())
+    }
+}
+
+#[pymethods]
+impl Ticket {
+    /// Whether the result, or the error, is there.
+    fn done(&self) -> bool {
+        self.is_done()
+    }
+}
+
+/// Who is told: a ticket of a blocking connection, or a future of a loop.
+#[derive(Debug)]
+pub enum Completion {
+    /// A blocking connection's ticket.
+    Ticket(Py<Ticket>),
+    /// An asyncio future.
+    Future(Py<PyAny>),
+}
+
+impl Completion {
+    /// Tells it, unless a future was cancelled meanwhile.
+    pub fn complete(&self, py: Python<'_>, outcome: PyResult<Py<PyAny>>) {
+        match self {
+            Completion::Ticket(ticket) => ticket.get().complete(outcome),
+            Completion::Future(future) => {
+                let future = future.bind(py);
+                let told = || -> PyResult<()> {
+                    if future.call_method0(pyo3::intern!(py, "done"))?.is_truthy()? {
+                        return Ok(());
+                    }
+                    match outcome {
+                        Ok(value) => future.call_method1(pyo3::intern!(py, "set_result"), (value,))?,
+                        Err(error) => {
+                            future.call_method1(pyo3::intern!(py, "set_exception"), (error.into_value(py),))?
+                        }
+                    };
+                    Ok(())
+                }();
+                if let Err(error) = told {
+                    // The loop is closed: nobody is left who could be told.
+                    error.write_unraisable(py, Some(future));
+                }
+            }
+        }
+    }
+
+    /// The Python object that stands for it.
+    pub fn object(&self, py: Python<'_>) -> Py<PyAny> {
+        match self {
+            Completion::Ticket(ticket) => ticket.clone_ref(py).into_any(),
+            Completion::Future(future) => future.clone_ref(py),
+        }
+    }
+
+    /// Whether `object` is this completion.
+    pub fn is(&self, object: &Bound<'_, PyAny>) -> bool {
+        match self {
+            Completion::Ticket(ticket) => object.is(ticket),
+            Completion::Future(future) => object.is(future),
+        }
+    }
+}
+
+/// What is wanted of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// One result, the last; a batch counts its rows together.
+    One,
+    /// A list of all.
+    All,
+}
+
+/// A Python request.
+#[derive(Debug)]
+pub struct PyCall {
+    /// Who is told.
+    pub completion: Completion,
+    /// The parameters.
+    pub args: Args,
+    /// What is wanted.
+    pub want: Want,
+    /// How Python wants its values.
+    pub settings: Arc<Settings>,
+    /// The statement, for errors.
+    pub statement: Option<Arc<str>>,
+    /// Several statements: each result has columns of its own.
+    pub script: bool,
+    /// Who waits for the next step of a COPY.
+    pub progress: Option<Completion>,
+    /// Where the data of a COPY goes.
+    pub copy: Option<Py<CopyBuffer>>,
+    columns: Option<Py<PgColumns>>,
+    store: Rows,
+    results: Vec<Py<PyAny>>,
+    affected: Option<u64>,
+    last_tag: Vec<u8>,
+}
+
+impl PyCall {
+    /// A call with arguments.
+    pub fn new(
+        completion: Completion,
+        args: Args,
+        want: Want,
+        settings: Arc<Settings>,
+        statement: Option<Arc<str>>,
+    ) -> Self {
+        Self {
+            completion,
+            args,
+            want,
+            settings,
+            statement,
+            script: false,
+            progress: None,
+            copy: None,
+            columns: None,
+            store: Rows::default(),
+            results: Vec::new(),
+            affected: None,
+            last_tag: Vec::new(),
+        }
+    }
+
+    /// Tells whoever waits for the next step of a COPY.
+    pub fn step(&mut self, py: Python<'_>) {
+        if let Some(progress) = self.progress.take() {
+            progress.complete(py, Ok(py.None()));
+        }
+    }
+
+    /// Bytes of a COPY that nobody has taken.
+    pub fn backlog(&self) -> usize {
+        self.copy.as_ref().map_or(0, |copy| copy.get().len())
+    }
+
+    fn pack(&mut self, py: Python<'_>, tag: &[u8], rowcount: Option<u64>, suspended: bool) -> PyResult<Py<PyAny>> {
+        let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
+        let rows = match &columns {
+            Some(_) => Some(ffi::list(py, std::mem::take(&mut self.store.rows))?.unbind()),
+            None => None,
+        };
+        let counted = match (&rows, rowcount) {
+            (_, Some(n)) => i64::try_from(n).unwrap_or(i64::MAX),
+            (Some(rows), None) => rows.bind(py).len()? as i64,
+            (None, None) => -1,
+        };
+        let tag = String::from_utf8_lossy(tag).into_owned();
+        let result = PgResult { columns, rows, tag, rowcount: counted, suspended };
+        Ok(Py::new(py, result)?.into_any())
+    }
+
+    fn outcome(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        if let Some(error) = self.store.error.take() {
+            return Err(error);
+        }
+        match self.want {
+            Want::All => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
+            Want::One => match self.results.pop() {
+                Some(result) => Ok(result),
+                None => {
+                    let tag = std::mem::take(&mut self.last_tag);
+                    let affected = self.affected;
+                    self.pack(py, &tag, affected, false)
+                }
+            },
+        }
+    }
+}
+
+impl Caller for PyCall {
+    type Cx<'a> = Python<'a>;
+    type Params<'s, 'c: 's> = PyParams<'s>;
+    type Rows<'s, 'c: 's> = RowSink<'s>;
+    type Error = Fault;
+    type Columns = Arc<Columns>;
+    type ServerError = ServerError;
+
+    fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
+        self.args.advance(py)
+    }
+
+    fn rewind(&mut self, py: Python<'_>) -> bool {
+        self.affected = None;
+        self.results.clear();
+        self.args.rewind(py)
+    }
+
+    fn params<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> PyParams<'s> {
+        self.args.current(py, &self.settings)
+    }
+
+    fn columns(&mut self, py: Python<'_>, columns: &Arc<Columns>) {
+        match Py::new(py, PgColumns::new(columns.clone())) {
+            Ok(columns) => self.columns = Some(columns),
+            Err(error) => {
+                self.store.error.get_or_insert(error);
+            }
+        }
+    }
+
+    fn rows<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> RowSink<'s> {
+        RowSink::new(py, &mut self.store, &self.settings)
+    }
+
+    fn bulk_ready(&mut self, py: Python<'_>, binary: bool, columns: usize) {
+        if let Some(copy) = &self.copy {
+            copy.get().begin(binary, columns);
+        }
+        self.step(py);
+    }
+
+    fn block(&mut self, py: Python<'_>, bytes: &[u8]) {
+        if let Some(copy) = &self.copy {
+            copy.get().push(bytes);
+        }
+        self.step(py);
+    }
+
+    fn result(&mut self, py: Python<'_>, tag: &[u8], suspended: bool) {
+        let rowcount = rows_of_tag(tag);
+        if self.want == Want::One && self.args.is_batch() {
+            if let Some(n) = rowcount {
+                self.affected = Some(self.affected.unwrap_or(0) + n);
+            }
+            self.store.rows.clear();
+            self.last_tag.clear();
+            self.last_tag.extend_from_slice(tag);
+            return;
+        }
+        match self.pack(py, tag, rowcount, suspended) {
+            Ok(result) => self.results.push(result),
+            Err(error) => {
+                self.store.error.get_or_insert(error);
+            }
+        }
+        if self.script {
+            // The next statement may have other columns, or none.
+            self.columns = None;
+        }
+    }
+
+    fn finish(mut self, py: Python<'_>, outcome: Outcome<ServerError, Fault>) {
+        let result = match outcome {
+            Outcome::Done => self.outcome(py),
+            Outcome::Server { error, row } => Err(errors::server(py, &error, self.statement.as_deref(), row)),
+            Outcome::Caller { error, row } => Err(errors::fault(py, error, row)),
+            Outcome::Skipped => Err(errors::skipped(py)),
+            Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),
+        };
+        self.completion.complete(py, result);
+        self.step(py);
+    }
+}

@@ -1,0 +1,54 @@
+//! The columns of a result, for Python's `description`.
+
+use headrace_postgres::machine::Columns;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyTuple};
+use std::sync::Arc;
+
+/// The columns of a PostgreSQL result.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct PgColumns {
+    /// The engine's own view.
+    pub columns: Arc<Columns>,
+    names: PyOnceLock<Py<PyTuple>>,
+}
+
+impl std::fmt::Debug for PgColumns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("PgColumns").field(&self.columns).finish()
+    }
+}
+
+impl PgColumns {
+    /// For Python.
+    pub fn new(columns: Arc<Columns>) -> Self {
+        Self { columns, names: PyOnceLock::new() }
+    }
+}
+
+#[pymethods]
+impl PgColumns {
+    /// The names, in order.
+    #[getter]
+    fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let names = self.names.get_or_try_init(py, || {
+            PyTuple::new(py, self.columns.fields.iter().map(|field| field.name.as_str())).map(Bound::unbind)
+        })?;
+        Ok(names.bind(py).clone())
+    }
+
+    /// One tuple per column: name, type oid, type size in bytes, type modifier, table oid, column number, SQL name
+    /// of the type.
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let rows = self.columns.fields.iter().map(|f| {
+            (f.name.as_str(), f.type_oid, f.type_size, f.type_modifier, f.table, f.number)
+        });
+        PyList::new(py, rows.collect::<Vec<_>>())
+    }
+
+    fn __len__(&self) -> usize {
+        self.columns.fields.len()
+    }
+}

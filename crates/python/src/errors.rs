@@ -1,0 +1,116 @@
+//! Outcomes to Python exceptions.
+
+use crate::globals::globals;
+use headrace_core::protocol::{Blame, Fatal};
+use headrace_core::Mismatch;
+use headrace_postgres::messages::backend::ServerError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// What can go wrong on the caller's side: a value that does not fit, or whatever Python raised.
+#[derive(Debug)]
+pub enum Fault {
+    /// A value that does not fit.
+    Mismatch(Mismatch),
+    /// Python raised.
+    Raised(PyErr),
+}
+
+impl From<Mismatch> for Fault {
+    fn from(mismatch: Mismatch) -> Self {
+        Fault::Mismatch(mismatch)
+    }
+}
+
+impl From<PyErr> for Fault {
+    fn from(error: PyErr) -> Self {
+        Fault::Raised(error)
+    }
+}
+
+fn raise(py: Python<'_>, class: &Py<PyAny>, message: String) -> PyErr {
+    match class.bind(py).call1((message,)) {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// The exception for a server's error.
+pub fn server(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
+    let built = || -> PyResult<Bound<'_, PyAny>> {
+        let fields = PyDict::new(py);
+        for (code, text) in &error.fields {
+            fields.set_item(char::from(*code), text)?;
+        }
+        globals(py)?.error_from_fields.bind(py).call1((fields, statement, row))
+    };
+    match built() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// The exception for the caller's own fault.
+pub fn fault(py: Python<'_>, fault: Fault, row: Option<u64>) -> PyErr {
+    let error = match fault {
+        Fault::Raised(error) => error,
+        Fault::Mismatch(mismatch) => match globals(py) {
+            Err(error) => error,
+            Ok(globals) => {
+                let class = if mismatch.out_of_range { &globals.data_error } else { &globals.programming_error };
+                let message = match row {
+                    Some(row) => format!("row {row}: {}", mismatch.message),
+                    None => mismatch.message,
+                };
+                raise(py, class, message)
+            }
+        },
+    };
+    if let Some(row) = row {
+        // An exception of the user's own iterator may refuse attributes; the row is then only in the note.
+        let _ = error.value(py).setattr("row", row);
+    }
+    error
+}
+
+/// The exception for the end of a connection.
+pub fn fatal(py: Python<'_>, fatal: &Fatal) -> PyErr {
+    match globals(py) {
+        Err(error) => error,
+        Ok(globals) => {
+            let class = match fatal.blame {
+                Blame::Gone => &globals.connection_closed,
+                Blame::Peer | Blame::Refused => &globals.operational_error,
+            };
+            raise(py, class, fatal.message.clone())
+        }
+    }
+}
+
+/// The exception for a request that was skipped because an earlier one of its pipeline failed.
+pub fn skipped(py: Python<'_>) -> PyErr {
+    match globals(py) {
+        Err(error) => error,
+        Ok(globals) => raise(
+            py,
+            &globals.pipeline_aborted,
+            "not executed: an earlier statement of the same pipeline failed".to_owned(),
+        ),
+    }
+}
+
+/// InterfaceError with a message.
+pub fn interface(py: Python<'_>, message: &str) -> PyErr {
+    match globals(py) {
+        Err(error) => error,
+        Ok(globals) => raise(py, &globals.interface_error, message.to_owned()),
+    }
+}
+
+/// ProgrammingError with a message.
+pub fn programming(py: Python<'_>, message: &str) -> PyErr {
+    match globals(py) {
+        Err(error) => error,
+        Ok(globals) => raise(py, &globals.programming_error, message.to_owned()),
+    }
+}

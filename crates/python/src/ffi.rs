@@ -1,0 +1,180 @@
+//! The only unsafe CPython calls of the extension.
+//!
+//! PyO3's safe constructors check more than a row of a million needs. Each function here states what must hold; all
+//! of them need the interpreter attached, which the `Python` token proves.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// An owned reference: what every constructor here returns. `None` means that Python raised.
+pub type Object<'py> = Option<Bound<'py, PyAny>>;
+
+/// A tuple that is filled in place and seen by no one else until it is finished.
+///
+/// Invariant: every slot below `filled` holds an owned reference, every other slot is NULL. A tuple with NULL slots
+/// never leaves this type: [`RowTuple::finish`] puts None in what was left empty, and dropping it early is sound
+/// because CPython's tuple deallocation skips NULL.
+pub struct RowTuple<'py> {
+    tuple: Bound<'py, PyAny>,
+    filled: usize,
+    len: usize,
+}
+
+impl<'py> RowTuple<'py> {
+    /// An empty tuple of `len` slots.
+    pub fn new(py: Python<'py>, len: usize) -> PyResult<Self> {
+        // SAFETY: PyTuple_New returns a new reference or NULL with an exception set.
+        let tuple = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(len as ffi::Py_ssize_t))? };
+        Ok(Self { tuple, filled: 0, len })
+    }
+
+    /// Puts `value` in the next slot; drops it when the tuple is full.
+    #[inline]
+    pub fn push(&mut self, value: Bound<'py, PyAny>) {
+        if self.filled < self.len {
+            // SAFETY: the tuple has `len` slots, `filled < len`, the slot is NULL (invariant), nobody else has seen
+            // the tuple, and the reference is given away.
+            unsafe { ffi::PyTuple_SET_ITEM(self.tuple.as_ptr(), self.filled as ffi::Py_ssize_t, value.into_ptr()) };
+            self.filled += 1;
+        }
+    }
+
+    /// The finished tuple. `atomic` promises that no item can be part of a reference cycle; the collector then need
+    /// not look at it, which is what it would find out itself at its first pass.
+    #[inline]
+    pub fn finish(mut self, atomic: bool) -> Bound<'py, PyAny> {
+        while self.filled < self.len {
+            let none = self.tuple.py().None().into_bound(self.tuple.py());
+            self.push(none);
+        }
+        #[cfg(not(Py_GIL_DISABLED))]
+        if atomic && self.len > 0 {
+            // SAFETY: a tuple made by PyTuple_New with a length above 0 is tracked until someone untracks it.
+            unsafe { ffi::PyObject_GC_UnTrack(self.tuple.as_ptr().cast()) };
+        }
+        #[cfg(Py_GIL_DISABLED)]
+        let _ = atomic;
+        self.tuple
+    }
+}
+
+/// A list of exactly the given items.
+pub fn list<'py>(py: Python<'py>, items: Vec<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: PyList_New returns a new reference or NULL with an exception set; the list has `items.len()` NULL slots
+    // that nobody has seen, and each gets one owned reference.
+    unsafe {
+        let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(items.len() as ffi::Py_ssize_t))?;
+        for (i, item) in items.into_iter().enumerate() {
+            ffi::PyList_SET_ITEM(list.as_ptr(), i as ffi::Py_ssize_t, item.into_ptr());
+        }
+        Ok(list)
+    }
+}
+
+/// A Python int.
+#[inline]
+pub fn int(py: Python<'_>, value: i64) -> Object<'_> {
+    // SAFETY: returns a new reference or NULL with an exception set.
+    unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyLong_FromLongLong(value)) }
+}
+
+/// A Python float.
+#[inline]
+pub fn float(py: Python<'_>, value: f64) -> Object<'_> {
+    // SAFETY: returns a new reference or NULL with an exception set.
+    unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyFloat_FromDouble(value)) }
+}
+
+/// A Python str; `None` with an exception set when the bytes are not UTF-8.
+#[inline]
+pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
+    // SAFETY: the pointer and length describe `utf8`; returns a new reference or NULL with an exception set.
+    unsafe {
+        let data = utf8.as_ptr().cast();
+        Bound::from_owned_ptr_or_opt(py, ffi::PyUnicode_DecodeUTF8(data, utf8.len() as ffi::Py_ssize_t, c"strict".as_ptr()))
+    }
+}
+
+/// A Python bytes.
+#[inline]
+pub fn bytes<'py>(py: Python<'py>, value: &[u8]) -> Object<'py> {
+    // SAFETY: the pointer and length describe `value`; returns a new reference or NULL with an exception set.
+    unsafe {
+        let data = value.as_ptr().cast();
+        Bound::from_owned_ptr_or_opt(py, ffi::PyBytes_FromStringAndSize(data, value.len() as ffi::Py_ssize_t))
+    }
+}
+
+/// The exact types that parameters are told apart by, without a call into Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exact {
+    /// None
+    None,
+    /// bool
+    Bool,
+    /// int
+    Int,
+    /// float
+    Float,
+    /// str
+    Str,
+    /// bytes
+    Bytes,
+    /// list
+    List,
+    /// tuple
+    Tuple,
+    /// dict
+    Dict,
+    /// anything else, subclasses included
+    Other,
+}
+
+/// The exact type of `value`.
+#[inline]
+pub fn exact(value: &Bound<'_, PyAny>) -> Exact {
+    let object = value.as_ptr();
+    // SAFETY: `object` is a live object, so its type pointer is valid; the type objects compared with are static.
+    unsafe {
+        let kind = ffi::Py_TYPE(object);
+        if kind == &raw mut ffi::PyLong_Type {
+            Exact::Int
+        } else if kind == &raw mut ffi::PyUnicode_Type {
+            Exact::Str
+        } else if object == ffi::Py_None() {
+            Exact::None
+        } else if kind == &raw mut ffi::PyFloat_Type {
+            Exact::Float
+        } else if kind == &raw mut ffi::PyBool_Type {
+            Exact::Bool
+        } else if kind == &raw mut ffi::PyBytes_Type {
+            Exact::Bytes
+        } else if kind == &raw mut ffi::PyList_Type {
+            Exact::List
+        } else if kind == &raw mut ffi::PyTuple_Type {
+            Exact::Tuple
+        } else if kind == &raw mut ffi::PyDict_Type {
+            Exact::Dict
+        } else {
+            Exact::Other
+        }
+    }
+}
+
+/// Fills `view` with writable memory that `owner` lends.
+///
+/// # Safety
+/// `view` must be valid for writing, and `memory` must stay where it is until the buffer is released.
+pub unsafe fn lend(
+    owner: &Bound<'_, PyAny>,
+    memory: &mut [u8],
+    view: *mut ffi::Py_buffer,
+    flags: std::os::raw::c_int,
+) -> PyResult<()> {
+    // SAFETY: by this function's own contract; PyBuffer_FillInfo takes its own reference to `owner`.
+    let done = unsafe {
+        let (data, len) = (memory.as_mut_ptr().cast(), memory.len() as ffi::Py_ssize_t);
+        ffi::PyBuffer_FillInfo(view, owner.as_ptr(), data, len, 0, flags)
+    };
+    if done == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
+}

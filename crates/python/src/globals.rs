@@ -1,0 +1,87 @@
+//! Python objects that are looked up once: types of the standard library and of headrace's own Python half.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+macro_rules! globals {
+    ($($name:ident: $module:literal, $attribute:literal;)*) => {
+        /// See the module.
+        pub struct Globals {
+            $(#[doc = concat!("`", $module, ".", $attribute, "`")] pub $name: Py<PyAny>,)*
+            /// `datetime.timezone.utc`
+            pub utc: Py<PyAny>,
+        }
+
+        impl Globals {
+            fn load(py: Python<'_>) -> PyResult<Self> {
+                Ok(Self {
+                    $($name: py.import($module)?.getattr($attribute)?.unbind(),)*
+                    utc: py.import("datetime")?.getattr("timezone")?.getattr("utc")?.unbind(),
+                })
+            }
+        }
+    };
+}
+
+globals! {
+    decimal: "decimal", "Decimal";
+    uuid: "uuid", "UUID";
+    datetime: "datetime", "datetime";
+    timezone: "datetime", "timezone";
+    ipv4_address: "ipaddress", "IPv4Address";
+    ipv6_address: "ipaddress", "IPv6Address";
+    ipv4_interface: "ipaddress", "IPv4Interface";
+    ipv6_interface: "ipaddress", "IPv6Interface";
+    ipv4_network: "ipaddress", "IPv4Network";
+    ipv6_network: "ipaddress", "IPv6Network";
+    json_loads: "json", "loads";
+    json_dumps: "json", "dumps";
+    enum_type: "enum", "Enum";
+    json: "headrace.types", "Json";
+    jsonb: "headrace.types", "Jsonb";
+    interval: "headrace.types", "Interval";
+    range: "headrace.types", "Range";
+    multirange: "headrace.types", "Multirange";
+    bits: "headrace.types", "BitString";
+    point: "headrace.types", "Point";
+    line: "headrace.types", "Line";
+    line_segment: "headrace.types", "LSeg";
+    box_: "headrace.types", "Box";
+    path: "headrace.types", "Path";
+    polygon: "headrace.types", "Polygon";
+    circle: "headrace.types", "Circle";
+    error_from_fields: "headrace.errors", "error_from_fields";
+    data_error: "headrace.errors", "DataError";
+    programming_error: "headrace.errors", "ProgrammingError";
+    interface_error: "headrace.errors", "InterfaceError";
+    operational_error: "headrace.errors", "OperationalError";
+    connection_closed: "headrace.errors", "ConnectionClosed";
+    pipeline_aborted: "headrace.errors", "PipelineAborted";
+}
+
+static GLOBALS: PyOnceLock<Globals> = PyOnceLock::new();
+
+/// The objects, loaded at first use.
+///
+/// # Errors
+/// When the package is incomplete.
+pub fn globals(py: Python<'_>) -> PyResult<&Globals> {
+    GLOBALS.get_or_try_init(py, || Globals::load(py))
+}
+
+/// Whether `value` is an instance of the class `class` (a subclass counts).
+pub fn is(value: &Bound<'_, PyAny>, class: &Py<PyAny>) -> bool {
+    value.is_instance(class.bind(value.py())).unwrap_or(false)
+}
+
+/// Whether the exact type of `value` is `class`.
+pub fn is_exactly(value: &Bound<'_, PyAny>, class: &Py<PyAny>) -> bool {
+    value.get_type().is(class.bind(value.py()))
+}
+
+/// The name of the type of `value`.
+pub fn type_name(value: &Bound<'_, PyAny>) -> String {
+    let kind: Bound<'_, PyType> = value.get_type();
+    kind.name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}

@@ -1,0 +1,37 @@
+//! The CPython extension `headrace._native`: the border between Python and the engine.
+//!
+//! * [`ffi`]: the only unsafe CPython calls, each with its invariant;
+//! * [`sink`]: rows into Python objects;
+//! * [`params`]: Python objects into parameters;
+//! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
+//! * [`result`]: what a request leaves behind;
+//! * [`query`]: Python's parameter styles to the server's;
+//! * [`wire`]: one physical connection, blocking or on an asyncio loop;
+//! * [`errors`]: outcomes to Python exceptions.
+
+mod call;
+mod columns;
+mod errors;
+mod ffi;
+mod globals;
+mod params;
+mod query;
+mod result;
+mod sink;
+mod wire;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::call::Ticket;
+    #[pymodule_export]
+    use crate::columns::PgColumns;
+    #[pymodule_export]
+    use crate::query::{Query, convert};
+    #[pymodule_export]
+    use crate::result::PgResult;
+    #[pymodule_export]
+    use crate::wire::{CopyBuffer, InboxView, Wire};
+}

@@ -1,0 +1,548 @@
+//! Python objects into parameters.
+
+use crate::errors::Fault;
+use crate::ffi::{Exact, exact};
+use crate::globals::{Globals, globals, is, is_exactly, type_name};
+use crate::sink::Settings;
+use headrace_core::civil::{DAY_MICROS, days_from_civil};
+use headrace_core::params::RangeParts;
+use headrace_core::{Mismatch, Parameters, Value, ValueKind};
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyIterator, PyList,
+    PyString, PyTime, PyTimeAccess, PyTuple, PyTzInfoAccess,
+};
+
+/// Where the parameters of a request come from.
+#[derive(Debug)]
+pub enum Args {
+    /// One row.
+    Row(Py<PyTuple>),
+    /// Many rows.
+    Batch {
+        /// What they came from, for starting over.
+        source: Py<PyAny>,
+        /// Turns a row into the order of the statement.
+        query: Option<Py<crate::query::Query>>,
+        /// The rows still to come.
+        rows: Option<Py<PyIterator>>,
+        /// The current row.
+        row: Option<Py<PyTuple>>,
+    },
+}
+
+impl Args {
+    /// Whether there may be many rows.
+    pub fn is_batch(&self) -> bool {
+        matches!(self, Args::Batch { .. })
+    }
+
+    /// To the next row.
+    pub fn advance(&mut self, py: Python<'_>) -> Result<bool, Fault> {
+        let Args::Batch { source, query, rows, row } = self else { return Ok(false) };
+        let rows = match rows {
+            Some(rows) => rows.bind(py).clone(),
+            None => {
+                let iterator = PyIterator::from_object(source.bind(py))?;
+                *rows = Some(iterator.clone().unbind());
+                iterator
+            }
+        };
+        let mut rows = rows;
+        let Some(next) = rows.next() else { return Ok(false) };
+        let next = next?;
+        *row = Some(match query {
+            Some(query) => query.get().arrange(py, Some(&next))?.unbind(),
+            None => sequence(&next)?.unbind(),
+        });
+        Ok(true)
+    }
+
+    /// Back to before the first row, where the rows can be read again.
+    pub fn rewind(&mut self, py: Python<'_>) -> bool {
+        match self {
+            Args::Row(_) => true,
+            Args::Batch { source, rows, row, .. } => {
+                let source = source.bind(py);
+                let again = source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>();
+                if again {
+                    *rows = None;
+                    *row = None;
+                }
+                again
+            }
+        }
+    }
+
+    /// The current row.
+    pub fn current<'a>(&'a self, py: Python<'a>, settings: &'a Settings) -> PyParams<'a> {
+        let row = match self {
+            Args::Row(row) => Some(row),
+            Args::Batch { row, .. } => row.as_ref(),
+        };
+        PyParams { py, row: row.map(|row| row.bind(py)), settings }
+    }
+}
+
+/// A row of parameters as a tuple.
+///
+/// # Errors
+/// TypeError for what is no sequence, text among it: a str given as the parameters is nearly always a mistake.
+pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    if let Ok(tuple) = row.cast_exact::<PyTuple>() {
+        return Ok(tuple.clone());
+    }
+    if let Ok(list) = row.cast_exact::<PyList>() {
+        return Ok(list.to_tuple());
+    }
+    if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || row.is_instance_of::<PyDict>() {
+        return Err(pyo3::exceptions::PyTypeError::new_err(format!(
+            "parameters must be a sequence such as a tuple or a list, not {}; a single one is written (value,)",
+            type_name(row)
+        )));
+    }
+    PyTuple::new(row.py(), row.try_iter()?.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// One row of parameters, awake.
+pub struct PyParams<'a> {
+    py: Python<'a>,
+    row: Option<&'a Bound<'a, PyTuple>>,
+    settings: &'a Settings,
+}
+
+impl Parameters for PyParams<'_> {
+    type Value<'v>
+        = PyValue<'v>
+    where
+        Self: 'v;
+    type Error = Fault;
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.row.map_or(0, |row| row.len())
+    }
+
+    #[inline]
+    fn get(&self, i: usize) -> Result<PyValue<'_>, Fault> {
+        let row = self.row.ok_or_else(|| Mismatch::wrong_type("there are no parameters"))?;
+        let _ = self.py;
+        Ok(PyValue { value: row.get_item(i)?, settings: self.settings })
+    }
+}
+
+/// One Python value.
+pub struct PyValue<'a> {
+    value: Bound<'a, PyAny>,
+    settings: &'a Settings,
+}
+
+impl<'a> PyValue<'a> {
+    /// A value of its own.
+    pub fn new(value: Bound<'a, PyAny>, settings: &'a Settings) -> Self {
+        Self { value, settings }
+    }
+
+    fn py(&self) -> Python<'a> {
+        self.value.py()
+    }
+
+    fn globals(&self) -> Result<&'a Globals, Fault> {
+        Ok(globals(self.py())?)
+    }
+
+    fn wrong(&self, expected: &str) -> Fault {
+        Mismatch::wrong_type(format!("{} cannot be sent as {expected}", self.describe())).into()
+    }
+
+    fn dumper(&self) -> Option<Bound<'a, PyAny>> {
+        let dumpers = self.settings.dumpers.as_ref()?.bind(self.py());
+        let mro = self.value.get_type().mro();
+        mro.iter().find_map(|class| dumpers.get_item(class).ok().flatten())
+    }
+
+    fn other_kind(&self) -> ValueKind {
+        let Ok(g) = globals(self.py()) else { return ValueKind::Other };
+        let v = &self.value;
+        if self.dumper().is_some() {
+            return ValueKind::Custom;
+        }
+        if v.is_exact_instance_of::<PyDateTime>() || v.is_instance_of::<PyDateTime>() {
+            return match v.cast::<PyDateTime>() {
+                Ok(moment) if moment.get_tzinfo().is_some() => ValueKind::TimestampTz,
+                _ => ValueKind::Timestamp,
+            };
+        }
+        if v.is_instance_of::<PyDate>() {
+            ValueKind::Date
+        } else if is_exactly(v, &g.decimal) {
+            ValueKind::Decimal
+        } else if is_exactly(v, &g.uuid) {
+            ValueKind::Uuid
+        } else if v.is_instance_of::<PyTime>() {
+            match v.cast::<PyTime>() {
+                Ok(time) if time.get_tzinfo().is_some() => ValueKind::TimeTz,
+                _ => ValueKind::Time,
+            }
+        } else if v.is_instance_of::<PyDelta>() || is(v, &g.interval) {
+            ValueKind::Interval
+        } else if is(v, &g.jsonb) {
+            ValueKind::Jsonb
+        } else if is(v, &g.json) {
+            ValueKind::Json
+        } else if is(v, &g.range) {
+            ValueKind::Range
+        } else if is(v, &g.multirange) {
+            ValueKind::Multirange
+        } else if is(v, &g.bits) {
+            ValueKind::Bits
+        } else if v.is_instance_of::<PyString>() {
+            ValueKind::Text
+        } else if v.is_instance_of::<PyInt>() {
+            ValueKind::Int
+        } else if v.is_instance_of::<PyFloat>() {
+            ValueKind::Float
+        } else if is(v, &g.enum_type) {
+            match v.getattr("value") {
+                Ok(inner) => PyValue::new(inner, self.settings).kind(),
+                Err(_) => ValueKind::Other,
+            }
+        } else if is(v, &g.decimal) {
+            ValueKind::Decimal
+        } else if is(v, &g.uuid) {
+            ValueKind::Uuid
+        } else if is(v, &g.ipv4_interface)
+            || is(v, &g.ipv6_interface)
+            || is(v, &g.ipv4_address)
+            || is(v, &g.ipv6_address)
+        {
+            ValueKind::Inet
+        } else if is(v, &g.ipv4_network) || is(v, &g.ipv6_network) {
+            ValueKind::Cidr
+        } else if v.is_instance_of::<PyDict>() {
+            ValueKind::Json
+        } else if v.is_instance_of::<PyList>() {
+            ValueKind::List
+        } else if v.is_instance_of::<PyTuple>() {
+            ValueKind::Record
+        } else if PyBuffer::<u8>::get(v).is_ok() {
+            ValueKind::Bytes
+        } else {
+            ValueKind::Other
+        }
+    }
+
+    /// The value inside an enum member, or the value itself.
+    fn plain(&self) -> Bound<'a, PyAny> {
+        if exact(&self.value) == Exact::Other
+            && let Ok(g) = globals(self.py())
+            && is(&self.value, &g.enum_type)
+            && let Ok(inner) = self.value.getattr("value")
+        {
+            return inner;
+        }
+        self.value.clone()
+    }
+
+    fn str_of(&self) -> PyResult<Bound<'a, PyString>> {
+        match self.value.cast::<PyString>() {
+            Ok(text) => Ok(text.clone()),
+            Err(_) => self.plain().str(),
+        }
+    }
+}
+
+fn days_of(date: &Bound<'_, PyDate>) -> i32 {
+    // Year, month and day of a Python date are in range, and so are their days.
+    days_from_civil(i64::from(date.get_year()), u32::from(date.get_month()), u32::from(date.get_day())) as i32
+}
+
+fn micros_of(time: &impl PyTimeAccess) -> i64 {
+    (i64::from(time.get_hour()) * 3600 + i64::from(time.get_minute()) * 60 + i64::from(time.get_second())) * 1_000_000
+        + i64::from(time.get_microsecond())
+}
+
+fn delta_micros(delta: &Bound<'_, PyDelta>) -> i64 {
+    i64::from(delta.get_days()) * DAY_MICROS
+        + i64::from(delta.get_seconds()) * 1_000_000
+        + i64::from(delta.get_microseconds())
+}
+
+impl Value for PyValue<'_> {
+    type Error = Fault;
+
+    #[inline]
+    fn kind(&self) -> ValueKind {
+        match exact(&self.value) {
+            Exact::None => ValueKind::Null,
+            _ if self.settings.dumpers.is_some() && self.dumper().is_some() => ValueKind::Custom,
+            Exact::Bool => ValueKind::Bool,
+            Exact::Int => ValueKind::Int,
+            Exact::Float => ValueKind::Float,
+            Exact::Str => ValueKind::Text,
+            Exact::Bytes => ValueKind::Bytes,
+            Exact::List => ValueKind::List,
+            Exact::Tuple => ValueKind::Record,
+            Exact::Dict => ValueKind::Json,
+            Exact::Other => self.other_kind(),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let text = self.value.repr().map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
+        let short: String = if text.chars().count() > 60 {
+            text.chars().take(57).chain("...".chars()).collect()
+        } else {
+            text
+        };
+        format!("{short} (of type {})", type_name(&self.value))
+    }
+
+    #[inline]
+    fn bool(&self) -> Result<bool, Fault> {
+        Ok(self.plain().is_truthy()?)
+    }
+
+    #[inline]
+    fn int(&self) -> Result<i64, Fault> {
+        match self.value.extract::<i64>() {
+            Ok(value) => Ok(value),
+            Err(error) => {
+                if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(self.py()) {
+                    return Err(Mismatch::out_of_range(format!("{} does not fit 64 bits", self.describe())).into());
+                }
+                match self.plain().extract::<i64>() {
+                    Ok(value) => Ok(value),
+                    Err(_) => Err(self.wrong("a whole number")),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn float(&self) -> Result<f64, Fault> {
+        if let Ok(float) = self.value.cast_exact::<PyFloat>() {
+            return Ok(float.value());
+        }
+        self.plain().extract::<f64>().map_err(|_| self.wrong("a floating-point number"))
+    }
+
+    fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, Fault> {
+        let text = self.str_of()?;
+        Ok(use_it(text.to_str()?))
+    }
+
+    #[inline]
+    fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Fault> {
+        let text = self.str_of()?;
+        let text = text.to_str()?;
+        Ok(use_it(text.as_bytes()))
+    }
+
+    fn with_bytes<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Fault> {
+        if let Ok(bytes) = self.value.cast::<PyBytes>() {
+            return Ok(use_it(bytes.as_bytes()));
+        }
+        let buffer = PyBuffer::<u8>::get(&self.value).map_err(|_| self.wrong("bytes"))?;
+        Ok(use_it(&buffer.to_vec(self.py())?))
+    }
+
+    fn date(&self) -> Result<i32, Fault> {
+        self.value.cast::<PyDate>().map(days_of).map_err(|_| self.wrong("a date"))
+    }
+
+    fn time(&self) -> Result<i64, Fault> {
+        self.value.cast::<PyTime>().map(micros_of).map_err(|_| self.wrong("a time"))
+    }
+
+    fn timetz(&self) -> Result<(i64, i32), Fault> {
+        let micros = self.time()?;
+        let offset = self.value.call_method0("utcoffset")?;
+        match offset.cast::<PyDelta>() {
+            Ok(delta) => Ok((micros, (delta_micros(delta) / 1_000_000) as i32)),
+            Err(_) => Ok((micros, 0)),
+        }
+    }
+
+    fn timestamp(&self) -> Result<i64, Fault> {
+        if let Ok(moment) = self.value.cast::<PyDateTime>() {
+            let date = self.value.cast::<PyDate>().map_err(|_| self.wrong("a timestamp"))?;
+            return Ok(i64::from(days_of(date)) * DAY_MICROS + micros_of(moment));
+        }
+        Ok(i64::from(self.date()?) * DAY_MICROS)
+    }
+
+    fn timestamptz(&self) -> Result<i64, Fault> {
+        let local = self.timestamp()?;
+        let Ok(moment) = self.value.cast::<PyDateTime>() else {
+            let moment = self.globals()?.datetime.bind(self.py()).call_method1(
+                "combine",
+                (&self.value, PyTime::new(self.py(), 0, 0, 0, 0, None)?),
+            )?;
+            return PyValue::new(moment, self.settings).timestamptz();
+        };
+        let zone = moment.get_tzinfo();
+        if let Some(zone) = &zone
+            && zone.is(self.globals()?.utc.bind(self.py()))
+        {
+            return Ok(local);
+        }
+        let aware = if zone.is_some() { moment.clone().into_any() } else { moment.call_method0("astimezone")? };
+        let offset = aware.call_method0(pyo3::intern!(self.py(), "utcoffset"))?;
+        match offset.cast::<PyDelta>() {
+            Ok(delta) => Ok(local - delta_micros(delta)),
+            Err(_) => Err(self.wrong("a timestamp with time zone: its zone gives no offset")),
+        }
+    }
+
+    fn interval(&self) -> Result<(i32, i32, i64), Fault> {
+        if let Ok(delta) = self.value.cast::<PyDelta>() {
+            let micros = i64::from(delta.get_seconds()) * 1_000_000 + i64::from(delta.get_microseconds());
+            return Ok((0, delta.get_days(), micros));
+        }
+        let parts = || -> PyResult<(i32, i32, i64)> {
+            Ok((
+                self.value.getattr("months")?.extract()?,
+                self.value.getattr("days")?.extract()?,
+                self.value.getattr("microseconds")?.extract()?,
+            ))
+        }();
+        parts.map_err(|_| self.wrong("an interval"))
+    }
+
+    fn uuid(&self) -> Result<[u8; 16], Fault> {
+        let number: PyResult<u128> =
+            self.value.getattr(pyo3::intern!(self.py(), "int")).and_then(|number| number.extract());
+        number.map(u128::to_be_bytes).map_err(|_| self.wrong("a uuid"))
+    }
+
+    fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Fault> {
+        let g = self.globals()?;
+        let wrapped = is(&self.value, &g.json) || is(&self.value, &g.jsonb);
+        let text = if wrapped {
+            self.value.call_method0("dumps")?
+        } else {
+            g.json_dumps.bind(self.py()).call1((&self.value,))?
+        };
+        if let Ok(bytes) = text.cast::<PyBytes>() {
+            return Ok(use_it(bytes.as_bytes()));
+        }
+        let text = text.cast::<PyString>().map_err(PyErr::from)?;
+        Ok(use_it(text.to_str()?.as_bytes()))
+    }
+
+    fn inet(&self) -> Result<([u8; 16], usize, u8), Fault> {
+        let wrong = |_| self.wrong("a network address");
+        let v = &self.value;
+        let g = self.globals()?;
+        let network = is(v, &g.ipv4_network) || is(v, &g.ipv6_network);
+        let address = if network { v.getattr("network_address").map_err(wrong)? } else { v.clone() };
+        let packed = address.getattr("packed").map_err(wrong)?;
+        let packed = packed.cast::<PyBytes>().map_err(|_| self.wrong("a network address"))?.as_bytes();
+        let mut bytes = [0; 16];
+        bytes.get_mut(..packed.len()).ok_or_else(|| self.wrong("a network address"))?.copy_from_slice(packed);
+        let prefix = if network {
+            v.getattr("prefixlen")?.extract()?
+        } else if v.hasattr("network")? {
+            v.getattr("network")?.getattr("prefixlen")?.extract()?
+        } else {
+            (packed.len() * 8) as u8
+        };
+        Ok((bytes, packed.len(), prefix))
+    }
+
+    fn bits(&self) -> Result<(usize, Vec<u8>), Fault> {
+        let text = self.str_of()?;
+        let text = text.to_str()?;
+        let mut bytes = vec![0u8; text.len().div_ceil(8)];
+        for (i, c) in text.bytes().enumerate() {
+            match c {
+                b'1' => bytes[i / 8] |= 0x80 >> (i % 8),
+                b'0' => {}
+                _ => return Err(self.wrong("a string of bits (only 0 and 1)")),
+            }
+        }
+        Ok((text.len(), bytes))
+    }
+
+    fn len(&self) -> Result<usize, Fault> {
+        Ok(self.value.len()?)
+    }
+
+    fn item(&self, i: usize) -> Result<Self, Fault> {
+        Ok(Self { value: self.value.get_item(i)?, settings: self.settings })
+    }
+
+    fn field(&self, i: usize, name: &str) -> Result<Self, Fault> {
+        let value = if self.value.is_instance_of::<PyTuple>() || self.value.is_instance_of::<PyList>() {
+            self.value.get_item(i)?
+        } else if self.value.is_instance_of::<PyDict>() {
+            self.value.get_item(name)?
+        } else {
+            self.value.getattr(name)?
+        };
+        Ok(Self { value, settings: self.settings })
+    }
+
+    fn range(&self) -> Result<RangeParts<Self>, Fault> {
+        let v = &self.value;
+        let bound = |name: &str| -> PyResult<Option<Self>> {
+            let value = v.getattr(name)?;
+            Ok((!value.is_none()).then(|| Self { value, settings: self.settings }))
+        };
+        Ok(RangeParts {
+            empty: v.getattr("isempty")?.is_truthy()?,
+            lower: bound("lower")?,
+            upper: bound("upper")?,
+            lower_inc: v.getattr("lower_inc")?.is_truthy()?,
+            upper_inc: v.getattr("upper_inc")?.is_truthy()?,
+        })
+    }
+
+    fn floats(&self, max: usize) -> Result<Vec<f64>, Fault> {
+        fn collect(value: &Bound<'_, PyAny>, into: &mut Vec<f64>, max: usize) -> PyResult<()> {
+            if let Ok(number) = value.extract::<f64>() {
+                into.push(number);
+                return Ok(());
+            }
+            for item in value.try_iter()? {
+                if into.len() > max {
+                    break;
+                }
+                collect(&item?, into, max)?;
+            }
+            Ok(())
+        }
+        let mut numbers = Vec::new();
+        let g = self.globals()?;
+        if is(&self.value, &g.path) {
+            numbers.push(if self.value.getattr("closed")?.is_truthy()? { 1.0 } else { 0.0 });
+            collect(&self.value.getattr("points")?, &mut numbers, max)?;
+            return Ok(numbers);
+        }
+        collect(&self.value, &mut numbers, max).map_err(|_| self.wrong("a geometric value"))?;
+        Ok(numbers)
+    }
+
+    fn with_custom<R>(&self, _type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, Fault> {
+        let dumper = self.dumper().ok_or_else(|| self.wrong("a value with a dumper"))?;
+        let made = dumper.call1((&self.value,))?;
+        if let Ok(bytes) = made.cast::<PyBytes>() {
+            return Ok(use_it(bytes.as_bytes(), true));
+        }
+        match made.cast::<PyString>() {
+            Ok(text) => Ok(use_it(text.to_str()?.as_bytes(), false)),
+            Err(_) => Err(Mismatch::wrong_type(format!(
+                "the dumper for {} gave {}; it must give bytes (binary format) or str (text format)",
+                type_name(&self.value),
+                type_name(&made)
+            ))
+            .into()),
+        }
+    }
+
+    fn has_custom(&self, _type_id: u32) -> bool {
+        self.dumper().is_some()
+    }
+}

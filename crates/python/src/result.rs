@@ -1,0 +1,26 @@
+//! What a request leaves behind.
+
+use crate::columns::PgColumns;
+use pyo3::prelude::*;
+use pyo3::types::PyAny;
+
+/// One result of a statement.
+#[pyclass(frozen, module = "headrace._native")]
+#[derive(Debug)]
+pub struct PgResult {
+    /// The columns, None when the statement returns no rows.
+    #[pyo3(get)]
+    pub columns: Option<Py<PgColumns>>,
+    /// A list of tuples, None when the statement returns no rows.
+    #[pyo3(get)]
+    pub rows: Option<Py<PyAny>>,
+    /// The server's word for it: `INSERT 0 5`. Empty for an empty statement and a suspended portal.
+    #[pyo3(get)]
+    pub tag: String,
+    /// Rows affected or returned, -1 where the server does not say.
+    #[pyo3(get)]
+    pub rowcount: i64,
+    /// More rows can be fetched from the portal.
+    #[pyo3(get)]
+    pub suspended: bool,
+}

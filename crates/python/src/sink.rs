@@ -1,0 +1,441 @@
+//! Rows into Python objects.
+
+use crate::ffi::{self, RowTuple};
+use crate::globals::{Globals, globals};
+use headrace_core::civil::{self, DAY_MICROS};
+use headrace_core::{Container, Inet, Sink};
+use pyo3::prelude::*;
+use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyTzInfo};
+
+/// What becomes of a value that Python cannot hold: infinity, BC, a year above 9999.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unrepresentable {
+    /// The request fails with DataError, after all its rows were read.
+    #[default]
+    Raise,
+    /// None.
+    None,
+    /// The text that the server would show.
+    Text,
+}
+
+/// How Python wants its values.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// See the type.
+    pub unrepresentable: Unrepresentable,
+    /// The user's own loaders by type number, if there are any: callables that take bytes.
+    pub loaders: Option<Py<PyDict>>,
+    /// The user's own dumpers by class, if there are any: callables that take the value and give bytes or str.
+    pub dumpers: Option<Py<PyDict>>,
+}
+
+/// Dates repeat a lot within a result, and a look-up here costs a tenth of making one.
+const DATES: usize = 512;
+
+/// The rows of one result so far; asleep between two runs of messages.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Finished rows.
+    pub rows: Vec<Py<PyAny>>,
+    /// The first value that could not be held.
+    pub error: Option<PyErr>,
+    dates: Vec<Option<(i32, Py<PyAny>)>>,
+}
+
+struct Open<'py> {
+    container: Container,
+    items: Vec<Bound<'py, PyAny>>,
+}
+
+/// The rows, awake.
+pub struct RowSink<'a> {
+    py: Python<'a>,
+    store: &'a mut Rows,
+    settings: &'a Settings,
+    globals: Option<&'a Globals>,
+    row: Option<RowTuple<'a>>,
+    open: Vec<Open<'a>>,
+    atomic: bool,
+}
+
+impl<'a> RowSink<'a> {
+    /// Wakes `store`.
+    pub fn new(py: Python<'a>, store: &'a mut Rows, settings: &'a Settings) -> Self {
+        let globals = match globals(py) {
+            Ok(globals) => Some(globals),
+            Err(error) => {
+                store.error.get_or_insert(error);
+                None
+            }
+        };
+        Self { py, store, settings, globals, row: None, open: Vec::new(), atomic: true }
+    }
+
+    #[inline]
+    fn put(&mut self, value: Bound<'a, PyAny>) {
+        match self.open.last_mut() {
+            Some(open) => open.items.push(value),
+            None => {
+                if let Some(row) = &mut self.row {
+                    row.push(value);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn made(&mut self, value: ffi::Object<'a>) {
+        match value {
+            Some(value) => self.put(value),
+            None => {
+                let error = PyErr::fetch(self.py);
+                self.failed(error);
+            }
+        }
+    }
+
+    fn tried(&mut self, value: PyResult<Bound<'a, PyAny>>) {
+        match value {
+            Ok(value) => self.put(value),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, error: PyErr) {
+        self.store.error.get_or_insert(error);
+        let none = self.py.None().into_bound(self.py);
+        self.put(none);
+    }
+
+    #[cold]
+    fn unrepresentable(&mut self, what: &str, text: &str) {
+        match self.settings.unrepresentable {
+            Unrepresentable::None => self.null(),
+            Unrepresentable::Text => self.text(text.as_bytes()),
+            Unrepresentable::Raise => {
+                let message = format!(
+                    "Python cannot hold the {what} '{text}'; connect with unrepresentable='none' or 'text' to get \
+                     None or the text instead"
+                );
+                let error = crate::errors::fault(
+                    self.py,
+                    crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(message)),
+                    None,
+                );
+                self.failed(error);
+            }
+        }
+    }
+
+    /// Calls a Python class or function with arguments.
+    fn call(&mut self, of: impl Fn(&Globals) -> &Py<PyAny>, args: impl pyo3::call::PyCallArgs<'a>) {
+        if let Some(globals) = self.globals {
+            let value = of(globals).bind(self.py).call1(args);
+            self.tried(value);
+        } else {
+            self.null();
+        }
+    }
+
+    /// A container of which nothing can be part of a cycle stays invisible to the collector's row check.
+    fn close(&mut self, open: Open<'a>) {
+        let py = self.py;
+        let items = open.items;
+        let Some(globals) = self.globals else { return self.null() };
+        let value = match open.container {
+            Container::List => {
+                self.atomic = false;
+                ffi::list(py, items.into_iter().map(Bound::unbind).collect())
+            }
+            Container::Record => {
+                self.atomic = false;
+                pyo3::types::PyTuple::new(py, items).map(Bound::into_any)
+            }
+            Container::Range { empty, has_lower, has_upper, lower_inc, upper_inc } => {
+                self.atomic = false;
+                let mut items = items.into_iter();
+                let lower = if has_lower { items.next() } else { None };
+                let upper = if has_upper { items.next() } else { None };
+                let bounds = match (lower_inc, upper_inc) {
+                    (true, true) => "[]",
+                    (true, false) => "[)",
+                    (false, true) => "(]",
+                    (false, false) => "()",
+                };
+                if empty {
+                    let kwargs = PyDict::new(py);
+                    kwargs.set_item("empty", true).and_then(|()| globals.range.bind(py).call((), Some(&kwargs)))
+                } else {
+                    globals.range.bind(py).call1((lower, upper, bounds))
+                }
+            }
+            Container::Multirange => {
+                self.atomic = false;
+                ffi::list(py, items.into_iter().map(Bound::unbind).collect())
+                    .and_then(|list| globals.multirange.bind(py).call1((list,)))
+            }
+            Container::Point => construct(py, &globals.point, items),
+            Container::Line => construct(py, &globals.line, items),
+            Container::Circle => construct(py, &globals.circle, items),
+            Container::LineSegment => construct(py, &globals.line_segment, items),
+            Container::Box => construct(py, &globals.box_, items),
+            Container::Path { closed } => pyo3::types::PyTuple::new(py, items)
+                .and_then(|points| globals.path.bind(py).call1((points, closed))),
+            Container::Polygon => {
+                pyo3::types::PyTuple::new(py, items).and_then(|points| globals.polygon.bind(py).call1((points,)))
+            }
+        };
+        self.tried(value);
+    }
+}
+
+fn construct<'py>(py: Python<'py>, class: &Py<PyAny>, items: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    class.bind(py).call1(pyo3::types::PyTuple::new(py, items)?)
+}
+
+fn year_fits(year: i64) -> bool {
+    (1..=9999).contains(&year)
+}
+
+fn clock(micros: i64) -> (u8, u8, u8, u32) {
+    let seconds = micros / 1_000_000;
+    ((seconds / 3600) as u8, (seconds / 60 % 60) as u8, (seconds % 60) as u8, (micros % 1_000_000) as u32)
+}
+
+/// 0001-01-01 00:00 and the first instant of year 10000, in microseconds since 1970.
+const FIRST_MICROS: i64 = -62_135_596_800_000_000;
+const END_MICROS: i64 = 253_402_300_800_000_000;
+
+impl<'a> RowSink<'a> {
+    fn moment(&mut self, micros: i64, zone: Option<&Bound<'a, PyTzInfo>>) {
+        if !(FIRST_MICROS..END_MICROS).contains(&micros) {
+            let what = if zone.is_some() { "timestamp with time zone" } else { "timestamp" };
+            return self.unrepresentable(what, &civil::timestamp_text(micros, zone.is_some()));
+        }
+        let (year, month, day) = civil::civil_from_days(micros.div_euclid(DAY_MICROS));
+        let (hour, minute, second, micro) = clock(micros.rem_euclid(DAY_MICROS));
+        let value =
+            PyDateTime::new(self.py, year as i32, month as u8, day as u8, hour, minute, second, micro, zone);
+        self.tried(value.map(Bound::into_any));
+    }
+}
+
+impl Sink for RowSink<'_> {
+    #[inline]
+    fn begin_row(&mut self, columns: usize) {
+        self.open.clear();
+        self.atomic = true;
+        match RowTuple::new(self.py, columns) {
+            Ok(row) => self.row = Some(row),
+            Err(error) => {
+                self.store.error.get_or_insert(error);
+            }
+        }
+    }
+
+    #[inline]
+    fn end_row(&mut self) {
+        if let Some(row) = self.row.take() {
+            self.store.rows.push(row.finish(self.atomic).unbind());
+        }
+    }
+
+    #[inline]
+    fn null(&mut self) {
+        self.put(self.py.None().into_bound(self.py));
+    }
+
+    #[inline]
+    fn bool(&mut self, value: bool) {
+        self.put(pyo3::types::PyBool::new(self.py, value).to_owned().into_any());
+    }
+
+    #[inline]
+    fn int(&mut self, value: i64) {
+        self.made(ffi::int(self.py, value));
+    }
+
+    fn uint(&mut self, value: u64) {
+        let value = value.into_pyobject(self.py).map(Bound::into_any).map_err(PyErr::from);
+        self.tried(value);
+    }
+
+    #[inline]
+    fn float(&mut self, value: f64) {
+        self.made(ffi::float(self.py, value));
+    }
+
+    fn decimal(&mut self, ascii: &str) {
+        if let (Some(globals), Some(text)) = (self.globals, ffi::text(self.py, ascii.as_bytes())) {
+            let value = globals.decimal.bind(self.py).call1((text,));
+            self.tried(value);
+        } else {
+            self.null();
+        }
+    }
+
+    #[inline]
+    fn text(&mut self, utf8: &[u8]) {
+        self.made(ffi::text(self.py, utf8));
+    }
+
+    #[inline]
+    fn bytes(&mut self, value: &[u8]) {
+        self.made(ffi::bytes(self.py, value));
+    }
+
+    fn date(&mut self, days: i32) {
+        let slot = days as usize % DATES;
+        if let Some(Some((cached, date))) = self.store.dates.get(slot)
+            && *cached == days
+        {
+            let date = date.bind(self.py).clone();
+            return self.put(date);
+        }
+        let (year, month, day) = civil::civil_from_days(i64::from(days));
+        if !year_fits(year) {
+            return self.unrepresentable("date", &civil::date_text(days));
+        }
+        match PyDate::new(self.py, year as i32, month as u8, day as u8) {
+            Ok(date) => {
+                let date = date.into_any();
+                if self.store.dates.is_empty() {
+                    self.store.dates.resize_with(DATES, || None);
+                }
+                self.store.dates[slot] = Some((days, date.clone().unbind()));
+                self.put(date);
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    fn time(&mut self, micros: i64) {
+        if !(0..DAY_MICROS).contains(&micros) {
+            return self.unrepresentable("time", &civil::time_text(micros));
+        }
+        let (hour, minute, second, micro) = clock(micros);
+        let value = PyTime::new(self.py, hour, minute, second, micro, None);
+        self.tried(value.map(Bound::into_any));
+    }
+
+    fn timetz(&mut self, micros: i64, offset: i32) {
+        if !(0..DAY_MICROS).contains(&micros) {
+            return self.unrepresentable("time with time zone", &civil::time_text(micros));
+        }
+        let (hour, minute, second, micro) = clock(micros);
+        let value = || -> PyResult<Bound<'_, PyAny>> {
+            let globals = globals(self.py)?;
+            let delta = PyDelta::new(self.py, 0, offset, 0, true)?;
+            let zone = globals.timezone.bind(self.py).call1((delta,))?;
+            let zone = zone.cast::<PyTzInfo>()?;
+            Ok(PyTime::new(self.py, hour, minute, second, micro, Some(zone))?.into_any())
+        }();
+        self.tried(value);
+    }
+
+    fn timestamp(&mut self, micros: i64) {
+        self.moment(micros, None);
+    }
+
+    fn timestamptz(&mut self, micros: i64) {
+        let Some(globals) = self.globals else { return self.null() };
+        match globals.utc.bind(self.py).cast::<PyTzInfo>() {
+            Ok(utc) => self.moment(micros, Some(utc)),
+            Err(error) => {
+                let error = PyErr::from(error);
+                self.failed(error);
+            }
+        }
+    }
+
+    fn interval(&mut self, months: i32, days: i32, micros: i64) {
+        // A calendar month is no fixed span of time: only what a timedelta can say exactly becomes one.
+        if months != 0 {
+            return self.call(|g| &g.interval, (months, days, micros));
+        }
+        let days = i64::from(days) + micros.div_euclid(DAY_MICROS);
+        let rest = micros.rem_euclid(DAY_MICROS);
+        if days.abs() > 999_999_999 {
+            return self.call(|g| &g.interval, (months, days, rest));
+        }
+        let value =
+            PyDelta::new(self.py, days as i32, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, false);
+        self.tried(value.map(Bound::into_any));
+    }
+
+    fn uuid(&mut self, value: &[u8; 16]) {
+        let Some(globals) = self.globals else { return self.null() };
+        let made = || -> PyResult<Bound<'_, PyAny>> {
+            let kwargs = PyDict::new(self.py);
+            kwargs.set_item(pyo3::intern!(self.py, "int"), u128::from_be_bytes(*value))?;
+            globals.uuid.bind(self.py).call((), Some(&kwargs))
+        }();
+        self.tried(made);
+    }
+
+    fn json(&mut self, utf8: &[u8]) {
+        self.atomic = false;
+        match ffi::text(self.py, utf8) {
+            Some(text) => self.call(|g| &g.json_loads, (text,)),
+            None => self.made(None),
+        }
+    }
+
+    fn inet(&mut self, value: Inet<'_>) {
+        let full = value.prefix as usize == value.address.len() * 8;
+        let Some(address) = ffi::bytes(self.py, value.address) else { return self.made(None) };
+        match (value.address.len(), value.network, full) {
+            (4, true, _) => self.call(|g| &g.ipv4_network, ((address, value.prefix),)),
+            (4, false, true) => self.call(|g| &g.ipv4_address, (address,)),
+            (4, false, false) => self.call(|g| &g.ipv4_interface, ((address, value.prefix),)),
+            (_, true, _) => self.call(|g| &g.ipv6_network, ((address, value.prefix),)),
+            (_, false, true) => self.call(|g| &g.ipv6_address, (address,)),
+            (_, false, false) => self.call(|g| &g.ipv6_interface, ((address, value.prefix),)),
+        }
+    }
+
+    fn bits(&mut self, bits: usize, bytes: &[u8]) {
+        let text: String =
+            (0..bits).map(|i| if bytes[i / 8] & (0x80 >> (i % 8)) != 0 { '1' } else { '0' }).collect();
+        self.call(|g| &g.bits, (text,));
+    }
+
+    fn custom(&mut self, type_id: u32, _binary: bool, bytes: &[u8]) {
+        self.atomic = false;
+        let loader = self
+            .settings
+            .loaders
+            .as_ref()
+            .and_then(|loaders| loaders.bind(self.py).get_item(type_id).ok().flatten());
+        match (loader, ffi::bytes(self.py, bytes)) {
+            (Some(loader), Some(bytes)) => {
+                let value = loader.call1((bytes,));
+                self.tried(value);
+            }
+            _ => self.bytes(bytes),
+        }
+    }
+
+    fn begin(&mut self, container: Container, len: usize) {
+        // The length is the server's word: room is made as the items really come.
+        self.open.push(Open { container, items: Vec::with_capacity(len.min(1024)) });
+    }
+
+    fn end(&mut self) {
+        if let Some(open) = self.open.pop() {
+            self.close(open);
+        }
+    }
+
+    #[cold]
+    fn invalid(&mut self, why: &str) {
+        let error = crate::errors::fault(
+            self.py,
+            crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(why)),
+            None,
+        );
+        self.failed(error);
+    }
+}

@@ -1,0 +1,256 @@
+//! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
+
+use super::{Io, State, Wire};
+use crate::call::PyCall;
+use crate::{errors, ffi};
+use headrace_core::{Fatal, Protocol};
+use headrace_postgres::machine::TlsStep;
+use pyo3::exceptions::PyBufferError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::os::raw::c_int;
+use std::sync::atomic::Ordering;
+
+/// Bytes of a COPY to the client that wait unread before the transport is told to stop reading.
+pub(super) const COPY_BACKLOG: usize = 1024 * 1024;
+
+/// The part of the inbox that the loop reads into.
+///
+/// The buffer it lends is memory of the inbox itself. The inbox moves or reallocates only in `get_buffer` (through
+/// `Inbox::reserve`, and `TlsClient` for its ciphertext), which refuses to while a buffer is lent out.
+#[pyclass(frozen, module = "headrace._native")]
+#[derive(Debug)]
+pub struct InboxView {
+    wire: Py<Wire>,
+}
+
+#[pymethods]
+impl InboxView {
+    #[new]
+    fn new(wire: Py<Wire>) -> Self {
+        Self { wire }
+    }
+
+    /// asyncio.BufferedProtocol.get_buffer: makes room, and lends it.
+    fn get_buffer(slf: Bound<'_, Self>, _sizehint: isize) -> PyResult<Bound<'_, Self>> {
+        let wire = slf.get().wire.get();
+        let mut state = wire.hold(slf.py())?;
+        if wire.exports.load(Ordering::Relaxed) > 0 {
+            return Err(PyBufferError::new_err("the last buffer is still in use"));
+        }
+        if !state.is_sealed() {
+            state.inbox.reserve();
+        }
+        drop(state);
+        Ok(slf)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.wire.get().hold(py)?.landing().len())
+    }
+
+    /// # Safety
+    /// Called by the interpreter with a valid `view`.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let wire = slf.get().wire.get();
+        let mut state = wire.hold(slf.py())?;
+        // SAFETY: `view` is valid by this function's own contract. The memory stays where it is until the buffer is
+        // released: see the type.
+        unsafe { ffi::lend(slf.as_any(), state.landing(), view, flags)? };
+        wire.exports.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// # Safety
+    /// Called by the interpreter for a view that `__getbuffer__` filled.
+    unsafe fn __releasebuffer__(&self, _view: *mut pyo3::ffi::Py_buffer) {
+        self.wire.get().exports.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    /// Whether what comes in is ciphertext.
+    fn is_sealed(&self) -> bool {
+        matches!(&self.io, Io::Transport { tls: Some(_), .. })
+    }
+
+    /// Where received bytes land.
+    fn landing(&mut self) -> &mut [u8] {
+        match &mut self.io {
+            Io::Transport { tls: Some(_), sealed, .. } => sealed,
+            _ => self.inbox.spare(),
+        }
+    }
+
+    /// What is to be written now.
+    fn outgoing(&mut self, py: Python<'_>) -> Result<Vec<u8>, Fatal> {
+        self.machine.transmit(py, &mut self.outbox);
+        match &mut self.io {
+            Io::Transport { tls: Some(tls), .. } => {
+                let mut sealed = Vec::new();
+                tls.transmit(&mut self.outbox, &mut sealed)?;
+                Ok(sealed)
+            }
+            _ => Ok(self.outbox.take()),
+        }
+    }
+}
+
+impl Wire {
+    /// Hands the transport what it takes. A blocking connection sends when it waits.
+    pub(super) fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.flush_due.store(false, Ordering::Relaxed);
+        loop {
+            let mut state = self.hold(py)?;
+            let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+            let transport = transport.clone_ref(py);
+            if self.paused.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let bytes = match state.outgoing(py) {
+                Ok(bytes) => bytes,
+                Err(fatal) => {
+                    self.die(py, &mut state, &fatal);
+                    drop(state);
+                    transport.call_method0(py, "abort")?;
+                    return Ok(());
+                }
+            };
+            if bytes.is_empty() {
+                if let Some(drained) = state.drained.take() {
+                    drained.complete(py, Ok(py.None()));
+                }
+                return Ok(());
+            }
+            drop(state);
+            // The transport may call pause_writing from in here.
+            transport.call_method1(py, pyo3::intern!(py, "write"), (PyBytes::new(py, &bytes),))?;
+        }
+    }
+
+    /// Flushes at the end of this turn of the loop.
+    pub(super) fn flush_soon(&self, py: Python<'_>) -> PyResult<()> {
+        if self.flush_due.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let state = self.hold(py)?;
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let protocol = transport.bind(py).call_method0(pyo3::intern!(py, "get_protocol"))?;
+        drop(state);
+        let Some(event_loop) = &self.event_loop else { return Ok(()) };
+        let flush = protocol.getattr(pyo3::intern!(py, "flush"))?;
+        event_loop.call_method1(py, pyo3::intern!(py, "call_soon"), (flush,))?;
+        Ok(())
+    }
+
+    fn after_input(&self, py: Python<'_>, mut state: super::Held<'_>) -> PyResult<()> {
+        self.digest(py, &mut state);
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let transport = transport.clone_ref(py);
+        let dead = state.dead.is_some();
+        let crowded = state.machine.current_caller().is_some_and(|call: &PyCall| call.backlog() > COPY_BACKLOG);
+        drop(state);
+        if dead {
+            transport.call_method0(py, "abort")?;
+            return Ok(());
+        }
+        if crowded {
+            transport.call_method0(py, "pause_reading")?;
+        }
+        self.flush(py)
+    }
+}
+
+#[pymethods]
+impl Wire {
+    /// asyncio.BaseProtocol.connection_made
+    fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        state.io = Io::Transport { transport, tls: None, sealed: Vec::new() };
+        if state.machine.tls_step() == TlsStep::Start
+            && let Err(fatal) = state.start_tls()
+        {
+            return Err(errors::fatal(py, &fatal));
+        }
+        drop(state);
+        self.flush(py)
+    }
+
+    /// asyncio.BaseProtocol.connection_lost
+    fn connection_lost(&self, py: Python<'_>, error: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        let message = match error {
+            Some(error) => format!("the connection to the server was lost: {}", error.str()?),
+            None => "the server closed the connection unexpectedly".to_owned(),
+        };
+        self.die(py, &mut state, &Fatal::gone(message));
+        state.io = Io::None;
+        Ok(())
+    }
+
+    /// asyncio.BufferedProtocol.buffer_updated
+    fn buffer_updated(&self, py: Python<'_>, nbytes: usize) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        let State { io, inbox, .. } = &mut *state;
+        match io {
+            Io::Transport { tls: Some(tls), sealed, .. } => {
+                let n = nbytes.min(sealed.len());
+                if let Err(fatal) = tls.receive(&sealed[..n], inbox) {
+                    self.die(py, &mut state, &fatal);
+                }
+            }
+            _ => {
+                let n = nbytes.min(inbox.spare().len());
+                inbox.filled(n);
+            }
+        }
+        self.after_input(py, state)
+    }
+
+    /// asyncio.BufferedProtocol.eof_received
+    fn eof_received(&self, py: Python<'_>) -> PyResult<bool> {
+        let mut state = self.hold(py)?;
+        self.digest(py, &mut state);
+        self.die(py, &mut state, &Fatal::gone("the server closed the connection unexpectedly"));
+        Ok(false)
+    }
+
+    /// asyncio.BaseProtocol.pause_writing
+    fn pause_writing(&self) {
+        self.paused.store(true, Ordering::Relaxed);
+    }
+
+    /// asyncio.BaseProtocol.resume_writing
+    fn resume_writing(&self, py: Python<'_>) -> PyResult<()> {
+        self.paused.store(false, Ordering::Relaxed);
+        self.flush(py)
+    }
+
+    /// Hands the transport what is queued.
+    #[pyo3(name = "flush")]
+    fn flush_now(&self, py: Python<'_>) -> PyResult<()> {
+        self.flush(py)
+    }
+
+    /// What is done when everything queued has been handed to the transport.
+    fn drained(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let completion = self.completion(py)?;
+        let object = completion.object(py);
+        let mut state = self.hold(py)?;
+        self.check_open(py, &state)?;
+        state.drained = Some(completion);
+        drop(state);
+        self.flush(py)?;
+        Ok(object)
+    }
+
+    /// Reads on after a COPY's backlog was taken.
+    fn resume_reading(&self, py: Python<'_>) -> PyResult<()> {
+        let state = self.hold(py)?;
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let transport = transport.clone_ref(py);
+        drop(state);
+        transport.call_method0(py, "resume_reading")?;
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Waiting on a blocking connection.
+
+use super::{Io, State, Wire};
+use crate::call::Ticket;
+use crate::errors;
+use headrace_core::{Fatal, Protocol};
+use headrace_pump::{Liveness, Progress};
+use pyo3::prelude::*;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+impl Wire {
+    /// Moves bytes once. Says whether the deadline has passed.
+    fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<bool> {
+        let State { machine, outbox, .. } = state;
+        machine.transmit(py, outbox);
+        let State { io, inbox, outbox, .. } = state;
+        let Io::Blocking(link) = io else {
+            return Err(errors::interface(py, "the connection is not open"));
+        };
+        match py.detach(|| link.exchange(inbox, outbox, deadline)) {
+            Ok(Progress::Received) => self.digest(py, state),
+            Ok(Progress::Sent) => {}
+            Ok(Progress::Tick) => {
+                // The handshake may be over without a byte for the machine.
+                self.digest(py, state);
+                py.check_signals()?;
+            }
+            Ok(Progress::Timeout) => return Ok(true),
+            Ok(Progress::Eof) => {
+                self.digest(py, state);
+                let reason = Fatal::gone("the server closed the connection unexpectedly");
+                self.die(py, state, &reason);
+            }
+            Err(fatal) => {
+                // What came before the reset, an error message above all, still counts.
+                self.digest(py, state);
+                self.die(py, state, &fatal);
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[pymethods]
+impl Wire {
+    /// Waits until `ticket` is done, and gives its result or raises its error.
+    ///
+    /// After `timeout` seconds it raises TimeoutError, and whatever a signal handler raises comes through at once;
+    /// the request is then still in flight, and the ticket can be waited for again.
+    #[pyo3(signature = (ticket, timeout=None))]
+    fn wait(&self, py: Python<'_>, ticket: &Bound<'_, Ticket>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        let ticket = ticket.get();
+        if let Some(outcome) = ticket.take() {
+            return outcome;
+        }
+        let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds.max(0.0)));
+        let mut state = self.hold(py)?;
+        loop {
+            // Another thread may have waited for it meanwhile.
+            if let Some(outcome) = ticket.take() {
+                return outcome;
+            }
+            self.check_open(py, &state)?;
+            if self.turn(py, &mut state, deadline)? && !ticket.is_done() {
+                return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
+            }
+        }
+    }
+
+    /// Sends what is queued without waiting for anything but room in the socket.
+    fn push(&self, py: Python<'_>, limit: usize) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        loop {
+            let State { machine, outbox, .. } = &mut *state;
+            machine.transmit(py, outbox);
+            if state.outbox.len() <= limit {
+                return Ok(());
+            }
+            self.check_open(py, &state)?;
+            self.turn(py, &mut state, None)?;
+        }
+    }
+
+    /// Whether an idle connection is still there, without a round trip. What the server said unasked is handled.
+    fn is_alive(&self, py: Python<'_>) -> PyResult<bool> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let mut state = self.hold(py)?;
+        let Io::Blocking(link) = &state.io else {
+            return Ok(!matches!(state.io, Io::None) && state.dead.is_none());
+        };
+        match link.peek() {
+            Liveness::Quiet => Ok(true),
+            Liveness::Closed => {
+                let reason = Fatal::gone("the server closed the connection while it was idle");
+                self.die(py, &mut state, &reason);
+                Ok(false)
+            }
+            Liveness::Data => {
+                let deadline = Some(Instant::now());
+                self.turn(py, &mut state, deadline)?;
+                Ok(state.dead.is_none())
+            }
+        }
+    }
+
+    /// The socket's number, or -1.
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        let state = self.hold(py)?;
+        Ok(match &state.io {
+            Io::Blocking(link) => link.fd(),
+            _ => -1,
+        })
+    }
+}

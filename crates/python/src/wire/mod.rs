@@ -1,0 +1,402 @@
+//! One physical connection: a protocol's machine, its buffers, and the pump that moves its bytes.
+//!
+//! The same object serves blocking callers ([`blocking`]) and an asyncio loop ([`asyncio`]); requests are submitted
+//! and answered in one way ([`requests`]).
+//!
+//! Locking: the state is behind one mutex. A blocking wait holds it while the interpreter is detached, so calls on a
+//! shared connection queue up; whoever wants the lock detaches first, so the holder can always come back. Python code
+//! that runs while the lock is held (an iterator of `executemany`, a dumper) must not use the connection, and gets a
+//! clear error instead of a deadlock. Nothing that may call back into this object (a transport's `write`) is called
+//! with the lock held.
+
+mod asyncio;
+mod blocking;
+mod copy;
+mod requests;
+mod setup;
+
+pub use asyncio::InboxView;
+pub use copy::CopyBuffer;
+
+use crate::call::{Completion, PyCall};
+use crate::errors;
+use crate::sink::Settings;
+use headrace_core::{Fatal, Inbox, Outbox, Protocol};
+use headrace_postgres::machine::{Machine, TlsStep, TransactionStatus};
+use headrace_pump::{Address, Link, TcpOptions};
+use headrace_tls::{TlsClient, TlsConfig};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyDict;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+/// Statements whose conversion is remembered per connection; beyond it the memory starts afresh.
+const QUERY_MEMORY: usize = 1024;
+
+/// What moves the bytes.
+#[derive(Debug)]
+enum Io {
+    /// Nothing yet, or nothing any more.
+    None,
+    /// A blocking socket.
+    Blocking(Box<Link>),
+    /// An asyncio transport.
+    Transport {
+        transport: Py<PyAny>,
+        tls: Option<Box<TlsClient>>,
+        /// Ciphertext as it comes in, where there is TLS.
+        sealed: Vec<u8>,
+    },
+}
+
+#[derive(Debug)]
+struct State {
+    machine: Machine<PyCall>,
+    inbox: Inbox,
+    outbox: Outbox,
+    io: Io,
+    tls: Option<(TlsConfig, String)>,
+    queries: Py<PyDict>,
+    settings: Arc<Settings>,
+    dead: Option<Fatal>,
+    /// Who waits for the session to be ready.
+    ready: Option<Completion>,
+    /// Who waits for a notification.
+    notified: Option<Completion>,
+    /// Who waits for the outbox to have room.
+    drained: Option<Completion>,
+}
+
+/// Counters of one kind of operation.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    count: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl Counter {
+    fn add(&self, nanos: u64) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+}
+
+/// One physical connection to PostgreSQL.
+#[pyclass(frozen, weakref, module = "headrace._native")]
+#[derive(Debug)]
+pub struct Wire {
+    state: Mutex<State>,
+    address: Option<Address>,
+    tcp: TcpOptions,
+    /// The thread that holds the lock, or 0.
+    owner: AtomicU64,
+    /// How many buffers of the inbox are lent out.
+    exports: AtomicUsize,
+    /// The transport takes nothing more for now.
+    paused: AtomicBool,
+    /// A flush of the outbox is scheduled on the loop.
+    flush_due: AtomicBool,
+    closed: AtomicBool,
+    process_id: AtomicI32,
+    event_loop: Option<Py<PyAny>>,
+    timings: [Counter; 4],
+}
+
+/// The lock, and whose it is.
+struct Held<'a> {
+    guard: MutexGuard<'a, State>,
+    owner: &'a AtomicU64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+impl std::ops::Deref for Held<'_> {
+    type Target = State;
+    fn deref(&self) -> &State {
+        &self.guard
+    }
+}
+
+impl std::ops::DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.guard
+    }
+}
+
+/// A number of the current thread that is never 0.
+fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    NUMBER.with(|number| *number)
+}
+
+impl Wire {
+    /// Takes the lock.
+    fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
+        let me = thread_number();
+        let guard = match self.state.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                if self.owner.load(Ordering::Relaxed) == me {
+                    return Err(errors::interface(
+                        py,
+                        "the connection is busy with a batch whose own iterator or dumper is using it; use a second \
+                         connection, or collect the rows first",
+                    ));
+                }
+                match self.state.lock_py_attached(py) {
+                    Ok(guard) => guard,
+                    Err(poisoned) => poisoned.into_inner(),
+                }
+            }
+        };
+        self.owner.store(me, Ordering::Relaxed);
+        Ok(Held { guard, owner: &self.owner })
+    }
+
+    /// Handles what is in the inbox; a fatal error ends the connection for everyone.
+    fn digest(&self, py: Python<'_>, state: &mut State) {
+        loop {
+            let State { machine, inbox, outbox, .. } = state;
+            if let Err(fatal) = machine.read(py, inbox, outbox) {
+                self.die(py, state, &fatal);
+                return;
+            }
+            match state.machine.tls_step() {
+                TlsStep::Nothing => break,
+                TlsStep::Start => {
+                    if let Err(fatal) = state.start_tls() {
+                        self.die(py, state, &fatal);
+                        return;
+                    }
+                    if !state.finish_tls() {
+                        break;
+                    }
+                }
+            }
+        }
+        if state.ready.is_some() && (state.machine.is_ready() || state.machine.is_cancel_sent()) {
+            self.process_id.store(state.machine.key().0, Ordering::Relaxed);
+            if let Some(ready) = state.ready.take() {
+                ready.complete(py, Ok(py.None()));
+            }
+        }
+        if state.machine.notifications() > 0
+            && let Some(notified) = state.notified.take()
+        {
+            notified.complete(py, Ok(py.None()));
+        }
+    }
+
+    /// Ends the connection: everyone who waits is told why.
+    fn die(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
+        self.closed.store(true, Ordering::Relaxed);
+        let mut reason = reason.clone();
+        if let Some(words) = state.machine.last_words()
+            && !reason.message.contains(words.field(b'M'))
+        {
+            reason.message = format!("{} (the server said: {})", reason.message, words.field(b'M'));
+        }
+        state.machine.abort(py, &reason);
+        for waiting in [state.ready.take(), state.notified.take(), state.drained.take()].into_iter().flatten() {
+            let error = match state.machine.last_words() {
+                Some(words) => errors::server(py, words, None, None),
+                None => errors::fatal(py, &reason),
+            };
+            waiting.complete(py, Err(error));
+        }
+        state.dead.get_or_insert(reason);
+        if let Io::Blocking(_) = &state.io {
+            state.io = Io::None;
+        }
+    }
+
+    fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+        match &state.dead {
+            Some(reason) => {
+                let mut closed = reason.clone();
+                closed.blame = headrace_core::protocol::Blame::Gone;
+                if !closed.message.contains("closed") {
+                    closed.message = format!("the connection is closed: {}", closed.message);
+                }
+                Err(errors::fatal(py, &closed))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl State {
+    /// Puts the TLS layer in place.
+    fn start_tls(&mut self) -> Result<(), Fatal> {
+        let Some((config, name)) = self.tls.take() else { return Ok(()) };
+        let client = TlsClient::new(&config, &name)?;
+        match &mut self.io {
+            Io::Blocking(link) => link.start_tls(client),
+            Io::Transport { tls, sealed, .. } => {
+                *tls = Some(Box::new(client));
+                sealed.resize(64 * 1024, 0);
+            }
+            Io::None => {}
+        }
+        Ok(())
+    }
+
+    fn tls_client(&self) -> Option<&TlsClient> {
+        match &self.io {
+            Io::Blocking(link) => link.tls(),
+            Io::Transport { tls, .. } => tls.as_deref(),
+            Io::None => None,
+        }
+    }
+
+    /// Goes on with the session once the handshake is over; says whether it is.
+    fn finish_tls(&mut self) -> bool {
+        let Some(client) = self.tls_client().filter(|client| !client.is_handshaking()) else { return false };
+        let end_point = client.end_point();
+        self.machine.tls_ready(end_point, &mut self.outbox);
+        true
+    }
+}
+
+#[pymethods]
+impl Wire {
+    /// Whether the connection is closed, for whatever reason.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// The process id of the server's end.
+    #[getter]
+    fn process_id(&self) -> i32 {
+        self.process_id.load(Ordering::Relaxed)
+    }
+
+    /// The process id and the secret that cancel what this session runs.
+    fn cancel_key(&self, py: Python<'_>) -> PyResult<(i32, Vec<u8>)> {
+        let state = self.hold(py)?;
+        let (process_id, secret) = state.machine.key();
+        Ok((process_id, secret.to_vec()))
+    }
+
+    /// The transaction status: 0 idle, 2 in a transaction, 3 in a failed one; 1 while a request is in flight; 4 closed.
+    fn status(&self, py: Python<'_>) -> PyResult<u8> {
+        if self.closed() {
+            return Ok(4);
+        }
+        let state = self.hold(py)?;
+        if !state.machine.is_idle() {
+            return Ok(1);
+        }
+        Ok(match state.machine.status() {
+            TransactionStatus::Idle => 0,
+            TransactionStatus::InTransaction => 2,
+            TransactionStatus::Failed => 3,
+        })
+    }
+
+    /// The transaction status of the last completed request, whatever is in flight: 0, 2 or 3.
+    fn last_status(&self, py: Python<'_>) -> PyResult<u8> {
+        let state = self.hold(py)?;
+        Ok(match state.machine.status() {
+            TransactionStatus::Idle => 0,
+            TransactionStatus::InTransaction => 2,
+            TransactionStatus::Failed => 3,
+        })
+    }
+
+    /// How many requests are queued or in flight.
+    fn queued(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.hold(py)?.machine.queued())
+    }
+
+    /// The server's parameters as last reported.
+    fn parameters(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
+        Ok(self.hold(py)?.machine.parameters().clone())
+    }
+
+    /// Takes the notices that have come: a list of dicts from field code to text.
+    fn take_notices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let notices = self.hold(py)?.machine.take_notices();
+        notices
+            .iter()
+            .map(|notice| {
+                let fields = PyDict::new(py);
+                for (code, text) in &notice.fields {
+                    fields.set_item(char::from(*code), text)?;
+                }
+                Ok(fields)
+            })
+            .collect()
+    }
+
+    /// Whether notices have come.
+    fn has_notices(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.machine.has_notices())
+    }
+
+    /// Takes the oldest notification: channel, payload, process id.
+    fn take_notification(&self, py: Python<'_>) -> PyResult<Option<(String, String, i32)>> {
+        let taken = self.hold(py)?.machine.take_notification();
+        Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
+    }
+
+    /// How many notifications were dropped because nobody read them.
+    fn notifications_lost(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.hold(py)?.machine.notifications_lost())
+    }
+
+    /// How the connection is encrypted, or None.
+    fn tls_info(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.hold(py)?.tls_client().map(TlsClient::describe))
+    }
+
+    /// How many prepared statements are kept.
+    fn prepared_statements(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.hold(py)?.machine.statements())
+    }
+
+    /// Forgets every prepared statement; the server is told with the next request.
+    fn forget_statements(&self, py: Python<'_>) -> PyResult<()> {
+        self.hold(py)?.machine.forget_statements();
+        Ok(())
+    }
+
+    /// Starts no further request while true: a cancel request is under way.
+    fn hold_requests(&self, py: Python<'_>, held: bool) -> PyResult<()> {
+        self.hold(py)?.machine.hold(held);
+        if !held {
+            self.flush(py)?;
+        }
+        Ok(())
+    }
+
+    /// Adds to the counters: 0 connect, 1 execute, 2 fetch, 3 close.
+    fn count(&self, kind: usize, nanos: u64) {
+        if let Some(counter) = self.timings.get(kind) {
+            counter.add(nanos);
+        }
+    }
+
+    /// The counters: (count, nanoseconds) of connect, execute, fetch, close.
+    fn counters(&self) -> Vec<(u64, u64)> {
+        self.timings.iter().map(|c| (c.count.load(Ordering::Relaxed), c.nanos.load(Ordering::Relaxed))).collect()
+    }
+
+    /// Sets the counters to zero.
+    fn reset_counters(&self) {
+        for counter in &self.timings {
+            counter.count.store(0, Ordering::Relaxed);
+            counter.nanos.store(0, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Submitting requests, in one way for blocking and asyncio callers.
+
+use super::{Io, QUERY_MEMORY, State, Wire};
+use crate::call::{PyCall, Want};
+use crate::columns::PgColumns;
+use crate::errors;
+use crate::params::{Args, PyValue};
+use crate::query::{Query, convert};
+use crate::sink::Settings;
+use headrace_core::Fatal;
+use headrace_postgres::machine::{Execute, Portal, Prepare, Request, Rows};
+use headrace_postgres::types::{self, Kind, Oid, UserType};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Wire {
+    /// The statement in the server's style, remembered.
+    fn query(&self, state: &State, sql: &Bound<'_, PyString>, with_params: bool) -> PyResult<Py<Query>> {
+        let py = sql.py();
+        let queries = state.queries.bind(py);
+        // The two readings of one text differ only where a percent sign stands, so they are kept apart.
+        if with_params {
+            if let Some(known) = queries.get_item(sql)? {
+                return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
+            }
+        } else if let Some(known) = queries.get_item((sql,))? {
+            return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
+        }
+        let query = Py::new(py, convert(py, sql.to_str()?, with_params)?)?;
+        if queries.len() >= QUERY_MEMORY {
+            queries.clear();
+        }
+        if with_params {
+            queries.set_item(sql, &query)?;
+        } else {
+            queries.set_item((sql,), &query)?;
+        }
+        Ok(query)
+    }
+
+    /// Queues a request and sees that its bytes get going.
+    pub(super) fn enqueue(
+        &self,
+        py: Python<'_>,
+        mut state: super::Held<'_>,
+        request: Request,
+        call: PyCall,
+    ) -> PyResult<Py<PyAny>> {
+        self.check_open(py, &state)?;
+        if !state.machine.is_ready() {
+            return Err(errors::interface(py, "the connection is not ready for requests yet"));
+        }
+        let object = call.completion.object(py);
+        let busy = state.machine.in_flight() > 0;
+        state.machine.enqueue(request, call);
+        if let Io::Transport { .. } = state.io {
+            drop(state);
+            if busy {
+                // Whatever else this turn of the loop asks for leaves in the same write.
+                self.flush_soon(py)?;
+            } else {
+                self.flush(py)?;
+            }
+        }
+        Ok(object)
+    }
+
+    fn call(&self, py: Python<'_>, state: &State, args: Args, want: Want, sql: Arc<str>) -> PyResult<PyCall> {
+        Ok(PyCall::new(self.completion(py)?, args, want, state.settings.clone(), Some(sql)))
+    }
+}
+
+#[pymethods]
+impl Wire {
+    /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
+    ///
+    /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open and
+    /// the rows to fetch at first. `named` false prepares nothing that outlives the request.
+    #[pyo3(signature = (sql, params=None, *, prelude=None, portal=None, named=true, sync=true, ordered=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn execute(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        params: Option<&Bound<'_, PyAny>>,
+        prelude: Option<&str>,
+        portal: Option<(String, i32)>,
+        named: bool,
+        sync: bool,
+        ordered: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let query = self.query(&state, sql, params.is_some())?;
+        let query = query.get();
+        let row = query.arrange(py, params)?;
+        let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
+        let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        let request = Request::Execute(Execute {
+            sql: query.sql.clone(),
+            hints,
+            rows: Rows::One,
+            prepare: if named { Prepare::Named } else { Prepare::Unnamed },
+            prelude: prelude.map(Arc::from),
+            portal: portal.map(|(name, max_rows)| Portal { name, max_rows }),
+            sync,
+            ordered,
+        });
+        self.enqueue(py, state, request, call)
+    }
+
+    /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list
+    /// with one result per row.
+    #[pyo3(signature = (sql, rows, *, prelude=None, named=true, returning=false))]
+    fn execute_batch(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        rows: Py<PyAny>,
+        prelude: Option<&str>,
+        named: bool,
+        returning: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let query = self.query(&state, sql, true)?;
+        let args = Args::Batch {
+            source: rows,
+            query: query.get().is_hinted().then(|| query.clone_ref(py)),
+            rows: None,
+            row: None,
+        };
+        let want = if returning { Want::All } else { Want::One };
+        let call = self.call(py, &state, args, want, query.get().sql.clone())?;
+        let request = Request::Execute(Execute {
+            sql: query.get().sql.clone(),
+            hints: Vec::new(),
+            rows: Rows::Batch,
+            prepare: if named { Prepare::Named } else { Prepare::Unnamed },
+            prelude: prelude.map(Arc::from),
+            portal: None,
+            sync: true,
+            ordered: false,
+        });
+        self.enqueue(py, state, request, call)
+    }
+
+    /// Queues statements of the simple protocol; the result is a list of results. With `copy` the caller feeds or
+    /// reads a COPY.
+    #[pyo3(signature = (sql, *, prelude=None, copy=false, ends_block=false))]
+    fn script(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        prelude: Option<&str>,
+        copy: bool,
+        ends_block: bool,
+    ) -> PyResult<Py<PyAny>> {
+        if sql.contains('\0') {
+            return Err(errors::programming(py, "the statement has a NUL character; remove it"));
+        }
+        let state = self.hold(py)?;
+        let sql: Arc<str> = sql.into();
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let mut call = self.call(py, &state, args, Want::All, sql.clone())?;
+        call.script = true;
+        let request = Request::Script { sql, prelude: prelude.map(Arc::from), copy, ends_block };
+        self.enqueue(py, state, request, call)
+    }
+
+    /// Queues a description: the result has the columns of a statement, and no rows.
+    fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let sql: Arc<str> = sql.into();
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = self.call(py, &state, args, Want::One, sql.clone())?;
+        self.enqueue(py, state, Request::Describe { sql }, call)
+    }
+
+    /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result.
+    fn fetch(&self, py: Python<'_>, portal: String, max_rows: i32, columns: &Bound<'_, PgColumns>) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = self.call(py, &state, args, Want::One, "".into())?;
+        let columns = columns.get().columns.clone();
+        self.enqueue(py, state, Request::Fetch { portal, max_rows, columns }, call)
+    }
+
+    /// Queues the end of a portal.
+    fn close_portal(&self, py: Python<'_>, portal: String) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = self.call(py, &state, args, Want::One, "".into())?;
+        self.enqueue(py, state, Request::ClosePortal { portal }, call)
+    }
+
+    /// Queues the Sync that ends a group of requests submitted with `sync=False`.
+    fn sync(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = self.call(py, &state, args, Want::One, "".into())?;
+        self.enqueue(py, state, Request::Sync, call)
+    }
+
+    /// Forgets who asked for the request of this ticket or future: its reply will be read and dropped, or it is not
+    /// sent at all. Says whether the server is working on it now, so that a cancel request makes sense.
+    fn discard(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let mut state = self.hold(py)?;
+        let working = match self.id_of(&state, ticket) {
+            Some(id) => state.machine.discard(id),
+            None => false,
+        };
+        drop(state);
+        self.flush(py)?;
+        Ok(working)
+    }
+
+    /// What is done when a notification has come.
+    fn notified(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let completion = self.completion(py)?;
+        let mut state = self.hold(py)?;
+        self.check_open(py, &state)?;
+        let object = completion.object(py);
+        if state.machine.notifications() > 0 {
+            completion.complete(py, Ok(py.None()));
+        } else {
+            state.notified = Some(completion);
+        }
+        Ok(object)
+    }
+
+    /// Registers loaders and dumpers. `loaders` maps a type's oid to a callable that takes bytes, `binary_loaders` are the
+    /// oids whose loader wants the binary form; `dumpers` maps a class to a callable that takes the value and gives
+    /// bytes (binary) or str (text).
+    fn set_adapters(
+        &self,
+        py: Python<'_>,
+        loaders: &Bound<'_, PyDict>,
+        binary_loaders: Vec<Oid>,
+        dumpers: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
+        let registry = state.machine.registry_mut();
+        for oid in oids {
+            registry.set_custom(oid, binary_loaders.contains(&oid));
+        }
+        state.settings = Arc::new(Settings {
+            unrepresentable: state.settings.unrepresentable,
+            loaders: (!loaders.is_empty()).then(|| loaders.clone().unbind()),
+            dumpers: (!dumpers.is_empty()).then(|| dumpers.clone().unbind()),
+        });
+        Ok(())
+    }
+
+    /// Forgets what was learnt of user-defined types: they may have changed.
+    fn forget_types(&self, py: Python<'_>) -> PyResult<()> {
+        self.hold(py)?.machine.registry_mut().ask_again();
+        Ok(())
+    }
+
+    /// The SQL name of a type.
+    fn type_name(&self, py: Python<'_>, oid: Oid) -> PyResult<String> {
+        Ok(self.hold(py)?.machine.registry().name(oid))
+    }
+
+    /// Says how a type is built, without asking the server: an enumeration.
+    fn register_enum(&self, py: Python<'_>, oid: Oid, name: String) -> PyResult<()> {
+        self.hold(py)?.machine.registry_mut().register(oid, UserType { name, kind: Kind::Enum });
+        Ok(())
+    }
+
+    /// Closes the connection: says goodbye and ends every request in flight.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        if self.closed.swap(true, Ordering::Relaxed) && matches!(state.io, Io::None) {
+            return Ok(());
+        }
+        let mut farewell = headrace_core::Outbox::new();
+        if state.outbox.is_empty() {
+            state.machine.terminate(&mut farewell);
+        }
+        let reason = Fatal::gone("the connection is closed");
+        let io = std::mem::replace(&mut state.io, Io::None);
+        self.die(py, &mut state, &reason);
+        drop(state);
+        match io {
+            Io::None => {}
+            Io::Blocking(mut link) => py.detach(|| link.farewell(&mut farewell)),
+            Io::Transport { transport, tls, .. } => {
+                let transport = transport.bind(py);
+                let mut bytes = Vec::new();
+                match tls {
+                    Some(mut tls) => {
+                        // A TLS layer that cannot say goodbye any more is closed without.
+                        let _ = tls.transmit(&mut farewell, &mut bytes);
+                        tls.close_notify();
+                        let _ = tls.transmit(&mut farewell, &mut bytes);
+                    }
+                    None => bytes = farewell.take(),
+                }
+                if !bytes.is_empty() {
+                    transport.call_method1("write", (pyo3::types::PyBytes::new(py, &bytes),))?;
+                }
+                transport.call_method0("close")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Wire {
+    /// The number of the request that this ticket or future belongs to.
+    pub(super) fn id_of(&self, state: &State, ticket: &Bound<'_, PyAny>) -> Option<u64> {
+        state.machine.find(|call: &PyCall| call.completion.is(ticket))
+    }
+}
+
+fn hints(row: &Bound<'_, PyTuple>, settings: &Settings) -> Vec<Oid> {
+    row.iter().map(|value| types::hint(&PyValue::new(value, settings))).collect()
+}

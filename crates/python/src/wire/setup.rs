@@ -1,0 +1,222 @@
+//! Opening a connection.
+
+use super::{Io, State, Wire};
+use crate::call::{Completion, Ticket};
+use crate::errors;
+use crate::sink::{Settings, Unrepresentable};
+use headrace_core::{Fatal, Inbox, Outbox, limits};
+use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls, TlsStep};
+use headrace_pump::{Address, TcpOptions};
+use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Reads an optional entry.
+fn get<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+    for<'a> <T as FromPyObject<'a, 'py>>::Error: Into<PyErr>,
+{
+    match options.get_item(name)? {
+        Some(value) if !value.is_none() => value.extract().map(Some).map_err(Into::into),
+        _ => Ok(None),
+    }
+}
+
+fn seconds(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<Duration>> {
+    Ok(get::<f64>(options, name)?.filter(|s| *s > 0.0).map(Duration::from_secs_f64))
+}
+
+fn choose<T: Copy>(py: Python<'_>, name: &str, given: Option<&str>, default: T, choices: &[(&str, T)]) -> PyResult<T> {
+    match given {
+        None => Ok(default),
+        Some(given) => choices.iter().find(|(choice, _)| *choice == given).map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
+            errors::programming(py, &format!("{name}={given:?} is not one of {}", names.join(", ")))
+        }),
+    }
+}
+
+#[pymethods]
+impl Wire {
+    /// A connection that is not open yet. The options are those that `headrace._postgres.wiring` makes of a
+    /// conninfo; `event_loop` is the asyncio loop that will carry it, or None for a blocking one.
+    #[new]
+    #[pyo3(signature = (options, event_loop=None))]
+    fn new(py: Python<'_>, options: &Bound<'_, PyDict>, event_loop: Option<Py<PyAny>>) -> PyResult<Self> {
+        let text = |name: &str| get::<String>(options, name);
+        let address = match (get::<(String, u16)>(options, "tcp")?, text("unix")?) {
+            (Some((ip, port)), _) => {
+                let ip = ip.parse().map_err(|_| errors::programming(py, &format!("{ip:?} is no IP address")))?;
+                Some(Address::Tcp(std::net::SocketAddr::new(ip, port)))
+            }
+            (None, Some(path)) => Some(Address::Unix(PathBuf::from(path))),
+            (None, None) => None,
+        };
+        let purpose = match get::<(i32, Vec<u8>)>(options, "cancel")? {
+            Some((process_id, secret)) => Purpose::Cancel(process_id, secret),
+            None => Purpose::Session,
+        };
+        let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
+        let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
+        let startup = Options {
+            purpose,
+            user: text("user")?.unwrap_or_default(),
+            parameters: get(options, "parameters")?.unwrap_or_default(),
+            password: text("password")?.map(|password| Secret(password.into_bytes())),
+            tls: choose(
+                py,
+                "tls",
+                text("tls")?.as_deref(),
+                Tls::No,
+                &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require), ("direct", Tls::Direct)],
+            )?,
+            binding: choose(
+                py,
+                "channel_binding",
+                text("channel_binding")?.as_deref(),
+                Binding::Prefer,
+                &[("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)],
+            )?,
+            methods: methods.into_iter().filter(|m| allowed.iter().any(|name| name == m.name())).collect(),
+        };
+        let tls = match startup.tls {
+            Tls::No => None,
+            _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+        };
+        let settings = Settings {
+            unrepresentable: choose(
+                py,
+                "unrepresentable",
+                text("unrepresentable")?.as_deref(),
+                Unrepresentable::Raise,
+                &[
+                    ("raise", Unrepresentable::Raise),
+                    ("none", Unrepresentable::None),
+                    ("text", Unrepresentable::Text),
+                ],
+            )?,
+            loaders: None,
+            dumpers: None,
+        };
+        let mut outbox = Outbox::new();
+        let statements = get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE);
+        let machine = Machine::new(startup, statements, &mut outbox);
+        let tcp = TcpOptions {
+            keepalive: get(options, "keepalives")?.unwrap_or(true),
+            keepalive_idle: seconds(options, "keepalives_idle")?,
+            keepalive_interval: seconds(options, "keepalives_interval")?,
+            keepalive_count: get(options, "keepalives_count")?,
+            user_timeout: seconds(options, "tcp_user_timeout")?,
+        };
+        let state = State {
+            machine,
+            inbox: Inbox::new(),
+            outbox,
+            io: Io::None,
+            tls,
+            queries: PyDict::new(py).unbind(),
+            settings: Arc::new(settings),
+            dead: None,
+            ready: None,
+            notified: None,
+            drained: None,
+        };
+        Ok(Self {
+            state: Mutex::new(state),
+            address,
+            tcp,
+            owner: AtomicU64::new(0),
+            exports: AtomicUsize::new(0),
+            paused: AtomicBool::new(false),
+            flush_due: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            process_id: AtomicI32::new(0),
+            event_loop,
+            timings: Default::default(),
+        })
+    }
+
+    /// Connects the socket of a blocking connection, within `timeout` seconds.
+    ///
+    /// The session is then set up by waiting for `ready()`.
+    #[pyo3(signature = (timeout=None))]
+    fn open(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        let Some(address) = self.address.clone() else {
+            return Err(errors::interface(py, "the connection has no address"));
+        };
+        let timeout = timeout.map(Duration::from_secs_f64);
+        let link = py.detach(|| headrace_pump::Link::connect(&address, timeout, &self.tcp));
+        let link = link.map_err(|error| {
+            let shown = match &address {
+                Address::Tcp(address) => address.to_string(),
+                Address::Unix(path) => path.display().to_string(),
+            };
+            errors::fatal(py, &Fatal::refused(format!("connection to {shown} failed: {error}")))
+        })?;
+        let mut state = self.hold(py)?;
+        state.io = Io::Blocking(Box::new(link));
+        if state.machine.tls_step() == TlsStep::Start {
+            if let Err(fatal) = state.start_tls() {
+                return Err(errors::fatal(py, &fatal));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is done when the session can take requests.
+    fn ready(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let completion = self.completion(py)?;
+        let object = completion.object(py);
+        let mut state = self.hold(py)?;
+        self.check_open(py, &state)?;
+        state.ready = Some(completion);
+        self.digest(py, &mut state);
+        Ok(object)
+    }
+}
+
+impl Wire {
+    /// A ticket or a future, as the connection needs it.
+    pub(super) fn completion(&self, py: Python<'_>) -> PyResult<Completion> {
+        match &self.event_loop {
+            None => Ok(Completion::Ticket(Py::new(py, Ticket::default())?)),
+            Some(event_loop) => {
+                let future = event_loop.bind(py).call_method0(pyo3::intern!(py, "create_future"))?;
+                Ok(Completion::Future(future.unbind()))
+            }
+        }
+    }
+}
+
+fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig> {
+    let path = |name: &str| get::<PathBuf>(options, name);
+    let verify = choose(
+        py,
+        "verify",
+        get::<String>(options, "verify")?.as_deref(),
+        Verify::Full,
+        &[("none", Verify::None), ("ca", Verify::Ca), ("full", Verify::Full)],
+    )?;
+    let client = match (path("sslcert")?, path("sslkey")?) {
+        (Some(certificates), Some(key)) => Some(ClientCert { certificates, key }),
+        (None, None) => None,
+        _ => return Err(errors::programming(py, "sslcert and sslkey are given together or not at all")),
+    };
+    Ok(TlsConfig {
+        verify,
+        roots: path("sslrootcert")?.map_or(Roots::System, Roots::File),
+        client,
+        only_tls13: get(options, "only_tls13")?.unwrap_or(false),
+        alpn: if get::<String>(options, "tls")?.as_deref() == Some("direct") {
+            vec![b"postgresql".to_vec()]
+        } else {
+            Vec::new()
+        },
+        sni: get(options, "sslsni")?.unwrap_or(true),
+    })
+}

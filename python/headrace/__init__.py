@@ -1,0 +1,59 @@
+"""headrace: the fastest and most trusted way from Python to your database.
+
+``headrace.connect("postgresql://...")`` gives a blocking connection, ``await headrace.aio.connect(...)`` its
+asyncio twin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import aio, errors, postgres, rows, types
+from ._postgres.connection import Connection, Rollback
+from ._postgres.cursor import Cursor
+from .errors import (
+    DatabaseError,
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Warning,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Connection",
+    "Cursor",
+    "DataError",
+    "DatabaseError",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Rollback",
+    "Warning",
+    "aio",
+    "connect",
+    "errors",
+    "postgres",
+    "rows",
+    "types",
+]
+
+
+def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
+    """Connects to the database that the URL names: ``postgresql://`` (or ``postgres://``).
+
+    Without a URL it is PostgreSQL. See :func:`headrace.postgres.connect` for the keywords.
+
+    Raises ProgrammingError for a URL of another kind.
+    """
+    return postgres.connect(conninfo, **keywords)

@@ -1,0 +1,1 @@
+"""The Python half of the PostgreSQL driver."""

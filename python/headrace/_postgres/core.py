@@ -1,0 +1,280 @@
+"""What blocking and asyncio connections share: every flow of requests is written here once.
+
+A flow is a generator. It yields tickets (blocking) or futures (asyncio) that :class:`headrace._native.Wire`
+gave, and is sent their results; the two shells differ only in how they wait. No flow does I/O by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from .._native import CopyBuffer, PgColumns, PgResult, Wire
+from ..errors import InterfaceError, ProgrammingError
+from ..types import Notice, Notify, TransactionStatus, TypeCode, Xid
+from .conninfo import ConnectOptions
+
+T = TypeVar("T")
+Flow = Generator[Any, Any, T]
+Params = Sequence[Any] | Mapping[str, Any] | None
+
+ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
+
+
+def quote_identifier(name: str) -> str:
+    """A name in double quotes; ``schema.table`` given as a tuple is quoted part by part."""
+    if "\0" in name:
+        raise ProgrammingError("an identifier cannot hold a NUL character")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_literal(text: str) -> str:
+    """Text as an SQL string literal, safe with standard_conforming_strings on or off."""
+    if "\0" in text:
+        raise ProgrammingError("a string cannot hold a NUL character")
+    if "\\" in text:
+        escaped = text.replace("\\", "\\\\").replace("'", "''")
+        return f" E'{escaped}'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quote_table(table: str | Sequence[str]) -> str:
+    """A table's name: as it stands in SQL for text with a dot or quotes, quoted for plain names and tuples."""
+    if isinstance(table, str):
+        return table if "." in table or '"' in table else quote_identifier(table)
+    return ".".join(quote_identifier(part) for part in table)
+
+
+class ConnectionCore:
+    """State and flows of a connection."""
+
+    def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
+        self.wire = wire
+        self.options = options
+        self.wire_options = wire_options
+        self.autocommit = False
+        self.isolation_level: str | None = None
+        self.read_only: bool | None = None
+        self.deferrable: bool | None = None
+        self.begin: str | None = "BEGIN"
+        self.named = options.prepared
+        self.depth = 0
+        self.pipelined: list[Any] | None = None
+        self.pipeline_sync = True
+        self.numbers = itertools.count(1)
+        self.notice_handlers: list[Callable[[Notice], None]] = []
+        self.tpc: Xid | None = None
+        self.tpc_prepared = False
+        self.timing = options.enable_timing
+
+    # transactions
+
+    def characteristics(self) -> str:
+        """The modes to put behind BEGIN, with a space in front."""
+        words: list[str] = []
+        if self.isolation_level is not None:
+            words.append(f"ISOLATION LEVEL {self.isolation_level.upper()}")
+        if self.read_only is not None:
+            words.append("READ ONLY" if self.read_only else "READ WRITE")
+        if self.deferrable is not None:
+            words.append("DEFERRABLE" if self.deferrable else "NOT DEFERRABLE")
+        return " " + " ".join(words) if words else ""
+
+    def refresh_begin(self) -> None:
+        """Remakes the statement that begins a transaction."""
+        self.begin = None if self.autocommit else "BEGIN" + self.characteristics()
+
+    def status(self) -> TransactionStatus:
+        """Where the connection stands."""
+        return TransactionStatus(self.wire.status())
+
+    def in_transaction(self) -> bool:
+        """Whether a transaction block is open."""
+        return not self.wire.closed and self.wire.last_status() != 0
+
+    def set_mode(self, name: str, value: Any) -> None:
+        """Sets autocommit or a transaction mode; only between transactions."""
+        if self.in_transaction():
+            raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
+        if name == "isolation_level" and value is not None:
+            value = str(value).replace("_", " ").lower()
+            if value not in ISOLATION_LEVELS:
+                raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
+        setattr(self, name, value)
+        self.refresh_begin()
+
+    def end(self, word: str) -> Flow[None]:
+        """COMMIT or ROLLBACK, where there is anything to end."""
+        if self.tpc is not None:
+            raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
+        if self.depth:
+            raise ProgrammingError(f"{word.lower()}() cannot be called inside a transaction() block")
+        if self.wire.closed:
+            raise InterfaceError("the connection is closed")
+        if self.wire.queued() == 0 and self.wire.last_status() == 0:
+            return
+        yield self.wire.script(word, ends_block=True)
+
+    def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
+        """Begins a block; gives the savepoint (None for a transaction of its own)."""
+        outer = self.depth == 0 and not self.in_transaction()
+        if self.tpc is not None:
+            raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
+        if outer and savepoint is None:
+            yield self.wire.script("BEGIN" + self.characteristics())
+            self.depth += 1
+            return None, True
+        name = savepoint or f"headrace_{next(self.numbers)}"
+        prelude = "BEGIN" + self.characteristics() if outer else None
+        yield self.wire.script(f"SAVEPOINT {quote_identifier(name)}", prelude=prelude)
+        self.depth += 1
+        return name, outer
+
+    def leave_transaction(self, savepoint: str | None, outer: bool, rollback: bool) -> Flow[None]:
+        """Ends a block."""
+        self.depth -= 1
+        if self.wire.closed:
+            return
+        if savepoint is not None:
+            name = quote_identifier(savepoint)
+            if rollback and not self.in_transaction():
+                return
+            back = f"ROLLBACK TO SAVEPOINT {name}; " if rollback else ""
+            yield self.wire.script(f"{back}RELEASE SAVEPOINT {name}")
+        if outer:
+            yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
+
+    # two-phase commit
+
+    def tpc_begin(self, xid: Xid | str) -> Flow[None]:
+        """Begins a two-phase transaction."""
+        if self.in_transaction():
+            raise ProgrammingError("tpc_begin() needs a connection outside of a transaction")
+        if self.autocommit:
+            raise ProgrammingError("tpc_begin() needs autocommit off")
+        self.tpc = Xid.parse(xid) if isinstance(xid, str) else xid
+        self.tpc_prepared = False
+        yield self.wire.script("BEGIN" + self.characteristics())
+
+    def tpc_prepare(self) -> Flow[None]:
+        """First phase."""
+        if self.tpc is None:
+            raise ProgrammingError("tpc_prepare() needs tpc_begin() first")
+        if self.tpc_prepared:
+            raise ProgrammingError("the transaction is prepared already")
+        yield self.wire.script(f"PREPARE TRANSACTION {quote_literal(str(self.tpc))}", ends_block=True)
+        self.tpc_prepared = True
+
+    def tpc_finish(self, word: str, xid: Xid | str | None) -> Flow[None]:
+        """Second phase, of this connection's transaction or of a recovered one."""
+        if xid is None and self.tpc is None:
+            raise ProgrammingError(f"tpc_{word.lower()}() without an xid needs tpc_begin() first")
+        if xid is not None and self.tpc is not None:
+            raise ProgrammingError(f"tpc_{word.lower()}() with an xid cannot be called inside a two-phase transaction")
+        if xid is not None or self.tpc_prepared:
+            yield self.wire.script(f"{word} PREPARED {quote_literal(str(xid or self.tpc))}")
+        else:
+            yield self.wire.script(word, ends_block=True)
+        self.tpc = None
+        self.tpc_prepared = False
+
+    def tpc_recover(self) -> Flow[list[Xid]]:
+        """The prepared transactions of this database."""
+        result = (yield self.wire.script(
+            "SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = pg_catalog.current_database()"
+        ))[0]
+        return [Xid.parse(row[0]) for row in result.rows]
+
+    # statements
+
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+        if self.pipelined is None:
+            return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
+        return self.wire.execute(
+            sql, params, prelude=self.begin, named=self.named, sync=self.pipeline_sync, ordered=True
+        )
+
+    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch."""
+        return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, returning=returning)
+
+    # what comes unasked
+
+    def notices(self) -> None:
+        """Hands the notices that have come to whoever wants them."""
+        for fields in self.wire.take_notices():
+            notice = Notice(fields.get("V") or fields.get("S", ""), fields.get("M", ""), fields)
+            for handler in self.notice_handlers:
+                handler(notice)
+
+    def notification(self) -> Notify | None:
+        """Takes the oldest notification."""
+        taken = self.wire.take_notification()
+        return None if taken is None else Notify(*taken)
+
+    # COPY
+
+    def copy_begin(self, sql: str) -> Flow[tuple[Any, CopyBuffer]]:
+        """Starts a COPY; gives its ticket and where its data arrives."""
+        buffer = CopyBuffer()
+        ticket = self.wire.script(sql, prelude=self.begin, copy=True)
+        self.wire.copy_attach(ticket, buffer)
+        step = self.wire.copy_step(ticket)
+        yield step
+        if buffer.shape is None and self.wire.copy_state(ticket) == 2:
+            yield ticket
+            raise ProgrammingError("the statement is no COPY ... FROM STDIN or COPY ... TO STDOUT")
+        return ticket, buffer
+
+    def copy_columns(self, source: str) -> Flow[PgColumns]:
+        """The columns of a query or table, for the binary format."""
+        result: PgResult = yield self.wire.describe(source)
+        assert result.columns is not None, "a SELECT has columns"
+        return result.columns
+
+    # closing down
+
+    def reset(self, mode: str) -> Flow[None]:
+        """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
+        if mode not in ("none", "rollback", "discard"):
+            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
+        self.depth = 0
+        self.tpc = None
+        self.pipelined = None
+        if mode != "none" and (self.wire.queued() or self.wire.last_status() != 0):
+            yield self.wire.script("ROLLBACK", ends_block=True)
+        if mode == "discard":
+            yield self.wire.script("DISCARD ALL")
+
+
+def type_code(core: ConnectionCore, field: tuple[str, int, int, int, int, int]) -> TypeCode:
+    """The type code of a column, with precision and scale in its name where numeric has them."""
+    oid, modifier = field[1], field[3]
+    base = core.wire.type_name(oid)
+    scale = precision_scale(field)
+    return TypeCode(f"{base}({scale[0]},{scale[1]})" if scale else base, oid, base)
+
+
+def precision_scale(field: tuple[str, int, int, int, int, int]) -> tuple[int, int] | None:
+    """Precision and scale of a numeric column that has them."""
+    if field[1] != 1700 or field[3] < 4:
+        return None
+    modifier = field[3] - 4
+    scale = modifier & 0x7FF
+    return modifier >> 16 & 0xFFFF, scale - 2048 if scale > 1023 else scale
+
+
+Column = tuple[str, TypeCode, None, "int | None", "int | None", "int | None", None]
+
+
+def description(core: ConnectionCore, columns: PgColumns) -> list[Column]:
+    """PEP 249's description: name, type code, display size, internal size, precision, scale, null ok."""
+    out: list[Column] = []
+    for field in columns.fields:
+        scale = precision_scale(field)
+        size = field[2] if field[2] > 0 else (field[3] - 4 if field[1] in (1042, 1043) and field[3] > 4 else None)
+        precision, digits = scale if scale else (None, None)
+        out.append((field[0], type_code(core, field), None, size, precision, digits, None))
+    return out

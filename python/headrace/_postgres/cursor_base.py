@@ -1,0 +1,175 @@
+"""What blocking and asyncio cursors share: results, and everything that needs no waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from .._native import PgResult
+from .. import defaults
+from ..errors import InterfaceError, ProgrammingError
+from ..rows import RowFactory, tuple_row
+from .core import Column, ConnectionCore, description
+
+R = TypeVar("R")
+
+
+class CursorBase(Generic[R]):
+    """The results of what a cursor executed last."""
+
+    arraysize: int = defaults.ARRAY_SIZE
+    """Rows that ``fetchmany`` gives when it is not told."""
+    lastrowid: None = None
+    """Always ``None``: PostgreSQL has RETURNING instead."""
+
+    def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
+        self._core = core
+        self._row_factory: RowFactory[Any] = row_factory
+        self._closed = False
+        self._result: PgResult | None = None
+        self._more: list[PgResult] = []
+        self._rows: list[Any] | None = None
+        self._position = 0
+        self._make: Callable[[Any], Any] | None = None
+        self._pending: Any = None
+        self._batch = False
+
+    # results
+
+    def _clear(self) -> None:
+        self._result = None
+        self._more = []
+        self._rows = None
+        self._position = 0
+        self._pending = None
+
+    def _set(self, result: PgResult) -> None:
+        self._result = result
+        self._position = 0
+        rows = result.rows
+        self._rows = rows
+        factory = self._row_factory
+        if rows is not None and factory is not tuple_row:
+            assert result.columns is not None
+            self._make = factory(result.columns.names)
+        else:
+            self._make = None
+
+    def _set_all(self, results: Sequence[PgResult]) -> None:
+        if not results:
+            self._clear()
+            return
+        self._more = list(results[1:])
+        self._more.reverse()
+        self._set(results[0])
+
+    def _take(self, outcome: Any) -> None:
+        if isinstance(outcome, PgResult):
+            self._more = []
+            self._set(outcome)
+        else:
+            self._set_all(outcome)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise InterfaceError("the cursor is closed")
+
+    def _buffer(self) -> list[Any]:
+        self._check()
+        if self._rows is None:
+            raise ProgrammingError(
+                "no result with rows: " + ("nothing was executed" if self._result is None else f"the last statement was {self._result.tag or 'empty'}")
+            )
+        return self._rows
+
+    def _one(self) -> Any:
+        rows = self._buffer()
+        at = self._position
+        if at >= len(rows):
+            return None
+        self._position = at + 1
+        return rows[at] if self._make is None else self._make(rows[at])
+
+    def _many(self, size: int | None) -> list[Any]:
+        rows = self._buffer()
+        at = self._position
+        taken = rows[at : at + (self.arraysize if size is None else size)]
+        self._position = at + len(taken)
+        return taken if self._make is None else list(map(self._make, taken))
+
+    def _all(self) -> list[Any]:
+        rows = self._buffer()
+        at = self._position
+        self._position = len(rows)
+        if at:
+            rows = rows[at:]
+        elif self._make is None:
+            # The list is handed over; the cursor keeps no second one.
+            self._rows = []
+            self._position = 0
+            return rows
+        return rows if self._make is None else list(map(self._make, rows))
+
+    def _next_set(self) -> bool | None:
+        self._check()
+        if not self._more:
+            self._clear()
+            return None
+        self._set(self._more.pop())
+        return True
+
+    def _scroll(self, value: int, mode: str) -> None:
+        rows = self._buffer()
+        if mode not in ("relative", "absolute"):
+            raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
+        target = self._position + value if mode == "relative" else value
+        if not 0 <= target <= len(rows):
+            raise IndexError("scroll leaves the result")
+        self._position = target
+
+    # PEP 249
+
+    @property
+    def description(self) -> list[Column] | None:
+        """One 7-tuple per column, or ``None`` when the last statement returned no rows. The second item is a
+        :class:`headrace.types.TypeCode`."""
+        if self._result is None or self._result.columns is None:
+            return None
+        return description(self._core, self._result.columns)
+
+    @property
+    def rowcount(self) -> int:
+        """Rows affected or returned by the last statement, -1 where the server does not say."""
+        return -1 if self._result is None else self._result.rowcount
+
+    @property
+    def rownumber(self) -> int | None:
+        """The 0-based index of the next row."""
+        return None if self._rows is None else self._position
+
+    @property
+    def statusmessage(self) -> str | None:
+        """The server's word for the last statement, such as ``INSERT 0 5``."""
+        return None if self._result is None else self._result.tag
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._closed
+
+    @property
+    def row_factory(self) -> RowFactory[Any]:
+        """What rows become; takes effect with the next statement."""
+        return self._row_factory
+
+    @row_factory.setter
+    def row_factory(self, factory: RowFactory[Any]) -> None:
+        self._row_factory = factory
+
+    def setinputsizes(self, sizes: Sequence[Any], /) -> None:
+        """Does nothing (PEP 249 allows that)."""
+        self._check()
+
+    def setoutputsize(self, size: int, column: int | None = None, /) -> None:
+        """Does nothing (PEP 249 allows that)."""
+        self._check()

@@ -1,0 +1,51 @@
+"""Every limit, timeout and default of the Python half, by name and with its unit.
+
+The engine's own limits are in ``crates/core/src/limits.rs``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# connecting
+PORT: Final = 5432
+"""TCP port."""
+CONNECT_TIMEOUT: Final = 30.0
+"""Seconds to connect to one address and set up the session; 0 waits for ever."""
+APPLICATION_NAME: Final = "headrace"
+"""Name shown in ``pg_stat_activity`` when none is given."""
+STATEMENT_CACHE_SIZE: Final = 256
+"""Prepared statements kept per connection."""
+SOCKET_DIRS: Final = ("/var/run/postgresql", "/tmp")
+"""Directories that are searched for a Unix socket when no host is given."""
+
+# running
+CANCEL_TIMEOUT: Final = 5.0
+"""Seconds that a cancelled request may take to end before its connection is closed."""
+FETCH_SIZE: Final = 2_000
+"""Rows fetched at a time by a streaming cursor."""
+ARRAY_SIZE: Final = 1
+"""Rows that ``fetchmany`` gives when it is not told (PEP 249)."""
+COPY_BLOCK: Final = 128 * 1024
+"""Bytes read from a file at a time by ``copy_in``."""
+
+# pool
+POOL_MIN_SIZE: Final = 1
+"""Connections that a pool keeps open."""
+POOL_MAX_SIZE: Final = 10
+"""Connections that a pool opens at most."""
+POOL_TIMEOUT: Final = 30.0
+"""Seconds to wait for a connection of a pool."""
+POOL_MAX_LIFETIME: Final = 3600.0
+"""Seconds after which a pooled connection is replaced; each one's own is up to 10 % shorter, so that they do not
+all end together."""
+POOL_MAX_IDLE: Final = 600.0
+"""Seconds that a connection beyond the minimum may be idle."""
+POOL_MAX_WAITING: Final = 0
+"""Requests that may wait for a connection; 0 means any number."""
+POOL_BACKOFF_FIRST: Final = 0.1
+"""Seconds before a failed connection attempt is repeated for the first time."""
+POOL_BACKOFF_MAX: Final = 30.0
+"""Seconds between connection attempts at most."""
+POOL_CLOSE_TIMEOUT: Final = 5.0
+"""Seconds that closing a pool waits for connections in use."""
