@@ -1,0 +1,1 @@
+"""The lab: servers to test on, and the race."""
