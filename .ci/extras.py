@@ -1,0 +1,29 @@
+"""Prints the requirements of the extras named, one per line, as pyproject.toml lists them.
+
+``backend`` stands for what the build backend itself needs. It lets the Makefile install tools without building the
+package first, on every Python that pip runs on.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pip carries the same parser for the Pythons that have none
+    from pip._vendor import tomli as tomllib
+
+
+def main(extras: list[str]) -> None:
+    """Reads pyproject.toml at the repository's root."""
+    settings = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    known = {"backend": settings["build-system"]["requires"], **settings["project"]["optional-dependencies"]}
+    for extra in extras:
+        if extra not in known:
+            raise SystemExit(f"no extra {extra!r} in pyproject.toml; there are {', '.join(sorted(known))}")
+        print(*known[extra], sep="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,118 @@
+# headrace: race, test, lint, bench, fuzz, docs. Each says what it does and installs what it needs.
+#
+#   make race RACE_ARGS="--quick --workload fetch"     arguments for `headrace race`
+#   make test TEST_ARGS="-k pool -x"                   arguments for pytest
+#   make fuzz FUZZ_SECONDS=600                         seconds for each target
+#   make race PYTHON=python3.14                        the interpreter .venv is made with
+
+SHELL        := /bin/bash
+PYTHON       ?= python3
+RACE_ARGS    ?=
+TEST_ARGS    ?=
+BENCH_ARGS   ?=
+FUZZ_SECONDS ?= 120
+
+VENV   := $(CURDIR)/.venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+
+# One interpreter for every cargo call: another one would make pyo3, and all that stands on it, build again.
+export PYO3_PYTHON := $(BIN)/python
+export VIRTUAL_ENV := $(VENV)
+export PATH        := $(BIN):$(HOME)/.cargo/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates \( -name target -prune \) -o -type f \( -name '*.rs' -o -name Cargo.toml \) -print)
+
+.PHONY: help race test lint bench fuzz docs build server cargo
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make race    build everything, race the drivers on an embedded server, write build/race/"
+	@echo "make test    all tests: Rust, then Python against real servers"
+	@echo "make lint    ruff, mypy, pyright, rustfmt, clippy"
+	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
+	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
+	@echo "make docs    the documentation, into build/site/"
+	@echo "make build   the extension module into .venv, optimised"
+
+race: build $(STAMPS)/lab
+	@echo "==> race: headrace race $(RACE_ARGS)"
+	@$(BIN)/headrace race $(RACE_ARGS)
+
+test: build $(STAMPS)/lab $(STAMPS)/test server
+	@echo "==> test: the Rust crates"
+	@cargo test --quiet --workspace --exclude headrace-python
+	@echo "==> test: pytest $(TEST_ARGS)"
+	@$(BIN)/python -m pytest $(TEST_ARGS)
+
+lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
+	@echo "==> lint: ruff check, ruff format"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "==> lint: mypy --strict, pyright"
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+	@echo "==> lint: cargo fmt, cargo clippy"
+	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+	@cargo fmt --all --check
+	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+bench: build $(STAMPS)/test cargo
+	@echo "==> bench: Rust"
+	@cargo bench --workspace --exclude headrace-python $(BENCH_ARGS)
+	@for file in benches/*.py; do \
+		[ -e "$$file" ] || continue; \
+		echo "==> bench: $$file"; \
+		$(BIN)/python "$$file" || exit 1; \
+	done
+
+fuzz: cargo
+	@echo "==> fuzz: $(FUZZ_SECONDS) seconds for each target"
+	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
+	@targets=$$(cargo +nightly fuzz list) || exit 1; \
+	for target in $$targets; do \
+		echo "==> fuzz: $$target"; \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
+	done
+
+docs: $(STAMPS)/docs
+	@echo "==> docs: build/site/"
+	@$(BIN)/mkdocs build --quiet --strict
+
+build: $(STAMPS)/build
+
+# What the targets above stand on.
+
+$(STAMPS)/build: $(SOURCES) $(STAMPS)/backend | cargo
+	@echo "==> build: headrace._native, optimised (a few minutes the first time)"
+	@$(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(STAMPS)/%: pyproject.toml .ci/extras.py | $(STAMPS)/venv
+	@echo "==> installing Python packages: $*"
+	@$(BIN)/python .ci/extras.py $* >$(STAMPS)/$*.txt
+	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
+	@touch $@
+
+$(STAMPS)/venv:
+	@echo "==> making .venv with $(PYTHON)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "error: headrace needs Python 3.10 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@[ -x $(BIN)/pip ] || { $(PYTHON) -c 'import ensurepip' 2>/dev/null || .ci/packages python3-venv; }
+	@[ -x $(BIN)/pip ] || $(PYTHON) -m venv --clear $(VENV)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+# The tests want a server with TLS, which the wheel that the race uses by default has not.
+server:
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
+
+cargo:
+	@command -v cargo >/dev/null || \
+		{ echo "error: headrace needs Rust 1.88 or newer, installed by rustup" >&2; exit 1; }
+	@command -v cc >/dev/null || .ci/packages build-essential
