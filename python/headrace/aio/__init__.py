@@ -1,1 +1,11 @@
-"""asyncio twins."""
+"""The asyncio twins: same names as the blocking API, awaited.
+
+A connection belongs to the loop it was made on. Concurrent awaits on one connection queue up and are pipelined.
+"""
+
+from __future__ import annotations
+
+from .connection import AsyncConnection, AsyncPipeline, connect
+from .cursor import AsyncCursor, AsyncServerCursor
+
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncPipeline", "AsyncServerCursor", "connect"]

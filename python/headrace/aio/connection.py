@@ -1,0 +1,647 @@
+"""The asyncio connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import IO, Any, Generic, TypeVar, overload
+
+from .. import defaults, errors
+from .._native import InboxView, PgResult, Wire
+from .._postgres.attempts import Resolve, Step, Try, attempts
+from .._postgres.conninfo import ConnectOptions, connect_options
+from .._postgres.connection import Rollback, read_only_answer, server_version, timings
+from .._postgres.core import ConnectionCore, Flow, Params, quote_identifier
+from ..errors import ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
+from ..rows import Row, RowFactory, tuple_row
+from ..types import Notice, Notify, TransactionStatus, Xid
+from .cursor import AsyncCursor, AsyncServerCursor
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class LoopProtocol(asyncio.BufferedProtocol):
+    """Hands the transport's calls to the engine. The loop calls the engine's own methods: there is no Python
+    between the socket and the decoder."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        view = InboxView(wire)
+        self.get_buffer = view.get_buffer  # type: ignore[method-assign, assignment]
+        self.buffer_updated = wire.buffer_updated  # type: ignore[method-assign]
+        self.connection_made = wire.connection_made  # type: ignore[method-assign]
+        self.connection_lost = wire.connection_lost  # type: ignore[method-assign]
+        self.eof_received = wire.eof_received  # type: ignore[method-assign]
+        self.pause_writing = wire.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = wire.resume_writing  # type: ignore[method-assign]
+        self.flush = wire.flush
+
+
+class AsyncConnection(Generic[R]):
+    """The twin of :class:`headrace.Connection`. Tasks may share it: their awaits queue up and are pipelined."""
+
+    def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
+        self._core = core
+        self.row_factory: RowFactory[R] = row_factory
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    # waiting
+
+    async def _wait(self, future: Any, timeout: float | None) -> Any:
+        try:
+            if timeout is None:
+                result = await future
+            else:
+                # Not asyncio.timeout(), which Python 3.10 has not.
+                done, _ = await asyncio.wait([future], timeout=timeout)
+                if not done:
+                    self._abandon(future)
+                    raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled")
+                result = future.result()
+        except asyncio.CancelledError:
+            self._abandon(future)
+            raise
+        if self._core.wire.has_notices():
+            self._core.notices()
+        return result
+
+    async def _run(self, flow: Flow[T]) -> T:
+        try:
+            future = next(flow)
+            while True:
+                try:
+                    value = await self._wait(future, None)
+                except BaseException as error:
+                    future = flow.throw(error)
+                else:
+                    future = flow.send(value)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    def _abandon(self, future: Any) -> None:
+        """Forgets a request. If the server works on it, a cancel request is sent, and nothing new is started before
+        that has been delivered: it must not hit the next statement."""
+        wire = self._core.wire
+        if wire.closed:
+            return
+        if wire.discard(future):
+            wire.hold_requests(True)
+            task = asyncio.get_running_loop().create_task(self._cancel_current())
+            self._cancelling.add(task)
+            task.add_done_callback(self._cancelling.discard)
+
+    async def _abandon_copy(self, ticket: Any, reason: str) -> None:
+        wire = self._core.wire
+        try:
+            if wire.copy_state(ticket) == 1:
+                wire.copy_end(ticket, reason)
+            else:
+                wire.resume_reading()
+                self._abandon(ticket)
+            await asyncio.wait_for(asyncio.shield(wire.sync()), defaults.CANCEL_TIMEOUT)
+        except BaseException as error:
+            wire.close()
+            if not isinstance(error, Exception):
+                raise
+
+    async def _cancel_current(self) -> None:
+        wire = self._core.wire
+        try:
+            await asyncio.wait_for(self._send_cancel(), defaults.CANCEL_TIMEOUT)
+        except (OSError, errors.Error, asyncio.TimeoutError, TimeoutError):
+            # Not cancelled: then it runs to its end, and its reply is dropped. If even the cancel request got no
+            # answer the server is out of reach.
+            pass
+        finally:
+            if not wire.closed:
+                wire.hold_requests(False)
+
+    # executing
+
+    @overload
+    def cursor(self) -> AsyncCursor[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T]) -> AsyncCursor[T]: ...
+    @overload
+    def cursor(
+        self, name: str, *, row_factory: RowFactory[Any] | None = None, scrollable: bool | None = None, withhold: bool = False
+    ) -> AsyncServerCursor[Any]: ...
+    def cursor(
+        self,
+        name: str | None = None,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool | None = None,
+        withhold: bool = False,
+    ) -> AsyncCursor[Any]:
+        """A new cursor; with a ``name`` one that lives on the server and is fetched in blocks."""
+        if self._core.wire.closed:
+            raise InterfaceError("the connection is closed")
+        factory = row_factory or self.row_factory
+        if name is not None:
+            return AsyncServerCursor(self, factory, name, scrollable, withhold)
+        return AsyncCursor(self, factory)
+
+    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
+        """Executes one statement on a new cursor, and gives the cursor."""
+        return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
+
+    async def executemany(self, sql: str, rows: Iterable[Any], *, returning: bool = False) -> AsyncCursor[R]:
+        """Executes a batch on a new cursor, and gives the cursor."""
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning)
+
+    async def executescript(self, sql: str) -> AsyncCursor[R]:
+        """Executes statements separated by semicolons: see :meth:`headrace.Connection.executescript`."""
+        cursor = AsyncCursor(self, self.row_factory)
+        cursor._set_all(await self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
+        return cursor
+
+    async def fetch(self, sql: str, *args: Any) -> list[R]:
+        """All rows of a query, its parameters given one by one."""
+        return await (await self.execute(sql, args or None)).fetchall()
+
+    async def fetchrow(self, sql: str, *args: Any) -> R | None:
+        """The first row of a query, or ``None``."""
+        return await (await self.execute(sql, args or None)).fetchone()
+
+    async def fetchval(self, sql: str, *args: Any) -> Any:
+        """The first value of the first row of a query, or ``None``."""
+        row = await (await AsyncCursor(self, tuple_row).execute(sql, args or None)).fetchone()
+        return None if row is None else row[0]
+
+    async def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+    ) -> AsyncIterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`."""
+        if fetch_size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        async with contextlib.AsyncExitStack() as stack:
+            if not self._core.in_transaction():
+                await stack.enter_async_context(self.transaction())
+            async for row in self._stream(sql, params, fetch_size):
+                yield row
+
+    async def _stream(self, sql: str, params: Params, fetch_size: int) -> AsyncIterator[R]:
+        core, wire = self._core, self._core.wire
+        portal = f"headrace_{next(core.numbers)}"
+        first = wire.execute(sql, params, portal=(portal, fetch_size), named=core.named)
+        result: PgResult = await self._wait(first, None)
+        if result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+        columns = result.columns
+        ahead: Any = None
+        try:
+            while True:
+                ahead = wire.fetch(portal, fetch_size, columns) if result.suspended else None
+                rows: Any = result.rows or []
+                for row in rows if make is None else map(make, rows):
+                    yield row
+                del rows
+                if ahead is None:
+                    return
+                result = await self._wait(ahead, None)
+        finally:
+            if ahead is not None and not ahead.done():
+                wire.discard(ahead)
+            if not wire.closed and wire.last_status() == 2:
+                await asyncio.shield(wire.close_portal(portal))
+
+    # transactions
+
+    async def commit(self) -> None:
+        """Commits the open transaction; nothing happens where none is open."""
+        await self._run(self._core.end("COMMIT"))
+
+    async def rollback(self) -> None:
+        """Rolls the open transaction back; nothing happens where none is open."""
+        await self._run(self._core.end("ROLLBACK"))
+
+    @contextlib.asynccontextmanager
+    async def transaction(
+        self, savepoint_name: str | None = None, *, force_rollback: bool = False
+    ) -> AsyncGenerator[AsyncConnection[R]]:
+        """A block that is committed at its end and rolled back when it raises: see
+        :meth:`headrace.Connection.transaction`."""
+        core = self._core
+        savepoint, outer = await self._run(core.enter_transaction(savepoint_name))
+        try:
+            yield self
+        except Rollback:
+            await self._run(core.leave_transaction(savepoint, outer, True))
+        except BaseException as error:
+            try:
+                await self._run(core.leave_transaction(savepoint, outer, True))
+            except errors.Error as second:
+                raise error from second
+            raise
+        else:
+            await self._run(core.leave_transaction(savepoint, outer, force_rollback))
+
+    @contextlib.asynccontextmanager
+    async def pipeline(self) -> AsyncGenerator[AsyncPipeline]:
+        """A block in which statements are sent at once and their results read later: see
+        :meth:`headrace.Connection.pipeline`."""
+        core = self._core
+        if core.pipelined is not None:
+            yield AsyncPipeline(self)
+            return
+        core.pipelined = []
+        core.pipeline_sync = core.begin is None and not core.in_transaction()
+        try:
+            yield AsyncPipeline(self)
+        except BaseException:
+            cursors, core.pipelined = core.pipelined, None
+            await self._drain(cursors, quiet=True)
+            raise
+        else:
+            cursors, core.pipelined = core.pipelined, None
+            await self._drain(cursors, quiet=False)
+
+    async def _drain(self, cursors: list[AsyncCursor[Any]], quiet: bool) -> None:
+        core = self._core
+        if core.wire.closed:
+            return
+        end = None if core.pipeline_sync else core.wire.sync()
+        first: BaseException | None = None
+        for cursor in cursors:
+            try:
+                await cursor._resolve()
+            except errors.PipelineAborted as error:
+                first = first or error
+            except errors.Error as error:
+                if first is None or isinstance(first, errors.PipelineAborted):
+                    first = error
+        if end is not None:
+            await self._wait(end, None)
+        if first is not None and not quiet:
+            raise first
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether every statement is a transaction of its own."""
+        return self._core.autocommit
+
+    async def set_autocommit(self, value: bool) -> None:
+        """Changes autocommit; only between transactions."""
+        self._core.set_mode("autocommit", bool(value))
+
+    @property
+    def isolation_level(self) -> str | None:
+        """Isolation level of transactions to come."""
+        return self._core.isolation_level
+
+    async def set_isolation_level(self, value: str | None) -> None:
+        """Changes the isolation level; only between transactions."""
+        self._core.set_mode("isolation_level", value)
+
+    @property
+    def read_only(self) -> bool | None:
+        """Whether transactions to come are read-only."""
+        return self._core.read_only
+
+    async def set_read_only(self, value: bool | None) -> None:
+        """Changes it; only between transactions."""
+        self._core.set_mode("read_only", value)
+
+    @property
+    def deferrable(self) -> bool | None:
+        """Whether transactions to come are deferrable."""
+        return self._core.deferrable
+
+    async def set_deferrable(self, value: bool | None) -> None:
+        """Changes it; only between transactions."""
+        self._core.set_mode("deferrable", value)
+
+    def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> Xid:
+        """A transaction id for two-phase commit."""
+        return Xid(format_id, global_transaction_id, branch_qualifier)
+
+    async def tpc_begin(self, xid: Xid | str) -> None:
+        """Begins a two-phase transaction."""
+        await self._run(self._core.tpc_begin(xid))
+
+    async def tpc_prepare(self) -> None:
+        """First phase."""
+        await self._run(self._core.tpc_prepare())
+
+    async def tpc_commit(self, xid: Xid | str | None = None) -> None:
+        """Second phase: commits."""
+        await self._run(self._core.tpc_finish("COMMIT", xid))
+
+    async def tpc_rollback(self, xid: Xid | str | None = None) -> None:
+        """Second phase: rolls back."""
+        await self._run(self._core.tpc_finish("ROLLBACK", xid))
+
+    async def tpc_recover(self) -> list[Xid]:
+        """The prepared transactions of this database."""
+        return await self._run(self._core.tpc_recover())
+
+    # COPY
+
+    async def copy_in(
+        self,
+        table: str | Sequence[str],
+        source: Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: str = "binary",
+    ) -> int:
+        """Copies rows (also of an asynchronous iterable), bytes or a file into a table: see
+        :meth:`headrace.Connection.copy_in`."""
+        from .copy import copy_in
+
+        return await copy_in(self, table, source, columns, format)
+
+    async def copy_out(
+        self,
+        source: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: str = "binary",
+        to: IO[bytes] | None = None,
+    ) -> Any:
+        """Copies a table or a query out: an asynchronous iterator of rows or blocks, or the number of rows written
+        to ``to``."""
+        from .._postgres.copy import copy_statement
+        from .copy import AsyncCopy, copy_out
+
+        if to is None:
+            return copy_out(self, source, columns, format)
+        async with AsyncCopy(self, copy_statement(source, columns, format, out=True)[0]) as copy:
+            async for block in copy.blocks():
+                to.write(block)
+        return copy.rowcount
+
+    # what comes unasked
+
+    async def listen(self, channel: str) -> None:
+        """Subscribes to a channel."""
+        await self.execute(f"LISTEN {quote_identifier(channel)}")
+
+    async def unlisten(self, channel: str | None = None) -> None:
+        """Ends a subscription, or all."""
+        await self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}")
+
+    async def notifies(self, timeout: float | None = None, stop_after: int | None = None) -> AsyncIterator[Notify]:
+        """Notifications as they come. Ends after ``timeout`` seconds without one, or after ``stop_after``."""
+        count = 0
+        while stop_after is None or count < stop_after:
+            notify = self._core.notification()
+            if notify is None:
+                done, _ = await asyncio.wait([self._core.wire.notified()], timeout=timeout)
+                if not done:
+                    return
+                done.pop().result()
+                continue
+            count += 1
+            yield notify
+
+    def add_notice_handler(self, handler: Callable[[Notice], None]) -> None:
+        """Calls ``handler`` with every notice and warning of the server."""
+        self._core.notice_handlers.append(handler)
+
+    def remove_notice_handler(self, handler: Callable[[Notice], None]) -> None:
+        """The inverse of :meth:`add_notice_handler`."""
+        self._core.notice_handlers.remove(handler)
+
+    # state
+
+    @property
+    def closed(self) -> bool:
+        """True when the connection is closed, by whomever."""
+        return self._core.wire.closed
+
+    @property
+    def broken(self) -> bool:
+        """True when the connection was lost."""
+        return self._core.wire.closed
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """Where the connection stands."""
+        return self._core.status()
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """The server's parameters as last reported."""
+        return self._core.wire.parameters()
+
+    @property
+    def server_version(self) -> int:
+        """The server's version as a number: 180004 for 18.4."""
+        return server_version(self.parameters.get("server_version", ""))
+
+    @property
+    def backend_pid(self) -> int:
+        """The process id of the server's end."""
+        return self._core.wire.process_id
+
+    @property
+    def wire(self) -> Wire:
+        """The engine's connection."""
+        return self._core.wire
+
+    def timings(self) -> dict[str, dict[str, int]]:
+        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
+        return timings(self._core.wire)
+
+    def reset_timings(self) -> None:
+        """Sets the counters to zero."""
+        self._core.wire.reset_counters()
+
+    def register_adapters(
+        self,
+        loaders: Mapping[int, Callable[[bytes], Any]] | None = None,
+        dumpers: Mapping[type, Callable[[Any], bytes | str]] | None = None,
+        *,
+        binary: Iterable[int] = (),
+    ) -> None:
+        """See :meth:`headrace.Connection.register_adapters`."""
+        self._core.wire.set_adapters(dict(loaders or {}), list(binary), dict(dumpers or {}))
+
+    # ending
+
+    def check_alive(self) -> bool:
+        """Whether an idle connection is still there, without a round trip: the loop has seen its end if not."""
+        return self._core.wire.is_alive()
+
+    async def reset(self, mode: str = "rollback") -> None:
+        """Back to a fresh state: ``none``, ``rollback`` or ``discard`` (DISCARD ALL)."""
+        await self._run(self._core.reset(mode))
+
+    async def cancel(self) -> None:
+        """Asks the server to cancel what this connection runs."""
+        try:
+            await asyncio.wait_for(self._send_cancel(), defaults.CANCEL_TIMEOUT)
+        except (asyncio.TimeoutError, TimeoutError):
+            raise OperationalError(
+                f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s"
+            ) from None
+
+    async def _send_cancel(self) -> None:
+        core = self._core
+        if core.wire.closed:
+            return
+        loop = asyncio.get_running_loop()
+        wire = Wire({**core.wire_options, "cancel": core.wire.cancel_key()}, loop)
+        try:
+            await _open_transport(loop, wire, core.wire_options)
+            await wire.ready()
+            # The server closes the connection once it has sent the signal.
+            await wire.notified()
+        except errors.ConnectionClosed:
+            pass
+        finally:
+            wire.close()
+
+    async def close(self) -> None:
+        """Closes the connection; an open transaction is rolled back by the server."""
+        started = time.perf_counter_ns()
+        for task in list(self._cancelling):
+            task.cancel()
+        self._core.wire.close()
+        if self._core.timing:
+            self._core.wire.count(3, time.perf_counter_ns() - started)
+
+    async def __aenter__(self) -> AsyncConnection[R]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if not self.closed and self._core.tpc is None:
+                if error is None:
+                    await self.commit()
+                else:
+                    with contextlib.suppress(errors.Error):
+                        await self.rollback()
+        finally:
+            await self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.transaction_status.name.lower()
+        host = self._core.options.hosts[0]
+        return f"<{type(self).__module__}.{type(self).__name__} {self._core.options.user}@{host}/{self._core.options.dbname} [{state}]>"
+
+
+class AsyncPipeline:
+    """What ``AsyncConnection.pipeline()`` gives."""
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def sync(self) -> None:
+        """Waits for all results so far; raises the first error."""
+        core = self._connection._core
+        if core.pipelined is not None:
+            cursors, core.pipelined = core.pipelined, []
+            await self._connection._drain(cursors, quiet=False)
+
+
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] = tuple_row,
+    **keywords: Any,
+) -> AsyncConnection[Any]:
+    """Connects to PostgreSQL on the running loop: see :func:`headrace.postgres.connect`. A password callable may
+    be asynchronous."""
+    started = time.perf_counter_ns()
+    options = connect_options(conninfo, keywords)
+    core = await _connect(options)
+    core.autocommit = autocommit
+    core.refresh_begin()
+    if core.timing:
+        core.wire.count(0, time.perf_counter_ns() - started)
+    return AsyncConnection(core, row_factory)
+
+
+async def _connect(options: ConnectOptions) -> ConnectionCore:
+    plan = attempts(options)
+    answer: Any = None
+    try:
+        step = next(plan)
+        while True:
+            try:
+                answer = await _step(step, options, answer)
+            except (OSError, errors.Error) as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+async def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
+    if isinstance(step, Resolve):
+        return await _resolve(step)
+    if isinstance(step, Try):
+        return await _open(step, options)
+    results = await session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
+    return read_only_answer(results)
+
+
+async def _resolve(step: Resolve) -> list[tuple[str, int]]:
+    import ipaddress
+    import socket
+
+    with contextlib.suppress(ValueError):
+        ipaddress.ip_address(step.host)
+        return [(step.host, step.port)]
+    found = await asyncio.get_running_loop().getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys((str(address[4][0]), step.port) for address in found))
+
+
+class _AsyncSession(ConnectionCore):
+    def close(self) -> None:
+        """For attempts that do not suit."""
+        self.wire.close()
+
+
+async def _open_transport(loop: asyncio.AbstractEventLoop, wire: Wire, options: Mapping[str, Any]) -> None:
+    def protocol() -> LoopProtocol:
+        return LoopProtocol(wire)
+
+    where = options.get("unix") or "{}:{}".format(*options["tcp"])
+    try:
+        if options.get("unix"):
+            await loop.create_unix_connection(protocol, options["unix"])
+        else:
+            host, port = options["tcp"]
+            await loop.create_connection(protocol, host, port)
+    except OSError as error:
+        raise OperationalError(f"connection to {where} failed: {error}") from None
+
+
+async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
+    password: Any = options.password_for(step.host)
+    if callable(password):
+        password = password()
+        if inspect.isawaitable(password):
+            password = await password
+    wire_options = {**step.options, "password": password}
+    loop = asyncio.get_running_loop()
+    wire = Wire(wire_options, loop)
+
+    async def session() -> None:
+        await _open_transport(loop, wire, wire_options)
+        await wire.ready()
+
+    try:
+        await asyncio.wait_for(session(), options.connect_timeout or None)
+    except (asyncio.TimeoutError, TimeoutError):
+        wire.close()
+        raise ConnectionTimeout(f"no session within connect_timeout={options.connect_timeout} s") from None
+    except BaseException:
+        wire.close()
+        raise
+    return _AsyncSession(wire, options, wire_options)

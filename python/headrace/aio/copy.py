@@ -1,0 +1,170 @@
+"""COPY on an asyncio connection."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any
+
+from .. import defaults
+from .._native import CopyBuffer, PgColumns, PgResult, Wire
+from .._postgres.copy import copy_statement, text_row
+from ..errors import ProgrammingError
+
+if TYPE_CHECKING:
+    from .connection import AsyncConnection
+    from .cursor import AsyncCursor
+
+
+class AsyncCopy:
+    """The twin of :class:`headrace._postgres.copy.Copy`."""
+
+    def __init__(self, connection: AsyncConnection[Any], sql: str, cursor: AsyncCursor[Any] | None = None) -> None:
+        self._connection = connection
+        self._wire: Wire = connection._core.wire
+        self._sql = sql
+        self._cursor = cursor
+        self._ticket: Any = None
+        self._buffer = CopyBuffer()
+        self._columns: PgColumns | None = None
+        self._written = 0
+        self._header_sent = False
+        self.rowcount = -1
+
+    async def __aenter__(self) -> AsyncCopy:
+        self._ticket, self._buffer = await self._connection._run(self._connection._core.copy_begin(self._sql))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._wire.closed:
+            return
+        if error is not None:
+            await self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
+            return
+        if self._header_sent:
+            self._wire.copy_write(self._ticket, Wire.copy_trailer())
+        self._wire.copy_end(self._ticket)
+        results: list[PgResult] = await self._connection._wait(self._ticket, None)
+        self.rowcount = results[-1].rowcount if results else -1
+        if self._cursor is not None:
+            self._cursor._set_all(results)
+
+    async def _sent(self, taken: bool) -> None:
+        if not taken:
+            await self._connection._wait(self._ticket, None)
+            raise ProgrammingError("the COPY is over")
+        await self._wire.drained()
+
+    async def write(self, data: bytes | bytearray | memoryview | str) -> None:
+        """Sends a block, of any size, as it stands."""
+        await self._sent(self._wire.copy_write(self._ticket, data.encode() if isinstance(data, str) else bytes(data)))
+
+    async def write_row(self, row: Sequence[Any]) -> None:
+        """Sends a row in the text format, or in the binary one where the columns are known."""
+        if self._columns is None:
+            await self.write(text_row(row))
+        else:
+            await self.write_rows([row])
+
+    async def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
+        """Sends rows in the binary format, and gives how many there were."""
+        if self._columns is None:
+            raise ProgrammingError("rows in the binary format need the table's columns: use conn.copy_in()")
+        iterator = iter(rows)
+        total = 0
+        while True:
+            count, ended = self._wire.copy_rows(
+                self._ticket, iterator, self._columns, not self._header_sent, self._written
+            )
+            self._header_sent = True
+            self._written += count
+            total += count
+            await self._sent(not (ended and self._wire.copy_state(self._ticket) != 1))
+            if ended:
+                return total
+
+    async def read(self) -> bytes:
+        """The next block, empty at the end."""
+        while not len(self._buffer):
+            if self._wire.copy_state(self._ticket) == 2:
+                return b""
+            await self._step()
+        block = self._buffer.take()
+        self._wire.resume_reading()
+        return block
+
+    async def _step(self) -> None:
+        await self._wire.copy_step(self._ticket)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self.blocks()
+
+    async def blocks(self) -> AsyncIterator[bytes]:
+        """The blocks as they come."""
+        while block := await self.read():
+            yield block
+
+    async def rows(self) -> AsyncIterator[tuple[Any, ...]]:
+        """The rows of a binary COPY that :meth:`AsyncConnection.copy_out` began."""
+        if self._columns is None:
+            raise ProgrammingError("rows need the columns: use conn.copy_out(format='binary')")
+        while True:
+            if not len(self._buffer):
+                if self._wire.copy_state(self._ticket) == 2:
+                    return
+                await self._step()
+                continue
+            rows = self._wire.copy_take_rows(self._buffer, self._columns)
+            self._wire.resume_reading()
+            for row in rows:
+                yield row
+
+
+async def copy_in(
+    connection: AsyncConnection[Any],
+    table: str | Sequence[str],
+    source: Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
+    columns: Sequence[str] | None,
+    format: str,
+) -> int:
+    """See :meth:`AsyncConnection.copy_in`."""
+    sql, query = copy_statement(table, columns, format, out=False)
+    raw = isinstance(source, (bytes, bytearray, memoryview)) or hasattr(source, "read")
+    described: PgColumns | None = None
+    if not raw and format == "binary":
+        described = await connection._run(connection._core.copy_columns(query))
+        if not connection._core.wire.copy_can_be_binary(described):
+            sql, query = copy_statement(table, columns, "text", out=False)
+            described = None
+    async with AsyncCopy(connection, sql) as copy:
+        copy._columns = described
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            await copy.write(source)
+        elif hasattr(source, "read"):
+            while block := source.read(defaults.COPY_BLOCK):
+                await copy.write(block)
+        elif isinstance(source, AsyncIterable):
+            async for row in source:
+                await copy.write_row(row)
+        elif described is not None:
+            await copy.write_rows(source)  # type: ignore[arg-type]
+        elif format == "csv":
+            raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
+        else:
+            for row in source:
+                await copy.write(text_row(row))  # type: ignore[arg-type]
+    return copy.rowcount
+
+
+async def copy_out(
+    connection: AsyncConnection[Any], source: str | Sequence[str], columns: Sequence[str] | None, format: str
+) -> AsyncIterator[Any]:
+    """See :meth:`AsyncConnection.copy_out`."""
+    sql, query = copy_statement(source, columns, format, out=True)
+    described = await connection._run(connection._core.copy_columns(query)) if format == "binary" else None
+    async with AsyncCopy(connection, sql) as copy:
+        copy._columns = described
+        async for item in copy.blocks() if described is None else copy.rows():
+            yield item

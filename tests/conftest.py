@@ -1,0 +1,70 @@
+"""One server of each kind for the whole run; a database of its own for each test module."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import headrace
+import pytest
+from headrace.lab.servers import Server, start_postgresql
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """The embedded PostgreSQL 18, without TLS."""
+    with start_postgresql() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def tls_server() -> Iterator[Server]:
+    """Debian's PostgreSQL with TLS, and users for every authentication method."""
+    hba = [
+        "host all scram_user 127.0.0.1/32 scram-sha-256",
+        "host all md5_user 127.0.0.1/32 md5",
+        "host all password_user 127.0.0.1/32 password",
+        "hostssl all cert_user 127.0.0.1/32 cert",
+        "hostnossl all tls_only 127.0.0.1/32 reject",
+        "hostssl all plain_only 127.0.0.1/32 reject",
+    ]
+    with start_postgresql(tls=True, hba=hba) as running:
+        with headrace.connect(running.url, autocommit=True) as connection:
+            connection.execute("set password_encryption = 'md5'")
+            connection.execute("create role md5_user login password 'secret'")
+            connection.execute("set password_encryption = 'scram-sha-256'")
+            for name in ("scram_user", "password_user"):
+                connection.execute(f"create role {name} login password 'secret'")
+            for name in ("cert_user", "tls_only", "plain_only"):
+                connection.execute(f"create role {name} login")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def url(server: Server) -> str:
+    """A database of the module's own."""
+    name = f"test_{next(_numbers)}"
+    with headrace.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"create database {name}")
+    return f"postgresql://postgres@127.0.0.1:{server.port}/{name}"
+
+
+@pytest.fixture
+def conn(url: str) -> Iterator[headrace.Connection[Any]]:
+    """A blocking connection, closed (and rolled back) afterwards."""
+    connection = headrace.connect(url)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+async def aconn(url: str) -> Any:
+    """An asyncio connection, closed afterwards."""
+    connection = await headrace.aio.connect(url)
+    yield connection
+    await connection.close()
+    await asyncio.sleep(0)
