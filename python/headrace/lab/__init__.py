@@ -1,1 +1,4 @@
-"""The lab: servers to test on, and the race."""
+"""The lab: servers to race on, the race itself, its statistics and reports.
+
+The lab uses drivers only through their public face, headrace included.
+"""

