@@ -1,0 +1,89 @@
+"""What contestants share. A contestant has one method per workload; each does the work and gives the rows that reached
+it, or their number where only a count did."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+Rows = list[Any]
+
+
+class Sync:
+    """A blocking contestant."""
+
+    package = ""
+    options = ""
+    skips: frozenset[str] = frozenset()
+
+    def __init__(self, url: str, uvloop: bool = False) -> None:
+        self.url = url
+        self.latencies: list[float] = []
+
+    def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
+        """Runs a workload and gives its last result."""
+        return getattr(self, workload)(size, inner, data)
+
+    def start(self) -> None:
+        """Connects."""
+
+    def stop(self) -> None:
+        """Disconnects."""
+
+    def timed(self, inner: int, once: Callable[[], Any]) -> Any:
+        """Repeats one small operation, and keeps the time of each."""
+        clock = time.perf_counter
+        latencies: list[float] = []
+        result: Any = None
+        for _ in range(inner):
+            started = clock()
+            result = once()
+            latencies.append(clock() - started)
+        self.latencies = latencies
+        return result
+
+
+class Async(Sync):
+    """An asyncio contestant: its methods are coroutines, run on one loop."""
+
+    def __init__(self, url: str, uvloop: bool = False) -> None:
+        super().__init__(url)
+        if uvloop:
+            import uvloop as uv
+
+            self.loop: asyncio.AbstractEventLoop = uv.new_event_loop()
+        else:
+            self.loop = asyncio.new_event_loop()
+
+    def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
+        """Runs a workload and gives its last result."""
+        return self.loop.run_until_complete(getattr(self, workload)(size, inner, data))
+
+    def start(self) -> None:
+        """Connects."""
+        self.loop.run_until_complete(self.astart())
+
+    def stop(self) -> None:
+        """Disconnects."""
+        self.loop.run_until_complete(self.astop())
+        self.loop.close()
+
+    async def astart(self) -> None:
+        """Connects."""
+
+    async def astop(self) -> None:
+        """Disconnects."""
+
+    async def atimed(self, inner: int, once: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Repeats one small operation, and keeps the time of each."""
+        clock = time.perf_counter
+        latencies: list[float] = []
+        result: Any = None
+        for _ in range(inner):
+            started = clock()
+            result = await once()
+            latencies.append(clock() - started)
+        self.latencies = latencies
+        return result

@@ -1,0 +1,113 @@
+"""headrace, blocking."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import headrace
+
+from .. import workloads as w
+from .base import Rows, Sync
+
+ONE, TEN = w.SELECT_ONE.format(p="$1"), w.SELECT_TEN.format(p="$1")
+INSERT = w.INSERT.format(p="%s")
+
+
+class Contestant(Sync):
+    package = "headrace"
+    options = "prepared statements and binary formats (its defaults)"
+
+    def start(self) -> None:
+        self.conn = headrace.connect(self.url, autocommit=True)
+        self.pooled: Any = None
+
+    def stop(self) -> None:
+        self.conn.close()
+        if self.pooled is not None:
+            self.pooled.close()
+
+    def select_one(self, size: int, inner: int, data: Any) -> Rows:
+        cursor = self.conn.cursor()
+        return self.timed(inner, lambda: cursor.execute(ONE, (7,)).fetchall())
+
+    def select_ten(self, size: int, inner: int, data: Any) -> Rows:
+        cursor = self.conn.cursor()
+        return self.timed(inner, lambda: cursor.execute(TEN, (10,)).fetchall())
+
+    def fetch(self, size: int, inner: int, data: Any) -> Rows:
+        rows: Rows = []
+        for _ in range(inner):
+            rows = []
+            rows = self.conn.execute(data).fetchall()
+        return rows
+
+    fetch_types = fetch_wide = fetch
+
+    def executemany(self, size: int, inner: int, data: Any) -> int:
+        for _ in range(inner):
+            with self.conn.transaction():
+                self.conn.executemany(INSERT, data)
+        return size
+
+    def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        for _ in range(inner):
+            self.conn.executemany(INSERT, data)
+        return size
+
+    def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        cursor = self.conn.cursor().executemany(w.PIPELINE.format(p="$1"), [(n,) for n in data], returning=True)
+        rows = cursor.fetchall()
+        while cursor.nextset():
+            rows += cursor.fetchall()
+        return rows
+
+    def bulk_in(self, size: int, inner: int, data: Any) -> int:
+        return self.conn.copy_in((w.SCHEMA, "target"), data, columns=w.COLUMNS)
+
+    def bulk_out(self, size: int, inner: int, data: Any) -> Rows:
+        return list(self.conn.copy_out((w.SCHEMA, f"fetch_{size}")))
+
+    def connect(self, size: int, inner: int, data: Any) -> int:
+        self.timed(inner, lambda: headrace.connect(self.url).close())
+        return 0
+
+    def _pool(self) -> Any:
+        if self.pooled is None:
+            from headrace.pool import ConnectionPool
+
+            self.pooled = ConnectionPool(
+                self.url, min_size=w.POOL_SIZE, max_size=w.POOL_SIZE, kwargs={"autocommit": True}
+            )
+            self.pooled.wait()
+        return self.pooled
+
+    def pool(self, size: int, inner: int, data: Any) -> Rows:
+        pool = self._pool()
+
+        def once() -> Rows:
+            with pool.connection() as conn:
+                return conn.execute(ONE, (7,)).fetchall()  # type: ignore[no-any-return]
+
+        return self.timed(inner, once)
+
+    def concurrent(self, size: int, inner: int, data: Any) -> int:
+        pool = self._pool()
+
+        def work() -> None:
+            for _ in range(inner // w.TASKS):
+                with pool.connection() as conn:
+                    conn.execute(ONE, (7,)).fetchall()
+
+        threads = [threading.Thread(target=work) for _ in range(w.TASKS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return inner
+
+    def stream(self, size: int, inner: int, data: Any) -> int:
+        count = 0
+        for _row in self.conn.stream(f"{w.STREAM} LIMIT {size}"):
+            count += 1
+        return count

@@ -1,0 +1,68 @@
+"""pg8000, pure Python: its native API with prepared statements."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import pg8000.native
+
+from .. import workloads as w
+from .base import Rows, Sync
+
+INSERT = w.INSERT.split("VALUES")[0] + "VALUES (:a, :b, :c, :d, :e)"
+
+
+class Contestant(Sync):
+    package = "pg8000"
+    options = "native API, prepared statements"
+    # It has no pool, no pipelining and no server-side cursor, and its COPY takes and gives text.
+    skips = frozenset({"pool", "concurrent", "pipeline", "bulk_in", "bulk_out", "stream"})
+
+    def _connect(self) -> Any:
+        parts = urlsplit(self.url)
+        return pg8000.native.Connection(
+            parts.username or "postgres", host=parts.hostname, port=parts.port or 5432,
+            database=parts.path[1:], password=parts.password,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        self.conn = self._connect()
+
+    def stop(self) -> None:
+        self.conn.close()
+
+    def select_one(self, size: int, inner: int, data: Any) -> Rows:
+        statement = self.conn.prepare(w.SELECT_ONE.format(p=":id"))
+        return self.timed(inner, lambda: statement.run(id=7))
+
+    def select_ten(self, size: int, inner: int, data: Any) -> Rows:
+        statement = self.conn.prepare(w.SELECT_TEN.format(p=":id"))
+        return self.timed(inner, lambda: statement.run(id=10))
+
+    def fetch(self, size: int, inner: int, data: Any) -> Rows:
+        rows: Rows = []
+        for _ in range(inner):
+            rows = []
+            rows = self.conn.run(data)
+        return rows
+
+    fetch_types = fetch_wide = fetch
+
+    def executemany(self, size: int, inner: int, data: Any) -> int:
+        for _ in range(inner):
+            self.conn.run("BEGIN")
+            self.executemany_autocommit(size, 1, data)
+            self.conn.run("COMMIT")
+        return size
+
+    def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        for _ in range(inner):
+            statement = self.conn.prepare(INSERT)
+            for a, b, c, d, e in data:
+                statement.run(a=a, b=b, c=c, d=d, e=e)
+        return size
+
+    def connect(self, size: int, inner: int, data: Any) -> int:
+        self.timed(inner, lambda: self._connect().close())
+        return 0

@@ -1,0 +1,129 @@
+"""psycopg 3 with its C implementation: binary cursors, prepared statements, pipeline mode."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import psycopg
+
+from .. import workloads as w
+from .base import Rows, Sync
+
+ONE, TEN = w.SELECT_ONE.format(p="%s"), w.SELECT_TEN.format(p="%s")
+INSERT = w.INSERT.format(p="%s")
+
+
+class Contestant(Sync):
+    package = "psycopg"
+    options = f"implementation {psycopg.pq.__impl__}, binary=True, prepare=True, pipeline mode for pipelines"
+
+    def start(self) -> None:
+        self.conn = psycopg.connect(self.url, autocommit=True)
+        self.conn.prepare_threshold = 0
+        self.pooled: Any = None
+
+    def stop(self) -> None:
+        self.conn.close()
+        if self.pooled is not None:
+            self.pooled.close()
+
+    def select_one(self, size: int, inner: int, data: Any) -> Rows:
+        cursor = self.conn.cursor(binary=True)
+        return self.timed(inner, lambda: cursor.execute(ONE, (7,), prepare=True).fetchall())
+
+    def select_ten(self, size: int, inner: int, data: Any) -> Rows:
+        cursor = self.conn.cursor(binary=True)
+        return self.timed(inner, lambda: cursor.execute(TEN, (10,), prepare=True).fetchall())
+
+    def fetch(self, size: int, inner: int, data: Any) -> Rows:
+        rows: Rows = []
+        for _ in range(inner):
+            rows = []
+            rows = self.conn.cursor(binary=True).execute(data, prepare=True).fetchall()
+        return rows
+
+    fetch_types = fetch_wide = fetch
+
+    def executemany(self, size: int, inner: int, data: Any) -> int:
+        for _ in range(inner):
+            with self.conn.transaction():
+                self.conn.cursor().executemany(INSERT, data)
+        return size
+
+    executemany_autocommit = executemany
+
+    def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        statement = w.PIPELINE.format(p="%s")
+        rows: Rows = []
+        with self.conn.pipeline():
+            cursors = [self.conn.cursor(binary=True).execute(statement, (n,), prepare=True) for n in data]
+            for cursor in cursors:
+                rows += cursor.fetchall()
+        return rows
+
+    def bulk_in(self, size: int, inner: int, data: Any) -> int:
+        columns = ", ".join(w.COLUMNS)
+        with (
+            self.conn.cursor() as cursor,
+            cursor.copy(f"COPY {w.SCHEMA}.target ({columns}) FROM STDIN (FORMAT BINARY)") as copy,
+        ):
+            copy.set_types(["int4", "varchar", "int4", "float8", "date"])
+            for row in data:
+                copy.write_row(row)
+        return size
+
+    def bulk_out(self, size: int, inner: int, data: Any) -> Rows:
+        with (
+            self.conn.cursor() as cursor,
+            cursor.copy(f"COPY {w.SCHEMA}.fetch_{size} TO STDOUT (FORMAT BINARY)") as copy,
+        ):
+            copy.set_types(["int4", "varchar", "int4", "float8", "date"])
+            return list(copy.rows())
+
+    def connect(self, size: int, inner: int, data: Any) -> int:
+        self.timed(inner, lambda: psycopg.connect(self.url).close())
+        return 0
+
+    def _pool(self) -> Any:
+        if self.pooled is None:
+            from psycopg_pool import ConnectionPool
+
+            self.pooled = ConnectionPool(
+                self.url, min_size=w.POOL_SIZE, max_size=w.POOL_SIZE, kwargs={"autocommit": True}, open=True
+            )
+            self.pooled.wait()
+        return self.pooled
+
+    def pool(self, size: int, inner: int, data: Any) -> Rows:
+        pool = self._pool()
+
+        def once() -> Rows:
+            with pool.connection() as conn:
+                return conn.execute(ONE, (7,), prepare=True, binary=True).fetchall()  # type: ignore[no-any-return]
+
+        return self.timed(inner, once)
+
+    def concurrent(self, size: int, inner: int, data: Any) -> int:
+        pool = self._pool()
+
+        def work() -> None:
+            for _ in range(inner // w.TASKS):
+                with pool.connection() as conn:
+                    conn.execute(ONE, (7,), prepare=True, binary=True).fetchall()
+
+        threads = [threading.Thread(target=work) for _ in range(w.TASKS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return inner
+
+    def stream(self, size: int, inner: int, data: Any) -> int:
+        count = 0
+        with self.conn.transaction(), self.conn.cursor("race", binary=True) as cursor:  # type: ignore[call-overload]
+            cursor.itersize = 2000
+            cursor.execute(f"{w.STREAM} LIMIT {size}")
+            for _row in cursor:
+                count += 1
+        return count
