@@ -31,6 +31,8 @@ def tls_server() -> Iterator[Server]:
         "hostssl all cert_user 127.0.0.1/32 cert",
         "hostnossl all tls_only 127.0.0.1/32 reject",
         "hostssl all plain_only 127.0.0.1/32 reject",
+        "host all all 127.0.0.1/32 trust",
+        "local all all trust",
     ]
     with start_postgresql(tls=True, hba=hba) as running:
         with headrace.connect(running.url, autocommit=True) as connection:

@@ -1,0 +1,262 @@
+"""The floor: a null client that sends the same bytes, prepared in advance, and decodes nothing of the replies.
+
+It knows from a first, untimed run how many bytes will come back, and then only counts. What it takes is what the
+server and the socket take; no driver can be faster.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+from typing import Any
+from urllib.parse import urlsplit
+
+from .. import workloads as w
+from .base import Sync
+
+ONE, TEN = w.SELECT_ONE.format(p="$1"), w.SELECT_TEN.format(p="$1")
+INSERT = w.INSERT.split("VALUES")[0] + "VALUES ($1, $2, $3, $4, $5)"
+BUFFER = 1 << 20
+SYNC = b"S\0\0\0\4"
+DATE_EPOCH = 730_120  # date(2000, 1, 1).toordinal()
+
+
+def message(tag: bytes, body: bytes) -> bytes:
+    """One message."""
+    return tag + struct.pack("!i", len(body) + 4) + body
+
+
+def parse(name: str, sql: str) -> bytes:
+    """Parse."""
+    return message(b"P", name.encode() + b"\0" + sql.encode() + b"\0\0\0")
+
+
+def bind_execute(name: str, values: list[bytes]) -> bytes:
+    """Bind with binary parameters and results, and Execute."""
+    body = b"\0" + name.encode() + b"\0" + struct.pack("!hhh", 1, 1, len(values))
+    for value in values:
+        body += struct.pack("!i", len(value)) + value
+    return message(b"B", body + struct.pack("!hh", 1, 1)) + message(b"E", b"\0\0\0\0\0")
+
+
+def query(sql: str) -> bytes:
+    """Query."""
+    return message(b"Q", sql.encode() + b"\0")
+
+
+def row_values(row: tuple[Any, ...]) -> list[bytes]:
+    """The binary form of a row of the insert workloads."""
+    i, name, n, f, d = row
+    date = struct.pack("!i", d.toordinal() - DATE_EPOCH)
+    return [struct.pack("!i", i), name.encode(), struct.pack("!i", n), struct.pack("!d", f), date]
+
+
+class Link:
+    """A connection that counts bytes."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.socket = socket.create_connection((parts.hostname or "localhost", parts.port or 5432))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = bytearray(BUFFER)
+        self.view = memoryview(self.buffer)
+        self.startup = b"\0\3\0\0user\0" + (parts.username or "postgres").encode() + b"\0database\0"
+        self.startup += (parts.path[1:] or "postgres").encode() + b"\0\0"
+        self.startup = struct.pack("!i", len(self.startup) + 4) + self.startup
+        self.socket.sendall(self.startup)
+        self.until_ready()
+        self.known: dict[Any, int] = {}
+
+    def until_ready(self, ready: int = 1) -> int:
+        """Reads up to the given ReadyForQuery, looking at the messages, and gives the number of bytes."""
+        pending, total = b"", 0
+        while True:
+            data = self.socket.recv(BUFFER)
+            if not data:
+                raise ConnectionError("the server closed the connection")
+            total += len(data)
+            pending += data
+            at = 0
+            while len(pending) - at >= 5:
+                end = at + 1 + int.from_bytes(pending[at + 1 : at + 5], "big")
+                if len(pending) < end:
+                    break
+                if pending[at : at + 1] == b"E":
+                    raise RuntimeError(f"the server says {pending[at + 5 : end]!r}")
+                if pending[at : at + 1] == b"R" and pending[at + 5 : at + 9] != b"\0\0\0\0":
+                    raise RuntimeError("the floor needs a server that trusts it: allow the user without a password")
+                ready -= pending[at : at + 1] == b"Z"
+                at = end
+            pending = pending[at:]
+            if not ready:
+                return total
+
+    def ask(self, key: Any, request: bytes, ready: int = 1) -> None:
+        """Sends a small request and reads its whole reply."""
+        self.socket.sendall(request)
+        left = self.known.get(key)
+        if left is None:
+            self.known[key] = self.until_ready(ready)
+            return
+        receive, view = self.socket.recv_into, self.view
+        while left > 0:
+            left -= receive(view, min(left, BUFFER))
+
+    def exchange(self, key: Any, request: bytes, ready: int = 1) -> None:
+        """Sends a large request while reading its reply."""
+        left = self.known.get(key)
+        if left is None:
+            # The first time somebody has to count; the kernel's buffers may not hold it all, so a thread sends.
+            import threading
+
+            sender = threading.Thread(target=self.socket.sendall, args=(request,))
+            sender.start()
+            self.known[key] = self.until_ready(ready)
+            sender.join()
+            return
+        sock, view, out = self.socket, self.view, memoryview(request)
+        poll = select.poll()
+        poll.register(sock, select.POLLIN | select.POLLOUT)
+        while out:
+            for _, events in poll.poll():
+                if events & select.POLLIN:
+                    left -= sock.recv_into(view, BUFFER)
+                if events & select.POLLOUT:
+                    out = out[sock.send(out, socket.MSG_DONTWAIT) :]
+        while left > 0:
+            left -= sock.recv_into(view, min(left, BUFFER))
+
+    def close(self) -> None:
+        """Terminate."""
+        self.socket.sendall(b"X\0\0\0\4")
+        self.socket.close()
+
+
+class Contestant(Sync):
+    package = ""
+    options = "bytes prepared in advance, replies counted, nothing decoded"
+
+    def start(self) -> None:
+        self.link = Link(self.url)
+        self.links = [self.link]
+        self.prepared: set[str] = set()
+        self.requests: dict[Any, bytes] = {}
+
+    def stop(self) -> None:
+        for link in self.links:
+            link.close()
+
+    def prepare(self, name: str, sql: str) -> None:
+        """Once per statement."""
+        if name not in self.prepared:
+            for link in self.links:
+                link.socket.sendall(parse(name, sql) + SYNC)
+                link.until_ready()
+            self.prepared.add(name)
+
+    def _queries(self, name: str, sql: str, value: int, inner: int) -> int:
+        self.prepare(name, sql)
+        request = bind_execute(name, [struct.pack("!i", value)]) + SYNC
+        ask = self.link.ask
+        ask(name, request)
+        self.timed(inner, lambda: ask(name, request))
+        return 0
+
+    def select_one(self, size: int, inner: int, data: Any) -> int:
+        return self._queries("one", ONE, 7, inner)
+
+    def select_ten(self, size: int, inner: int, data: Any) -> int:
+        return self._queries("ten", TEN, 10, inner)
+
+    pool = select_one
+
+    def fetch(self, size: int, inner: int, data: Any) -> int:
+        self.prepare(data, data)
+        request = bind_execute(data, []) + SYNC
+        for _ in range(inner):
+            self.link.ask(data, request)
+        return 0
+
+    fetch_types = fetch_wide = fetch
+
+    def _batch(self, size: int, inner: int, data: Any, begin: bytes, end: bytes, ready: int) -> int:
+        self.prepare("insert", INSERT)
+        key = ("insert", size, begin)
+        if key not in self.requests:
+            self.requests[key] = begin + b"".join(bind_execute("insert", row_values(r)) for r in data) + SYNC + end
+        for _ in range(inner):
+            self.link.exchange(key, self.requests[key], ready)
+        return 0
+
+    def executemany(self, size: int, inner: int, data: Any) -> int:
+        return self._batch(size, inner, data, query("BEGIN"), query("COMMIT"), 3)
+
+    def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        return self._batch(size, inner, data, b"", b"", 1)
+
+    def pipeline(self, size: int, inner: int, data: Any) -> int:
+        self.prepare("limit", w.PIPELINE.format(p="$1"))
+        if "limit" not in self.requests:
+            self.requests["limit"] = b"".join(bind_execute("limit", [struct.pack("!q", n)]) for n in data) + SYNC
+        self.link.exchange("limit", self.requests["limit"])
+        return 0
+
+    def bulk_in(self, size: int, inner: int, data: Any) -> int:
+        if "copy" not in self.requests:
+            rows = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+            rows += b"".join(
+                b"\0\5" + b"".join(struct.pack("!i", len(v)) + v for v in row_values(row)) for row in data
+            )
+            block = 1 << 16
+            blocks = [message(b"d", rows[i : i + block]) for i in range(0, len(rows), block)]
+            statement = query(f"COPY {w.SCHEMA}.target ({', '.join(w.COLUMNS)}) FROM STDIN (FORMAT BINARY)")
+            self.requests["copy"] = statement + b"".join(blocks) + message(b"d", b"\xff\xff") + message(b"c", b"")
+        self.link.exchange("copy", self.requests["copy"])
+        return 0
+
+    def bulk_out(self, size: int, inner: int, data: Any) -> int:
+        self.link.ask("out", query(f"COPY {w.SCHEMA}.fetch_{size} TO STDOUT (FORMAT BINARY)"))
+        return 0
+
+    def connect(self, size: int, inner: int, data: Any) -> int:
+        self.timed(inner, lambda: Link(self.url).close())
+        return 0
+
+    def concurrent(self, size: int, inner: int, data: Any) -> int:
+        while len(self.links) < w.POOL_SIZE:
+            self.links.append(Link(self.url))
+            self.links[-1].socket.sendall(parse("one", ONE) + SYNC)
+            self.links[-1].until_ready()
+        if "one" not in self.prepared:
+            self.link.socket.sendall(parse("one", ONE) + SYNC)
+            self.link.until_ready()
+            self.prepared.add("one")
+        request = bind_execute("one", [struct.pack("!i", 7)]) + SYNC
+        self.link.ask("one", request)
+        expected = self.link.known["one"]
+        poll = select.poll()
+        by_fd = {link.socket.fileno(): link for link in self.links}
+        for fd in by_fd:
+            poll.register(fd, select.POLLIN)
+        left = dict.fromkeys(by_fd, expected)
+        for link in self.links:
+            link.socket.sendall(request)
+        sent, done = len(self.links), 0
+        while done < inner:
+            for fd, _ in poll.poll():
+                link = by_fd[fd]
+                left[fd] -= link.socket.recv_into(link.view)
+                if left[fd] == 0:
+                    done += 1
+                    left[fd] = expected
+                    if sent < inner:
+                        link.socket.sendall(request)
+                        sent += 1
+        return 0
+
+    def stream(self, size: int, inner: int, data: Any) -> int:
+        statement = f"{w.STREAM} LIMIT {size}"
+        self.prepare("stream", statement)
+        self.link.ask("stream", bind_execute("stream", []) + SYNC)
+        return 0
