@@ -1,0 +1,186 @@
+"""The command line: ``headrace race``, ``headrace report``, ``headrace profile``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import workloads as w
+from .contestants import MODULES
+from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message says what would be right."""
+
+
+def choose(kind: str, given: Sequence[str], known: Iterable[str]) -> list[str]:
+    """The names given, split at commas and checked; all of them where none was given."""
+    names = [name.strip() for part in given for name in part.split(",") if name.strip()]
+    known = list(known)
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"unknown {kind} {name!r}{hint} The {kind}s are: {', '.join(known)}")
+    return names or known
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's grammar."""
+    top = argparse.ArgumentParser(prog="headrace", description="Database drivers, and the race that measures them.")
+    commands = top.add_subparsers(dest="command", required=True)
+    race = commands.add_parser("race", help="race the drivers head to head")
+    race.add_argument("--database", default="postgresql", help="the database (postgresql)")
+    race.add_argument("--quick", action="store_true", help=f"fewer sizes, {QUICK_ROUNDS} rounds: a first look")
+    race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
+    race.add_argument("--contestant", action="append", default=[], help="only this one; repeatable, or with commas")
+    race.add_argument("--size", action="append", default=[], type=int, help="only this size; repeatable")
+    race.add_argument("--rounds", type=int, help=f"timed rounds ({ROUNDS})")
+    race.add_argument("--url", help="race on this server, in a schema of our own that is dropped afterwards")
+    race.add_argument("--json", type=Path, help="write the results as JSON")
+    race.add_argument("--markdown", type=Path, help="write the results as Markdown")
+    race.add_argument("--html", type=Path, help="write the results as one HTML page")
+    race.add_argument("--baseline", type=Path, help="compare with the JSON of an earlier race, by ratio to the floor")
+    race.add_argument("--fail-over", default="25%", help="fail when worse than the baseline by more (25%%)")
+    report = commands.add_parser("report", help="make tables and pages from a race's JSON")
+    report.add_argument("results", type=Path)
+    report.add_argument("--markdown", type=Path)
+    report.add_argument("--html", type=Path)
+    profile = commands.add_parser("profile", help="profile one operation on your server")
+    profile.add_argument("operation", choices=("connect", "execute", "fetch"))
+    profile.add_argument("--url", required=True)
+    profile.add_argument("--out", type=Path, default=Path("profile.html"), help=".prof for pstats, else a flame graph")
+    profile.add_argument("--sql", help="the statement to execute or fetch")
+    profile.add_argument("--repeats", type=int)
+    return top
+
+
+def plan_of(args: argparse.Namespace) -> Plan:
+    """What the command line asks for. Raises UsageError."""
+    if args.database != "postgresql":
+        raise UsageError(f"unknown database {args.database!r}. The databases are: postgresql")
+    contestants = choose("contestant", args.contestant, MODULES)
+    names = choose("workload", args.workload, w.WORKLOADS)
+    chosen: list[tuple[str, int]] = []
+    for name in names:
+        workload = w.WORKLOADS[name]
+        sizes = workload.quick if args.quick else workload.sizes
+        chosen += [(name, size) for size in (args.size or sizes) if size in {*workload.sizes, *workload.quick}]
+    if not chosen:
+        raise UsageError(f"no workload chosen has a size of {args.size}")
+    rounds = args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS)
+    if rounds < 1:
+        raise UsageError("--rounds must be at least 1")
+    return Plan(contestants, chosen, rounds, args.quick)
+
+
+def percentage(text: str) -> float:
+    """25% as 0.25."""
+    try:
+        return float(text.rstrip("%")) / 100
+    except ValueError:
+        raise UsageError(f"--fail-over {text!r} is no percentage such as 25%") from None
+
+
+def write(report: dict[str, Any], args: argparse.Namespace) -> None:
+    """Writes what was asked for."""
+    from . import report as make
+
+    if getattr(args, "json", None):
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+    for path, text in ((args.markdown, make.markdown), (args.html, make.page)):
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text(report), encoding="utf-8")
+
+
+def race(args: argparse.Namespace) -> int:
+    """Runs a race."""
+    from . import report as make
+    from .servers import start_postgresql
+
+    plan = plan_of(args)
+    limit = percentage(args.fail_over)
+    baseline = json.loads(args.baseline.read_text(encoding="utf-8")) if args.baseline else None
+    if not args.url and not (args.json or args.html or args.markdown):
+        folder = Path("build/race")
+        args.json, args.markdown, args.html = folder / "results.json", folder / "results.md", folder / "index.html"
+    with contextlib.ExitStack() as stack:
+        url, pid = args.url, None
+        if url is None:
+            server = stack.enter_context(start_postgresql())
+            url, pid = server.url, server.pid
+        tell = stack.enter_context(progress())
+        result = Race(url, plan, pid, tell).run()
+    write(result, args)
+    make.terminal(result)
+    for path in (args.json, args.markdown, args.html):
+        if path:
+            print(f"written: {path}")
+    if baseline is not None:
+        worse = make.compare(result, baseline, limit)
+        for line in worse:
+            print(f"worse than the baseline: {line}")
+        return 1 if worse else 0
+    return 0
+
+
+@contextlib.contextmanager
+def progress() -> Any:
+    """A live line with the time left; plain lines now and then where nobody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        last = [0.0]
+
+        def tell(what: str, share: float) -> None:
+            if time.monotonic() - last[0] > 15:
+                last[0] = time.monotonic()
+                print(f"{share:4.0%} {what}", file=sys.stderr, flush=True)
+
+        yield tell
+        return
+    with Progress(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point."""
+    args = parser().parse_args(argv)
+    try:
+        if args.command == "race":
+            return race(args)
+        if args.command == "report":
+            from . import report as make
+
+            result = json.loads(args.results.read_text(encoding="utf-8"))
+            write(result, args)
+            make.terminal(result)
+            return 0
+        from .profile import profile
+
+        profile(args.operation, args.url, args.out, args.sql, args.repeats)
+        print(f"written: {args.out}")
+        return 0
+    except UsageError as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        return 2
+    except (OSError, RuntimeError) as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
