@@ -81,7 +81,7 @@ fuzz: cargo
 
 docs: $(STAMPS)/docs
 	@echo "==> docs: build/site/"
-	@$(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 build: $(STAMPS)/build
 
@@ -89,7 +89,7 @@ build: $(STAMPS)/build
 
 $(STAMPS)/build: $(SOURCES) $(STAMPS)/backend | cargo
 	@echo "==> build: headrace._native, optimised (a few minutes the first time)"
-	@$(BIN)/maturin develop --release --quiet
+	@$(BIN)/maturin develop --release >$(STAMPS)/build.log 2>&1 || { cat $(STAMPS)/build.log; exit 1; }
 	@touch $@
 
 $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(STAMPS)/%: pyproject.toml .ci/extras.py | $(STAMPS)/venv

@@ -1,0 +1,72 @@
+"""mkdocs hooks: the tables of limits, made from the files that the code itself reads."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULTS = ROOT / "python" / "headrace" / "defaults.py"
+LIMITS = ROOT / "crates" / "core" / "src" / "limits.rs"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Puts the tables where a page asks for them."""
+    for marker, make in (("<!-- defaults -->", defaults_tables), ("<!-- engine-limits -->", engine_table)):
+        if marker in markdown:
+            markdown = markdown.replace(marker, make())
+    return markdown
+
+
+def defaults_tables() -> str:
+    """One table per section of defaults.py; a section begins with a comment line of its own."""
+    source = DEFAULTS.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    body = ast.parse(source).body
+    parts: list[str] = []
+    for node, after in itertools.pairwise(body):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name) or node.value is None:
+            continue
+        above = lines[node.lineno - 2]
+        if above.startswith("# "):
+            parts.append(f"\n### {above[2:].capitalize()}\n\n{HEADER}")
+        meaning = ""
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            meaning = str(after.value.value)
+        value = ast.get_source_segment(source, node.value) or ""
+        parts.append(row(node.target.id, value, meaning))
+    return "\n".join(parts)
+
+
+def engine_table() -> str:
+    """limits.rs: a doc comment, then the constant."""
+    parts = [HEADER]
+    meaning: list[str] = []
+    for line in LIMITS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("///"):
+            meaning.append(line[3:].strip())
+        elif found := re.match(r"pub const (\w+): \w+ = (.+);", line):
+            # Names in brackets are links of rustdoc's.
+            text = re.sub(r"\[(`[^`]+`)\]", r"\1", " ".join(meaning))
+            parts.append(row(found[1], found[2], text))
+            meaning = []
+    return "\n".join(parts)
+
+
+HEADER = "| name | default | meaning |\n|---|---|---|"
+
+
+def row(name: str, value: str, meaning: str) -> str:
+    """One line of a table, with the value worked out where it is a product."""
+    meaning = " ".join(meaning.split()).replace("|", "\\|").replace("``", "`")
+    if found := re.fullmatch(r"(\d[\d_]*) << (\d+)", value):
+        value = f"{int(found[1]) << int(found[2]):,}"
+    elif re.fullmatch(r"[\d_]+( \* [\d_]+)*", value):
+        product = 1
+        for factor in value.replace("_", "").split(" * "):
+            product *= int(factor)
+        value = f"{product:,}"
+    return f"| `{name}` | {value if value[0].isdigit() else f'`{value}`'} | {meaning} |"
