@@ -91,6 +91,7 @@ class Wire:
         prelude: str | None = None,
         named: bool = True,
         returning: bool = False,
+        flat: bool = False,
     ) -> Any: ...
     def script(
         self, sql: str, *, prelude: str | None = None, copy: bool = False, ends_block: bool = False

@@ -139,6 +139,31 @@ impl Link {
     ) -> Result<Progress, Fatal> {
         let had = outbox.len();
         let unsent = self.push(outbox)?;
+        self.await_event(inbox, outbox, deadline, had, unsent)
+    }
+
+    /// Sends what can be sent; only where the socket takes nothing it waits, as [`Link::exchange`] does. For a
+    /// sender that has more to say and wants no answer yet.
+    ///
+    /// # Errors
+    /// As [`Link::exchange`].
+    pub fn send(&mut self, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<Progress, Fatal> {
+        let had = outbox.len();
+        let unsent = self.push(outbox)?;
+        if outbox.len() < had {
+            return Ok(Progress::Sent);
+        }
+        self.await_event(inbox, outbox, None, had, unsent)
+    }
+
+    fn await_event(
+        &mut self,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+        deadline: Option<Instant>,
+        had: usize,
+        unsent: bool,
+    ) -> Result<Progress, Fatal> {
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         if !unsent && remaining.is_none_or(|left| left >= TICK) {
             return self.pull(inbox, RecvFlags::empty());

@@ -106,6 +106,8 @@ pub enum Want {
     One,
     /// A list of all.
     All,
+    /// One result with the rows of all.
+    Flat,
 }
 
 /// A Python request.
@@ -194,7 +196,7 @@ impl PyCall {
         }
         match self.want {
             Want::All => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
-            Want::One => match self.results.pop() {
+            Want::One | Want::Flat => match self.results.pop() {
                 Some(result) => Ok(result),
                 None => {
                     let tag = std::mem::take(&mut self.last_tag);
@@ -257,11 +259,13 @@ impl Caller for PyCall {
 
     fn result(&mut self, py: Python<'_>, tag: &[u8], suspended: bool) {
         let rowcount = rows_of_tag(tag);
-        if self.want == Want::One && self.args.is_batch() {
+        if self.want != Want::All && self.args.is_batch() {
             if let Some(n) = rowcount {
                 self.affected = Some(self.affected.unwrap_or(0) + n);
             }
-            self.store.rows.clear();
+            if self.want == Want::One {
+                self.store.rows.clear();
+            }
             self.last_tag.clear();
             self.last_tag.extend_from_slice(tag);
             return;

@@ -88,6 +88,23 @@ pub fn float(py: Python<'_>, value: f64) -> Object<'_> {
 /// A Python str; `None` with an exception set when the bytes are not UTF-8.
 #[inline]
 pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
+    if utf8.is_ascii() {
+        // What the decoder would find out, and then do, byte by byte.
+        // SAFETY: PyUnicode_New gives a new compact ASCII string of this length (or NULL with an exception set), which
+        // nobody else has seen; its data is `len` bytes and a zero that is in place already. The empty string and
+        // the one-character ones are shared: they are not written to.
+        unsafe {
+            if let [] | [_] = utf8 {
+                let data = utf8.as_ptr().cast();
+                return Bound::from_owned_ptr_or_opt(py, ffi::PyUnicode_FromStringAndSize(data, utf8.len() as _));
+            }
+            let text = ffi::PyUnicode_New(utf8.len() as ffi::Py_ssize_t, 127);
+            if !text.is_null() {
+                std::ptr::copy_nonoverlapping(utf8.as_ptr(), ffi::PyUnicode_DATA(text).cast(), utf8.len());
+            }
+            return Bound::from_owned_ptr_or_opt(py, text);
+        }
+    }
     // SAFETY: the pointer and length describe `utf8`; returns a new reference or NULL with an exception set.
     unsafe {
         let data = utf8.as_ptr().cast();

@@ -147,6 +147,13 @@ class Connection(Generic[R]):
         row = Cursor(self, tuple_row).execute(sql, args or None).fetchone()
         return None if row is None else row[0]
 
+    def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        core = self._core
+        cursor = Cursor(self, self.row_factory)
+        cursor._set(self._wait(core.wire.execute_batch(sql, rows, prelude=core.begin, named=core.named, flat=True), None))
+        return cursor._all()
+
     def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
         """The rows of a query one by one, in bounded memory: ``fetch_size`` rows at a time, the next block on its
         way while this one is used. Opens a transaction for its duration where none is open."""

@@ -174,6 +174,14 @@ class AsyncConnection(Generic[R]):
         row = await (await AsyncCursor(self, tuple_row).execute(sql, args or None)).fetchone()
         return None if row is None else row[0]
 
+    async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        core = self._core
+        cursor = AsyncCursor(self, self.row_factory)
+        batch = core.wire.execute_batch(sql, rows, prelude=core.begin, named=core.named, flat=True)
+        cursor._set(await self._wait(batch, None))
+        return cursor._all()
+
     async def stream(
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
     ) -> AsyncIterator[R]:

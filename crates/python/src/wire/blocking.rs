@@ -3,8 +3,8 @@
 use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
-use headrace_core::{Fatal, Protocol};
-use headrace_pump::{Liveness, Progress};
+use headrace_core::{Fatal, Inbox, Outbox, Protocol};
+use headrace_pump::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,11 +14,20 @@ impl Wire {
     fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<bool> {
         let State { machine, outbox, .. } = state;
         machine.transmit(py, outbox);
+        self.turn_with(py, state, |link, inbox, outbox| link.exchange(inbox, outbox, deadline))
+    }
+
+    fn turn_with(
+        &self,
+        py: Python<'_>,
+        state: &mut State,
+        go: impl FnOnce(&mut Link, &mut Inbox, &mut Outbox) -> Result<Progress, Fatal> + Send,
+    ) -> PyResult<bool> {
         let State { io, inbox, outbox, .. } = state;
         let Io::Blocking(link) = io else {
             return Err(errors::interface(py, "the connection is not open"));
         };
-        match py.detach(|| link.exchange(inbox, outbox, deadline)) {
+        match py.detach(|| go(link, inbox, outbox)) {
             Ok(Progress::Received) => self.digest(py, state),
             Ok(Progress::Sent) => {}
             Ok(Progress::Tick) => {
@@ -78,7 +87,7 @@ impl Wire {
                 return Ok(());
             }
             self.check_open(py, &state)?;
-            self.turn(py, &mut state, None)?;
+            self.turn_with(py, &mut state, Link::send)?;
         }
     }
 

@@ -111,8 +111,9 @@ impl Wire {
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list
-    /// with one result per row.
-    #[pyo3(signature = (sql, rows, *, prelude=None, named=true, returning=false))]
+    /// with one result per row, with `flat` one result with the rows of all.
+    #[pyo3(signature = (sql, rows, *, prelude=None, named=true, returning=false, flat=false))]
+    #[allow(clippy::too_many_arguments)]
     fn execute_batch(
         &self,
         py: Python<'_>,
@@ -121,6 +122,7 @@ impl Wire {
         prelude: Option<&str>,
         named: bool,
         returning: bool,
+        flat: bool,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let query = self.query(&state, sql, true)?;
@@ -130,7 +132,11 @@ impl Wire {
             rows: None,
             row: None,
         };
-        let want = if returning { Want::All } else { Want::One };
+        let want = match (returning, flat) {
+            (_, true) => Want::Flat,
+            (true, false) => Want::All,
+            (false, false) => Want::One,
+        };
         let call = self.call(py, &state, args, want, query.get().sql.clone())?;
         let request = Request::Execute(Execute {
             sql: query.get().sql.clone(),
