@@ -49,7 +49,8 @@ def test_server_listens_on_loopback_and_socket_and_is_gone_afterwards() -> None:
     with start_postgresql(settings={"fsync": False, "work_mem": "5MB"}) as server:
         check_reachable(server)
         assert running(server.pid)
-        assert server.settings == {"fsync": "off", "work_mem": "5MB"}
+        assert server.settings["work_mem"] == "5MB"
+        assert server.settings["max_prepared_transactions"] == "10"
         assert "ready to accept connections" in server.log()
     assert not running(server.pid)
     assert not server.data_dir.parent.exists()
@@ -71,6 +72,13 @@ def test_server_with_tls_shows_a_certificate_that_its_authority_vouches_for() ->
             plain.recv(1)
             with pytest.raises(ssl.SSLCertVerificationError):
                 stranger.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_given_hba_lines_come_before_the_trusting_ones() -> None:
+    with start_postgresql(hba=["host all all 127.0.0.1/32 scram-sha-256"]) as server:
+        lines = (server.data_dir / "pg_hba.conf").read_text().splitlines()
+        assert lines[1] == "host all all 127.0.0.1/32 scram-sha-256"
+        assert lines[-len(servers.TRUSTING_HBA) :] == list(servers.TRUSTING_HBA)
 
 
 def test_a_wrong_setting_is_reported_with_the_servers_own_words() -> None:

@@ -2,8 +2,8 @@
 
 Runs as a script in an isolated interpreter (``python -I -S``), so it imports only the standard library. Its
 standard input is a pipe that the starter holds open: end-of-file, the one signal that also a killed process
-gives, means "stop the server and remove its directory" (a line ``keep`` before it: do not remove). The
-starter does not set ``PR_SET_PDEATHSIG`` on the server itself because that fires when the starting *thread* ends.
+gives, means "stop the server and remove its directory" (after a line ``keep``: do not remove). The starter
+cannot set ``PR_SET_PDEATHSIG`` on the server itself because that fires when the starting *thread* ends.
 """
 
 from __future__ import annotations

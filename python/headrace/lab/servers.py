@@ -30,7 +30,10 @@ from . import _supervisor
 from .binaries import INSTALL_HINT, Binaries, ServerUnavailable, find_binaries
 from .certificates import Certificates, make_certificates
 
-__all__ = ["Server", "ServerUnavailable", "start_postgresql"]
+__all__ = ["Server", "ServerError", "ServerUnavailable", "start_postgresql"]
+
+ServerError = ServerUnavailable
+"""The same class by the launcher's earlier name."""
 
 SUPERUSER = "postgres"
 """Name of the superuser of a started server."""
@@ -46,6 +49,17 @@ SOCKET_PATH_MAX = 90
 """Longest directory, in bytes, whose socket's path still fits ``sockaddr_un``."""
 
 Settings = Mapping[str, str | int | float | bool]
+
+DEFAULT_SETTINGS: Settings = {
+    "fsync": False,  # the directory is thrown away; a test or race that wants flushes says so
+    "max_connections": 100,
+    "max_prepared_transactions": 10,
+    "shared_buffers": "256MB",
+    "timezone": "UTC",
+}
+"""What a started server has unless ``settings`` says otherwise."""
+TRUSTING_HBA = ("local all all trust", "host all all all trust", "local replication all trust")
+"""The lines at the end of every ``pg_hba.conf``."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,11 @@ class Server:
     def url(self) -> str:
         """Connection URL over TCP, without a password."""
         return f"postgresql://{self.user}@{self.host}:{self.port}/{self.database}"
+
+    @property
+    def dbname(self) -> str:
+        """The database, by libpq's name for it."""
+        return self.database
 
     @property
     def socket_url(self) -> str:
@@ -126,9 +145,9 @@ def start_postgresql(
         tls: ``ssl=on`` with a certificate of an authority made for this server. Without ``hba``, the user
             :data:`CERT_USER` must then show its client certificate. Uses the system's server, as the wheel's
             is built without TLS.
-        settings: for ``postgresql.conf``.
-        hba: lines of ``pg_hba.conf``. The superuser over the Unix socket is trusted before them. By default
-            everybody is trusted.
+        settings: for ``postgresql.conf``, over :data:`DEFAULT_SETTINGS`.
+        hba: lines of ``pg_hba.conf`` to put before :data:`TRUSTING_HBA`. The superuser over the Unix
+            socket is trusted before them all.
 
     Raises:
         ServerUnavailable: the programs are missing or none of them starts; the message says what to do.
@@ -136,7 +155,7 @@ def start_postgresql(
     failures: list[str] = []
     for binaries in find_binaries(tls=tls):
         try:
-            server = launch(binaries, tls=tls, settings=dict(settings or {}), hba=hba)
+            server = launch(binaries, tls=tls, settings={**DEFAULT_SETTINGS, **(settings or {})}, hba=hba)
         except ServerUnavailable as error:
             failures.append(f"{binaries.directory}: {error}")
             continue
@@ -277,8 +296,8 @@ class _Launch:
         lines = self.hba
         if lines is None:
             lines = [f"hostssl all {CERT_USER} all cert"] if self.tls else []
-            lines = [*lines, "local all all trust", "host all all all trust", "local replication all trust"]
-        (self.data / "pg_hba.conf").write_text("\n".join([f"local all {SUPERUSER} trust", *lines]) + "\n")
+        lines = [f"local all {SUPERUSER} trust", *lines, *TRUSTING_HBA]
+        (self.data / "pg_hba.conf").write_text("\n".join(lines) + "\n")
 
     def configuration(self, port: int, certificates: Certificates | None) -> str:
         """The lines to put behind the ones that initdb wrote."""
@@ -287,7 +306,6 @@ class _Launch:
             "port": port,
             "unix_socket_directories": str(self.socket_dir),
             "log_line_prefix": "%m [%p] ",
-            "timezone": "UTC",
         }
         if certificates:
             for target, source in (
