@@ -68,5 +68,5 @@ def row(name: str, value: str, meaning: str) -> str:
         product = 1
         for factor in value.replace("_", "").split(" * "):
             product *= int(factor)
-        value = f"{product:,}"
+        value = f"{product:,}" if product >= 10_000 else str(product)
     return f"| `{name}` | {value if value[0].isdigit() else f'`{value}`'} | {meaning} |"
