@@ -23,11 +23,13 @@ from .errors import (
     ProgrammingError,
     Warning,
 )
+from .pool import ConnectionPool
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Connection",
+    "ConnectionPool",
     "Cursor",
     "DataError",
     "DatabaseError",

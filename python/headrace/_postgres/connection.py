@@ -44,6 +44,7 @@ class Connection(Generic[R]):
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         self._core = core
         self.row_factory: RowFactory[R] = row_factory
+        self._strict_close = False
 
     # waiting
 
@@ -480,6 +481,8 @@ class Connection(Generic[R]):
 
     def close(self) -> None:
         """Closes the connection; an open transaction is rolled back by the server."""
+        if self._strict_close and self.closed:
+            raise InterfaceError("the connection is closed already")
         if self._core.timing:
             started = time.perf_counter_ns()
             self._core.wire.close()
@@ -549,12 +552,16 @@ def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] = tuple_row,
+    strict_close: bool = False,
     **keywords: Any,
 ) -> Connection[Any]:
     """Connects to PostgreSQL.
 
     ``conninfo`` is a URL (``postgresql://user@host/db``) or libpq's keywords (``host=... dbname=...``); keywords can
     also be given one by one. What neither says comes from the service file, the PG* environment and defaults.
+
+    With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
+    by default it does nothing.
 
     Raises ProgrammingError for a wrong conninfo, OperationalError when no connection can be made.
     """
@@ -565,7 +572,9 @@ def connect(
     core.refresh_begin()
     if core.timing:
         core.wire.count(0, time.perf_counter_ns() - started)
-    return Connection(core, row_factory)
+    connection = Connection(core, row_factory)
+    connection._strict_close = strict_close
+    return connection
 
 
 def _connect(options: ConnectOptions) -> ConnectionCore:

@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from .connection import AsyncConnection, AsyncPipeline, connect
 from .cursor import AsyncCursor, AsyncServerCursor
+from .pool import AsyncConnectionPool
 
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncPipeline", "AsyncServerCursor", "connect"]
+__all__ = ["AsyncConnection", "AsyncConnectionPool", "AsyncCursor", "AsyncPipeline", "AsyncServerCursor", "connect"]

@@ -58,7 +58,12 @@ class Worker:
         environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
         command = [sys.executable, "-m", "headrace.lab.worker", name, url]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
         self.info = self._answer()
 
@@ -111,7 +116,9 @@ def server_cpu(pid: int | None) -> float:
 @contextlib.contextmanager
 def awake(cores: int) -> Iterator[None]:
     """Keeps the cores from going to sleep, by processes that run only where nothing else wants to."""
-    code = "import os; os.nice(19)\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
+    code = (
+        "import os; os.nice(19)\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
+    )
     spinners = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(cores)]
     try:
         time.sleep(0.2)
@@ -124,7 +131,15 @@ def awake(cores: int) -> Iterator[None]:
 
 def environment(connection: headrace.Connection[Any]) -> dict[str, Any]:
     """What the figures depend on."""
-    settings = ("shared_buffers", "fsync", "synchronous_commit", "jit", "max_connections", "server_version", "ssl")
+    settings = (
+        "shared_buffers",
+        "fsync",
+        "synchronous_commit",
+        "jit",
+        "max_connections",
+        "server_version",
+        "ssl",
+    )
     cpu = ""
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -142,7 +157,9 @@ def environment(connection: headrace.Connection[Any]) -> dict[str, Any]:
 class Race:
     """One run on one server."""
 
-    def __init__(self, url: str, plan: Plan, server_pid: int | None, tell: Callable[[str, float], None]) -> None:
+    def __init__(
+        self, url: str, plan: Plan, server_pid: int | None, tell: Callable[[str, float], None]
+    ) -> None:
         self.url = url
         self.plan = plan
         self.server_pid = server_pid
@@ -200,7 +217,11 @@ class Race:
                     continue
                 if round_number < 0:
                     times.digest, times.reached = answer["digest"], answer["reached"]
-                    if answer["digest"] is None and name in ("executemany", "executemany_autocommit", "bulk_in"):
+                    if answer["digest"] is None and name in (
+                        "executemany",
+                        "executemany_autocommit",
+                        "bulk_in",
+                    ):
                         times.digest = self._table_digest()
                     continue
                 times.seconds.append(answer["seconds"] / inner)
@@ -239,7 +260,10 @@ class Race:
                 row["median_s"], row["iqr_s"] = median(times.seconds), iqr(times.seconds)
                 row["client_cpu_s"], row["server_cpu_s"] = median(times.cpu), median(times.server_cpu)
                 if times.latencies:
-                    row["p50_s"], row["p99_s"] = percentile(times.latencies, 50), percentile(times.latencies, 99)
+                    row["p50_s"], row["p99_s"] = (
+                        percentile(times.latencies, 50),
+                        percentile(times.latencies, 99),
+                    )
                 if floor is not None and floor.seconds:
                     ratio, low, high = ratio_interval(times.seconds, floor.seconds)
                     row["ratio_to_floor"], row["ratio_ci"] = ratio, [low, high]

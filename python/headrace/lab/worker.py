@@ -78,6 +78,7 @@ def serve(name: str, url: str) -> None:
             answer["digest"] = w.digest(rows) if rows is not None and request["digest"] else None
             answer["latencies"] = contestant.latencies
             del rows, result
+            contestant.kept = []
         except Exception:
             answer = {"error": traceback.format_exc()}
         print(json.dumps(answer), file=out, flush=True)

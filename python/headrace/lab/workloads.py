@@ -48,8 +48,20 @@ WORKLOADS = {
     for w in (
         Workload("select_one", "one row by key, prepared", (1,), (1,), {1: 1000}, True),
         Workload("select_ten", "ten rows, prepared", (10,), (10,), {10: 1000}, True),
-        Workload("fetch", "rows of int, varchar(64), int, float8, date", SIZES, (10_000, 100_000), {1_000: 20, 10_000: 4}),
-        Workload("fetch_types", "rows of numeric, timestamptz, text with NULLs and non-ASCII", (10_000, 100_000), (10_000,), {10_000: 2}),
+        Workload(
+            "fetch",
+            "rows of int, varchar(64), int, float8, date",
+            SIZES,
+            (10_000, 100_000),
+            {1_000: 20, 10_000: 4},
+        ),
+        Workload(
+            "fetch_types",
+            "rows of numeric, timestamptz, text with NULLs and non-ASCII",
+            (10_000, 100_000),
+            (10_000,),
+            {10_000: 2},
+        ),
         Workload("fetch_wide", "rows of 50 columns", (WIDE_ROWS,), (WIDE_ROWS,), {}),
         Workload("executemany", "rows inserted in one transaction", SIZES, (10_000,), {1_000: 4}),
         Workload("executemany_autocommit", "rows inserted, autocommit", (1_000,), (1_000,), {1_000: 2}),
@@ -58,7 +70,9 @@ WORKLOADS = {
         Workload("bulk_out", "rows out by COPY", (100_000,), (100_000,), {}),
         Workload("connect", "connect and close", (1,), (1,), {1: 20}),
         Workload("pool", "acquire, tiny query, release", (1,), (1,), {1: 500}, True),
-        Workload("concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}),
+        Workload(
+            "concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}
+        ),
         Workload("stream", "a streamed select; see peak memory", (STREAM_ROWS,), (100_000,), {}),
     )
 }
@@ -98,7 +112,12 @@ def setup_statements() -> list[str]:
 
 def select(workload: str, size: int) -> str:
     """The statement of a fetch."""
-    table = {"fetch": f"fetch_{size}", "fetch_types": f"types_{size}", "fetch_wide": "wide", "bulk_out": f"fetch_{size}"}
+    table = {
+        "fetch": f"fetch_{size}",
+        "fetch_types": f"types_{size}",
+        "fetch_wide": "wide",
+        "bulk_out": f"fetch_{size}",
+    }
     return f"SELECT * FROM {SCHEMA}.{table[workload]}"
 
 

@@ -21,6 +21,7 @@ class Sync:
     def __init__(self, url: str, uvloop: bool = False) -> None:
         self.url = url
         self.latencies: list[float] = []
+        self.kept: list[Any] = []
 
     def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
         """Runs a workload and gives its last result."""
