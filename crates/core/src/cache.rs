@@ -111,14 +111,22 @@ impl<K: Hash + Eq + Clone, V> StatementCache<K, V> {
 
     fn unlink(&mut self, slot: usize) {
         let (prev, next) = (self.slots[slot].prev, self.slots[slot].next);
-        if prev == NONE { self.head = next } else { self.slots[prev].next = next }
+        if prev == NONE {
+            self.head = next
+        } else {
+            self.slots[prev].next = next
+        }
         if next == NONE { self.tail = prev } else { self.slots[next].prev = prev }
     }
 
     fn push_front(&mut self, slot: usize) {
         self.slots[slot].prev = NONE;
         self.slots[slot].next = self.head;
-        if self.head == NONE { self.tail = slot } else { self.slots[self.head].prev = slot }
+        if self.head == NONE {
+            self.tail = slot
+        } else {
+            self.slots[self.head].prev = slot
+        }
         self.head = slot;
     }
 }

@@ -42,9 +42,11 @@ impl PgColumns {
     /// of the type.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let rows = self.columns.fields.iter().map(|f| {
-            (f.name.as_str(), f.type_oid, f.type_size, f.type_modifier, f.table, f.number)
-        });
+        let rows = self
+            .columns
+            .fields
+            .iter()
+            .map(|f| (f.name.as_str(), f.type_oid, f.type_size, f.type_modifier, f.table, f.number));
         PyList::new(py, rows.collect::<Vec<_>>())
     }
 

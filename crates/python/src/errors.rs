@@ -1,8 +1,8 @@
 //! Outcomes to Python exceptions.
 
 use crate::globals::globals;
-use headrace_core::protocol::{Blame, Fatal};
 use headrace_core::Mismatch;
+use headrace_core::protocol::{Blame, Fatal};
 use headrace_postgres::messages::backend::ServerError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -108,7 +108,10 @@ pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
     // SAFETY: the pointer and length describe `utf8`; returns a new reference or NULL with an exception set.
     unsafe {
         let data = utf8.as_ptr().cast();
-        Bound::from_owned_ptr_or_opt(py, ffi::PyUnicode_DecodeUTF8(data, utf8.len() as ffi::Py_ssize_t, c"strict".as_ptr()))
+        Bound::from_owned_ptr_or_opt(
+            py,
+            ffi::PyUnicode_DecodeUTF8(data, utf8.len() as ffi::Py_ssize_t, c"strict".as_ptr()),
+        )
     }
 }
 

@@ -291,11 +291,8 @@ impl Value for PyValue<'_> {
 
     fn describe(&self) -> String {
         let text = self.value.repr().map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
-        let short: String = if text.chars().count() > 60 {
-            text.chars().take(57).chain("...".chars()).collect()
-        } else {
-            text
-        };
+        let short: String =
+            if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text };
         format!("{short} (of type {})", type_name(&self.value))
     }
 
@@ -376,10 +373,11 @@ impl Value for PyValue<'_> {
     fn timestamptz(&self) -> Result<i64, Fault> {
         let local = self.timestamp()?;
         let Ok(moment) = self.value.cast::<PyDateTime>() else {
-            let moment = self.globals()?.datetime.bind(self.py()).call_method1(
-                "combine",
-                (&self.value, PyTime::new(self.py(), 0, 0, 0, 0, None)?),
-            )?;
+            let moment = self
+                .globals()?
+                .datetime
+                .bind(self.py())
+                .call_method1("combine", (&self.value, PyTime::new(self.py(), 0, 0, 0, 0, None)?))?;
             return PyValue::new(moment, self.settings).timestamptz();
         };
         let zone = moment.get_tzinfo();

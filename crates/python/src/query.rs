@@ -156,9 +156,8 @@ fn rewrite(sql: &str) -> Result<Query, String> {
                 if count > names.len() {
                     return Err("the statement mixes %s and %(name)s parameters".into());
                 }
-                let close = tail.find(')').filter(|&close| {
-                    matches!(tail.as_bytes().get(close + 1), Some(b's' | b'b' | b't'))
-                });
+                let close =
+                    tail.find(')').filter(|&close| matches!(tail.as_bytes().get(close + 1), Some(b's' | b'b' | b't')));
                 let Some(close) = close else {
                     return Err(format!("the parameter at position {position} is not of the form %(name)s"));
                 };

@@ -181,8 +181,9 @@ impl<'a> RowSink<'a> {
             Container::Circle => construct(py, &globals.circle, items),
             Container::LineSegment => construct(py, &globals.line_segment, items),
             Container::Box => construct(py, &globals.box_, items),
-            Container::Path { closed } => pyo3::types::PyTuple::new(py, items)
-                .and_then(|points| globals.path.bind(py).call1((points, closed))),
+            Container::Path { closed } => {
+                pyo3::types::PyTuple::new(py, items).and_then(|points| globals.path.bind(py).call1((points, closed)))
+            }
             Container::Polygon => {
                 pyo3::types::PyTuple::new(py, items).and_then(|points| globals.polygon.bind(py).call1((points,)))
             }
@@ -216,8 +217,7 @@ impl<'a> RowSink<'a> {
         }
         let (year, month, day) = civil::civil_from_days(micros.div_euclid(DAY_MICROS));
         let (hour, minute, second, micro) = clock(micros.rem_euclid(DAY_MICROS));
-        let value =
-            PyDateTime::new(self.py, year as i32, month as u8, day as u8, hour, minute, second, micro, zone);
+        let value = PyDateTime::new(self.py, year as i32, month as u8, day as u8, hour, minute, second, micro, zone);
         self.tried(value.map(Bound::into_any));
     }
 }
@@ -360,8 +360,7 @@ impl Sink for RowSink<'_> {
         if days.abs() > 999_999_999 {
             return self.call(|g| &g.interval, (months, days, rest));
         }
-        let value =
-            PyDelta::new(self.py, days as i32, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, false);
+        let value = PyDelta::new(self.py, days as i32, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, false);
         self.tried(value.map(Bound::into_any));
     }
 
@@ -397,18 +396,14 @@ impl Sink for RowSink<'_> {
     }
 
     fn bits(&mut self, bits: usize, bytes: &[u8]) {
-        let text: String =
-            (0..bits).map(|i| if bytes[i / 8] & (0x80 >> (i % 8)) != 0 { '1' } else { '0' }).collect();
+        let text: String = (0..bits).map(|i| if bytes[i / 8] & (0x80 >> (i % 8)) != 0 { '1' } else { '0' }).collect();
         self.call(|g| &g.bits, (text,));
     }
 
     fn custom(&mut self, type_id: u32, _binary: bool, bytes: &[u8]) {
         self.atomic = false;
-        let loader = self
-            .settings
-            .loaders
-            .as_ref()
-            .and_then(|loaders| loaders.bind(self.py).get_item(type_id).ok().flatten());
+        let loader =
+            self.settings.loaders.as_ref().and_then(|loaders| loaders.bind(self.py).get_item(type_id).ok().flatten());
         match (loader, ffi::bytes(self.py, bytes)) {
             (Some(loader), Some(bytes)) => {
                 let value = loader.call1((bytes,));

@@ -114,7 +114,8 @@ impl TlsConfig {
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal> {
-    let bad = |why: String| Fatal::refused(format!("{}: {why}; it has to be a PEM file of certificates", path.display()));
+    let bad =
+        |why: String| Fatal::refused(format!("{}: {why}; it has to be a PEM file of certificates", path.display()));
     let certificates: Result<Vec<_>, _> =
         CertificateDer::pem_file_iter(path).map_err(|e| bad(e.to_string()))?.collect();
     let certificates = certificates.map_err(|e| bad(e.to_string()))?;

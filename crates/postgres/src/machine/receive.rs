@@ -388,8 +388,7 @@ impl<C: PgCaller> Machine<C> {
         let Some(entry) = self.queue.front() else { return false };
         match &entry.failure {
             Some(Failure::Server { error, .. }) if entry.from_cache => {
-                let stale_plan =
-                    error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
+                let stale_plan = error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
                 stale_plan || error.sqlstate() == "26000"
             }
             _ => false,
@@ -406,7 +405,8 @@ impl<C: PgCaller> Machine<C> {
                 Request::Execute(execute) => execute.hints.clone(),
                 _ => Vec::new(),
             };
-            let forgotten = matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlstate() == "26000");
+            let forgotten =
+                matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlstate() == "26000");
             self.statements.remove(&Key { sql: statement.sql.clone(), hints });
             if !forgotten && !statement.name.is_empty() {
                 self.to_close.push(statement.name.clone());

@@ -3,8 +3,8 @@
 use crate::messages::backend::Body;
 use crate::messages::frontend;
 use headrace_core::{Fatal, Outbox};
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use std::fmt;
 
 /// Whether the connection is encrypted, and how that is agreed.

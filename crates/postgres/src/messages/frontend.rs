@@ -203,7 +203,11 @@ mod tests {
     fn messages_as_the_manual_lays_them_out() {
         let rows: &[(&str, Vec<u8>, &[u8])] = &[
             ("SSLRequest", written(ssl_request), b"\0\0\0\x08\x04\xd2\x16\x2f"),
-            ("CancelRequest", written(|o| cancel_request(o, 1, &[0, 0, 0, 2])), b"\0\0\0\x10\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02"),
+            (
+                "CancelRequest",
+                written(|o| cancel_request(o, 1, &[0, 0, 0, 2])),
+                b"\0\0\0\x10\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02",
+            ),
             ("StartupMessage", written(|o| startup(o, [("user", "u")])), b"\0\0\0\x10\0\x03\0\0user\0u\0\0"),
             ("Query", written(|o| query(o, "", "select 1")), b"Q\0\0\0\x0dselect 1\0"),
             ("Parse", written(|o| parse(o, "s", "q", &[23])), b"P\0\0\0\x0es\0q\0\0\x01\0\0\0\x17"),

@@ -371,7 +371,7 @@ fn floats<S: Sink>(container: Container, body: &[u8], n: usize, sink: &mut S) ->
 }
 
 fn points<S: Sink>(container: Container, body: &[u8], n: Option<usize>, sink: &mut S) -> Option<()> {
-    if body.len() % 16 != 0 || n.is_some_and(|n| n != body.len() / 16) {
+    if !body.len().is_multiple_of(16) || n.is_some_and(|n| n != body.len() / 16) {
         return None;
     }
     sink.begin(container, body.len() / 16);

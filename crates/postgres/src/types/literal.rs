@@ -26,10 +26,14 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
             let clock = civil::time_text(rest % DAY_MICROS);
             out.extend_from_slice(format!("{months} mons {days} days {sign}{hours:02}{}", &clock[2..]).as_bytes());
         }
-        ValueKind::Bytes => value.with_bytes(|bytes| {
-            out.extend_from_slice(b"\\x");
-            out.extend(bytes.iter().flat_map(|b| [b"0123456789abcdef"[usize::from(b >> 4)], b"0123456789abcdef"[usize::from(b & 15)]]));
-        })?,
+        ValueKind::Bytes => {
+            value.with_bytes(|bytes| {
+                out.extend_from_slice(b"\\x");
+                out.extend(bytes.iter().flat_map(|b| {
+                    [b"0123456789abcdef"[usize::from(b >> 4)], b"0123456789abcdef"[usize::from(b & 15)]]
+                }));
+            })?
+        }
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| out.extend_from_slice(json))?,
         ValueKind::List | ValueKind::Multirange => {
             let len = value.len()?;

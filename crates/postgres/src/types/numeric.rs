@@ -90,7 +90,8 @@ pub fn decode(body: &[u8], text: &mut Vec<u8>) -> Option<()> {
 
 /// Four digits, or fewer without leading zeros when `padded` is false.
 fn push_group(text: &mut Vec<u8>, d: u16, padded: bool) {
-    let four = [b'0' + (d / 1000) as u8, b'0' + (d / 100 % 10) as u8, b'0' + (d / 10 % 10) as u8, b'0' + (d % 10) as u8];
+    let four =
+        [b'0' + (d / 1000) as u8, b'0' + (d / 100 % 10) as u8, b'0' + (d / 10 % 10) as u8, b'0' + (d % 10) as u8];
     let skip = if padded { 0 } else { four.iter().take_while(|c| **c == b'0').count() };
     text.extend_from_slice(&four[skip..]);
 }

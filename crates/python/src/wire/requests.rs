@@ -184,7 +184,13 @@ impl Wire {
     }
 
     /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result.
-    fn fetch(&self, py: Python<'_>, portal: String, max_rows: i32, columns: &Bound<'_, PgColumns>) -> PyResult<Py<PyAny>> {
+    fn fetch(
+        &self,
+        py: Python<'_>,
+        portal: String,
+        max_rows: i32,
+        columns: &Bound<'_, PgColumns>,
+    ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call(py, &state, args, Want::One, "".into())?;

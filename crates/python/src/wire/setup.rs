@@ -94,11 +94,7 @@ impl Wire {
                 "unrepresentable",
                 text("unrepresentable")?.as_deref(),
                 Unrepresentable::Raise,
-                &[
-                    ("raise", Unrepresentable::Raise),
-                    ("none", Unrepresentable::None),
-                    ("text", Unrepresentable::Text),
-                ],
+                &[("raise", Unrepresentable::Raise), ("none", Unrepresentable::None), ("text", Unrepresentable::Text)],
             )?,
             loaders: None,
             dumpers: None,
@@ -160,10 +156,10 @@ impl Wire {
         })?;
         let mut state = self.hold(py)?;
         state.io = Io::Blocking(Box::new(link));
-        if state.machine.tls_step() == TlsStep::Start {
-            if let Err(fatal) = state.start_tls() {
-                return Err(errors::fatal(py, &fatal));
-            }
+        if state.machine.tls_step() == TlsStep::Start
+            && let Err(fatal) = state.start_tls()
+        {
+            return Err(errors::fatal(py, &fatal));
         }
         Ok(())
     }

@@ -1,0 +1,553 @@
+//! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and
+//! whoever waits is always told.
+
+use headrace_core::protocol::{Caller, Fatal, Outcome, Protocol};
+use headrace_core::{Container, Inbox, Inet, Mismatch, Outbox, Parameters, Sink, Value, ValueKind};
+use headrace_postgres::machine::{
+    Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls, TransactionStatus,
+};
+use headrace_postgres::messages::backend::ServerError;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a caller was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Told {
+    rows: Vec<Vec<String>>,
+    tags: Vec<String>,
+    end: Option<String>,
+}
+
+struct TestCaller {
+    told: Rc<RefCell<Told>>,
+    batch: std::vec::IntoIter<Vec<i64>>,
+    row: Vec<i64>,
+}
+
+struct TestValue(i64);
+
+macro_rules! refuse {
+    ($($name:ident -> $out:ty;)*) => {
+        $(fn $name(&self) -> Result<$out, Mismatch> {
+            Err(Mismatch::wrong_type("only whole numbers here"))
+        })*
+    };
+}
+
+impl Value for TestValue {
+    type Error = Mismatch;
+    fn kind(&self) -> ValueKind {
+        if self.0 == i64::MIN { ValueKind::Other } else { ValueKind::Int }
+    }
+    fn describe(&self) -> String {
+        self.0.to_string()
+    }
+    fn int(&self) -> Result<i64, Mismatch> {
+        Ok(self.0)
+    }
+    refuse! {
+        bool -> bool; float -> f64; date -> i32; time -> i64; timetz -> (i64, i32); timestamp -> i64;
+        timestamptz -> i64; interval -> (i32, i32, i64); uuid -> [u8; 16]; inet -> ([u8; 16], usize, u8);
+        bits -> (usize, Vec<u8>); len -> usize; range -> headrace_core::params::RangeParts<Self>;
+    }
+    fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, Mismatch> {
+        Ok(use_it(&self.0.to_string()))
+    }
+    fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Mismatch> {
+        Ok(use_it(self.0.to_string().as_bytes()))
+    }
+    fn with_bytes<R>(&self, _: impl FnOnce(&[u8]) -> R) -> Result<R, Mismatch> {
+        Err(Mismatch::wrong_type("no bytes"))
+    }
+    fn with_json<R>(&self, _: impl FnOnce(&[u8]) -> R) -> Result<R, Mismatch> {
+        Err(Mismatch::wrong_type("no json"))
+    }
+    fn item(&self, _: usize) -> Result<Self, Mismatch> {
+        Err(Mismatch::wrong_type("no list"))
+    }
+    fn field(&self, _: usize, _: &str) -> Result<Self, Mismatch> {
+        Err(Mismatch::wrong_type("no record"))
+    }
+    fn floats(&self, _: usize) -> Result<Vec<f64>, Mismatch> {
+        Err(Mismatch::wrong_type("no shape"))
+    }
+    fn with_custom<R>(&self, _: u32, _: impl FnOnce(&[u8], bool) -> R) -> Result<R, Mismatch> {
+        Err(Mismatch::wrong_type("no dumper"))
+    }
+    fn has_custom(&self, _: u32) -> bool {
+        false
+    }
+}
+
+struct TestParams<'a>(&'a [i64]);
+
+impl Parameters for TestParams<'_> {
+    type Value<'v>
+        = TestValue
+    where
+        Self: 'v;
+    type Error = Mismatch;
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+    fn get(&self, i: usize) -> Result<TestValue, Mismatch> {
+        Ok(TestValue(self.0[i]))
+    }
+}
+
+struct TestSink<'a>(&'a mut Told);
+
+impl TestSink<'_> {
+    fn put(&mut self, text: impl Into<String>) {
+        if let Some(row) = self.0.rows.last_mut() {
+            row.push(text.into());
+        }
+    }
+}
+
+impl Sink for TestSink<'_> {
+    fn begin_row(&mut self, _: usize) {
+        self.0.rows.push(Vec::new());
+    }
+    fn end_row(&mut self) {}
+    fn null(&mut self) {
+        self.put("NULL");
+    }
+    fn bool(&mut self, value: bool) {
+        self.put(value.to_string());
+    }
+    fn int(&mut self, value: i64) {
+        self.put(value.to_string());
+    }
+    fn uint(&mut self, value: u64) {
+        self.put(value.to_string());
+    }
+    fn float(&mut self, value: f64) {
+        self.put(value.to_string());
+    }
+    fn decimal(&mut self, ascii: &str) {
+        self.put(ascii);
+    }
+    fn text(&mut self, utf8: &[u8]) {
+        self.put(String::from_utf8_lossy(utf8));
+    }
+    fn bytes(&mut self, value: &[u8]) {
+        self.put(format!("{value:?}"));
+    }
+    fn date(&mut self, days: i32) {
+        self.put(format!("day {days}"));
+    }
+    fn time(&mut self, micros: i64) {
+        self.put(format!("{micros}"));
+    }
+    fn timetz(&mut self, micros: i64, offset: i32) {
+        self.put(format!("{micros} {offset}"));
+    }
+    fn timestamp(&mut self, micros: i64) {
+        self.put(format!("{micros}"));
+    }
+    fn timestamptz(&mut self, micros: i64) {
+        self.put(format!("{micros}"));
+    }
+    fn interval(&mut self, months: i32, days: i32, micros: i64) {
+        self.put(format!("{months} {days} {micros}"));
+    }
+    fn uuid(&mut self, value: &[u8; 16]) {
+        self.put(format!("{value:?}"));
+    }
+    fn json(&mut self, utf8: &[u8]) {
+        self.put(String::from_utf8_lossy(utf8));
+    }
+    fn inet(&mut self, value: Inet<'_>) {
+        self.put(format!("{value:?}"));
+    }
+    fn bits(&mut self, bits: usize, bytes: &[u8]) {
+        self.put(format!("{bits} {bytes:?}"));
+    }
+    fn custom(&mut self, _: u32, _: bool, bytes: &[u8]) {
+        self.put(format!("{bytes:?}"));
+    }
+    fn begin(&mut self, container: Container, _: usize) {
+        self.put(format!("{container:?}("));
+    }
+    fn end(&mut self) {
+        self.put(")");
+    }
+    fn invalid(&mut self, why: &str) {
+        self.put(format!("invalid: {why}"));
+    }
+}
+
+impl Caller for TestCaller {
+    type Cx<'a> = ();
+    type Params<'s, 'c: 's> = TestParams<'s>;
+    type Rows<'s, 'c: 's> = TestSinkGuard;
+    type Error = Mismatch;
+    type Columns = Arc<Columns>;
+    type ServerError = ServerError;
+
+    fn next_row(&mut self, (): ()) -> Result<bool, Mismatch> {
+        self.row = match self.batch.next() {
+            Some(row) => row,
+            None => return Ok(false),
+        };
+        Ok(true)
+    }
+    fn rewind(&mut self, (): ()) -> bool {
+        false
+    }
+    fn params<'s, 'c: 's>(&'s mut self, (): ()) -> TestParams<'s> {
+        TestParams(&self.row)
+    }
+    fn columns(&mut self, (): (), _: &Arc<Columns>) {}
+    fn rows<'s, 'c: 's>(&'s mut self, (): ()) -> TestSinkGuard {
+        TestSinkGuard(self.told.clone())
+    }
+    fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
+    fn block(&mut self, (): (), _: &[u8]) {}
+    fn result(&mut self, (): (), tag: &[u8], _: bool) {
+        self.told.borrow_mut().tags.push(String::from_utf8_lossy(tag).into_owned());
+    }
+    fn finish(self, (): (), outcome: Outcome<ServerError, Mismatch>) {
+        let mut told = self.told.borrow_mut();
+        assert!(told.end.is_none(), "told twice how it ended");
+        told.end = Some(match outcome {
+            Outcome::Done => "done".into(),
+            Outcome::Server { error, row } => format!("server {} {row:?}", error.sqlstate()),
+            Outcome::Caller { error, row } => format!("caller {error} {row:?}"),
+            Outcome::Skipped => "skipped".into(),
+            Outcome::Fatal(_) => "fatal".into(),
+        });
+    }
+}
+
+/// A sink that shares what was told with the test.
+struct TestSinkGuard(Rc<RefCell<Told>>);
+
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $kind:ty),*);)*) => {
+        $(fn $name(&mut self, $($arg: $kind),*) {
+            TestSink(&mut self.0.borrow_mut()).$name($($arg),*);
+        })*
+    };
+}
+
+impl Sink for TestSinkGuard {
+    forward! {
+        begin_row(n: usize); end_row(); null(); bool(v: bool); int(v: i64); uint(v: u64); float(v: f64);
+        decimal(v: &str); text(v: &[u8]); bytes(v: &[u8]); date(v: i32); time(v: i64); timetz(v: i64, o: i32);
+        timestamp(v: i64); timestamptz(v: i64); interval(m: i32, d: i32, u: i64); uuid(v: &[u8; 16]); json(v: &[u8]);
+        inet(v: Inet<'_>); bits(n: usize, v: &[u8]); custom(t: u32, b: bool, v: &[u8]);
+        begin(c: Container, n: usize); end(); invalid(w: &str);
+    }
+}
+
+/// A connection in a test.
+struct Session {
+    machine: Machine<TestCaller>,
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+fn msg(tag: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = vec![tag];
+    out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    out.extend_from_slice(body);
+    out
+}
+
+fn ready(status: u8) -> Vec<u8> {
+    msg(b'Z', &[status])
+}
+
+fn error(code: &str) -> Vec<u8> {
+    msg(b'E', format!("SERROR\0VERROR\0C{code}\0Mno\0\0").as_bytes())
+}
+
+fn data_row(values: &[Option<&[u8]>]) -> Vec<u8> {
+    let mut body = (values.len() as u16).to_be_bytes().to_vec();
+    for value in values {
+        match value {
+            None => body.extend_from_slice(&(-1i32).to_be_bytes()),
+            Some(value) => {
+                body.extend_from_slice(&(value.len() as i32).to_be_bytes());
+                body.extend_from_slice(value);
+            }
+        }
+    }
+    msg(b'D', &body)
+}
+
+fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
+    let mut body = (fields.len() as u16).to_be_bytes().to_vec();
+    for (name, oid) in fields {
+        body.extend_from_slice(name.as_bytes());
+        body.push(0);
+        body.extend_from_slice(&[0; 6]);
+        body.extend_from_slice(&oid.to_be_bytes());
+        body.extend_from_slice(&[0, 4, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+    }
+    msg(b'T', &body)
+}
+
+impl Session {
+    fn start() -> Self {
+        let options = Options {
+            purpose: Purpose::Session,
+            parameters: vec![("user".into(), "u".into())],
+            user: "u".into(),
+            password: None,
+            tls: Tls::No,
+            binding: Binding::Prefer,
+            methods: Vec::new(),
+        };
+        let mut outbox = Outbox::new();
+        let machine = Machine::new(options, 16, &mut outbox);
+        let mut session = Self { machine, inbox: Inbox::new(), outbox };
+        session.feed(&[msg(b'R', &[0, 0, 0, 0]), msg(b'K', &[0, 0, 0, 1, 0, 0, 0, 2]), ready(b'I')].concat()).unwrap();
+        assert!(session.machine.is_ready());
+        session.outbox.take();
+        session
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
+        self.inbox.extend(bytes);
+        self.machine.read((), &mut self.inbox, &mut self.outbox)?;
+        self.machine.transmit((), &mut self.outbox);
+        Ok(())
+    }
+
+    /// Feeds the bytes from `from` to `to` of a select's reply.
+    fn replay(&mut self, reply: &[u8], from: usize, to: usize) -> Result<(), Fatal> {
+        let pause = describe_reply().len().clamp(from, to);
+        self.feed(&reply[from..pause])?;
+        self.feed(&reply[pause..to])
+    }
+
+    fn execute(&mut self, sql: &str, batch: Option<Vec<Vec<i64>>>, row: Vec<i64>, sync: bool) -> Rc<RefCell<Told>> {
+        let told = Rc::new(RefCell::new(Told::default()));
+        let rows = if batch.is_some() { Rows::Batch } else { Rows::One };
+        let caller = TestCaller { told: told.clone(), batch: batch.unwrap_or_default().into_iter(), row };
+        let request = Request::Execute(Execute {
+            sql: sql.into(),
+            hints: Vec::new(),
+            rows,
+            prepare: Prepare::Named,
+            prelude: None,
+            portal: None,
+            sync,
+            ordered: false,
+        });
+        self.machine.enqueue(request, caller);
+        self.machine.transmit((), &mut self.outbox);
+        told
+    }
+}
+
+/// The reply to Parse and Describe of a select of two columns with one parameter.
+fn describe_reply() -> Vec<u8> {
+    [msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), row_description(&[("id", 23), ("name", 25)])].concat()
+}
+
+/// The reply to the whole select: three rows. What answers Bind comes only once Bind was sent, so whoever replays this
+/// pauses where the description ends.
+fn select_reply() -> Vec<u8> {
+    [
+        describe_reply(),
+        msg(b'2', b""),
+        data_row(&[Some(&[0, 0, 0, 1]), Some(b"one")]),
+        msg(b'N', b"SNOTICE\0Mby the way\0\0"),
+        data_row(&[Some(&[0, 0, 0, 2]), None]),
+        msg(b'S', b"TimeZone\0UTC\0"),
+        data_row(&[Some(&[0, 0, 0, 3]), Some("drei ä".as_bytes())]),
+        msg(b'C', b"SELECT 3\0"),
+        ready(b'I'),
+    ]
+    .concat()
+}
+
+fn expected() -> Told {
+    let row = |a: &str, b: &str| vec![a.to_owned(), b.to_owned()];
+    Told {
+        rows: vec![row("1", "one"), row("2", "NULL"), row("3", "drei ä")],
+        tags: vec!["SELECT 3".into()],
+        end: Some("done".into()),
+    }
+}
+
+#[test]
+fn a_reply_split_at_every_byte_gives_the_same_rows() {
+    let reply = select_reply();
+    for split in 0..=reply.len() {
+        let mut session = Session::start();
+        let told = session.execute("select $1", None, vec![5], true);
+        session.replay(&reply, 0, split).unwrap();
+        session.replay(&reply, split, reply.len()).unwrap();
+        assert_eq!(*told.borrow(), expected(), "split at {split}");
+        assert!(session.machine.is_idle());
+    }
+    let mut session = Session::start();
+    let told = session.execute("select $1", None, vec![5], true);
+    for byte in &reply {
+        session.feed(&[*byte]).unwrap();
+    }
+    assert_eq!(*told.borrow(), expected());
+}
+
+#[test]
+fn a_reply_cut_at_every_byte_ends_in_an_error_never_in_a_short_result() {
+    let reply = select_reply();
+    for cut in 0..reply.len() {
+        let mut session = Session::start();
+        let told = session.execute("select $1", None, vec![5], true);
+        let before = expected();
+        session.replay(&reply, 0, cut).unwrap();
+        session.machine.abort((), &Fatal::gone("cut"));
+        let told = told.borrow();
+        assert_eq!(told.end.as_deref(), Some("fatal"), "cut at {cut}");
+        assert!(before.rows.starts_with(&told.rows), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_flipped_byte_never_panics_and_never_leaves_a_caller_untold() {
+    let reply = select_reply();
+    for at in 0..reply.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut bent = reply.clone();
+            bent[at] ^= flip;
+            let mut session = Session::start();
+            let told = session.execute("select $1", None, vec![5], true);
+            let fatal = session.replay(&bent, 0, bent.len()).is_err();
+            if fatal || told.borrow().end.is_none() {
+                session.machine.abort((), &Fatal::peer("bent"));
+            }
+            assert!(told.borrow().end.is_some(), "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_names_the_row_that_failed() {
+    for failing in [0usize, 1, 2] {
+        let mut session = Session::start();
+        let told = session.execute("insert", Some(vec![vec![1], vec![2], vec![3]]), Vec::new(), true);
+        session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), msg(b'n', b"")].concat()).unwrap();
+        for _ in 0..failing {
+            session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat()).unwrap();
+        }
+        session.feed(&[error("23505"), ready(b'I')].concat()).unwrap();
+        assert_eq!(told.borrow().end, Some(format!("server 23505 Some({failing})")));
+        assert!(session.machine.is_idle());
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
+    let mut session = Session::start();
+    session.execute("insert", None, vec![1], true);
+    let learnt = [msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 21]), msg(b'n', b"")].concat();
+    session.feed(&learnt).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
+    session.outbox.take();
+    let told = session.execute("insert", Some(vec![vec![1], vec![70_000]]), Vec::new(), true);
+    assert_eq!(session.outbox.len(), 0, "nothing may be sent");
+    let end = told.borrow().end.clone().unwrap();
+    assert!(end.contains("does not fit int2") && end.ends_with("Some(1)"), "{end}");
+    assert!(session.machine.is_idle());
+}
+
+#[test]
+fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
+    let mut session = Session::start();
+    // More rows than the outbox takes at once, and the last one bad.
+    let mut rows: Vec<Vec<i64>> = (0..20_000).map(|i| vec![i]).collect();
+    rows.push(vec![i64::MIN]);
+    let told = session.execute("insert", Some(rows), Vec::new(), true);
+    session.outbox.take();
+    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
+    let mut sent = Vec::new();
+    loop {
+        let some = session.outbox.take();
+        if some.is_empty() {
+            break;
+        }
+        sent.extend(some);
+        session.machine.transmit((), &mut session.outbox);
+    }
+    assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "the batch is poisoned");
+    for _ in 0..20_000 {
+        session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat()).unwrap();
+    }
+    session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
+    assert!(told.borrow().end.as_deref().unwrap().starts_with("caller"), "{:?}", told.borrow().end);
+}
+
+#[test]
+fn after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs() {
+    let mut session = Session::start();
+    let first = session.execute("a", None, Vec::new(), false);
+    let second = session.execute("b", None, Vec::new(), false);
+    let third = session.execute("c", None, Vec::new(), true);
+    let fourth = session.execute("d", None, Vec::new(), true);
+    session.feed(&error("42601")).unwrap();
+    assert_eq!(first.borrow().end.as_deref(), Some("server 42601 None"));
+    session.feed(&ready(b'I')).unwrap();
+    assert_eq!(second.borrow().end.as_deref(), Some("skipped"));
+    assert_eq!(third.borrow().end.as_deref(), Some("skipped"));
+    assert!(fourth.borrow().end.is_none());
+    session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
+    assert_eq!(fourth.borrow().end.as_deref(), Some("done"));
+    assert!(session.machine.is_idle());
+}
+
+#[test]
+fn a_forgotten_statement_is_prepared_again() {
+    let mut session = Session::start();
+    session.execute("s", None, Vec::new(), true);
+    let described = [msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat();
+    session.feed(&described).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
+    let told = session.execute("s", None, Vec::new(), true);
+    session.outbox.take();
+    session.feed(&[error("26000"), ready(b'I')].concat()).unwrap();
+    assert!(told.borrow().end.is_none());
+    assert_eq!(session.outbox.pending()[0], b'P', "it is parsed again");
+    session.feed(&described).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+}
+
+#[test]
+fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() {
+    let mut session = Session::start();
+    session.execute("s", None, Vec::new(), true);
+    session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'T')].concat()).unwrap();
+    let told = session.execute("s", None, Vec::new(), true);
+    session.feed(&[error("26000"), ready(b'E')].concat()).unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("server 26000 None"));
+    assert_eq!(session.machine.status(), TransactionStatus::Failed);
+    assert_eq!(session.machine.statements(), 0, "but the next time it is prepared again");
+}
+
+#[test]
+fn a_discarded_request_keeps_the_order() {
+    let mut session = Session::start();
+    let first = session.execute("a", None, Vec::new(), true);
+    let id = session.machine.find(|_| true).unwrap();
+    let second = session.execute("b", None, Vec::new(), true);
+    assert!(session.machine.discard(id), "the server is working on it");
+    let described = [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", 23)])].concat();
+    session.feed(&described).unwrap();
+    // It was discarded before its Bind, so only Sync was sent.
+    session.feed(&ready(b'I')).unwrap();
+    session.feed(&described).unwrap();
+    session
+        .feed(&[msg(b'2', b""), data_row(&[Some(&[0, 0, 0, 9])]), msg(b'C', b"SELECT 1\0"), ready(b'I')].concat())
+        .unwrap();
+    assert!(first.borrow().end.is_none() && first.borrow().rows.is_empty());
+    assert_eq!(second.borrow().rows, vec![vec!["9".to_owned()]]);
+}
