@@ -52,7 +52,7 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@echo "==> lint: mypy --strict, pyright"
-	@$(BIN)/mypy
+	@$(BIN)/mypy --strict python examples $(wildcard tests/typing)
 	@$(BIN)/pyright
 	@echo "==> lint: cargo fmt, cargo clippy"
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
