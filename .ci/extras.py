@@ -1,7 +1,7 @@
 """Prints the requirements of the extras named, one per line, as pyproject.toml lists them.
 
-``backend`` stands for what the build backend itself needs. This lets the Makefile install tools without building
-the package first, on every Python that pip runs on.
+``backend`` stands for what the build backend itself needs. This lets the Makefile install tools before the
+package is built, on every Python that pip runs on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Docstrings name things with Sphinx roles, which editors know; the documentation is Markdown, which does not."""
+"""Docstrings name things with Sphinx roles, which editors know and Markdown does not."""
 
 from __future__ import annotations
 
