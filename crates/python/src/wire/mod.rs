@@ -99,6 +99,8 @@ pub struct Wire {
     flush_due: AtomicBool,
     closed: AtomicBool,
     process_id: AtomicI32,
+    /// Outside of the lock: whoever cancels does so while another thread holds it.
+    secret: Mutex<Vec<u8>>,
     event_loop: Option<Py<PyAny>>,
     timings: [Counter; 4],
 }
@@ -184,7 +186,11 @@ impl Wire {
             }
         }
         if state.ready.is_some() && (state.machine.is_ready() || state.machine.is_cancel_sent()) {
-            self.process_id.store(state.machine.key().0, Ordering::Relaxed);
+            let (process_id, secret) = state.machine.key();
+            self.process_id.store(process_id, Ordering::Relaxed);
+            if let Ok(mut kept) = self.secret.lock() {
+                *kept = secret.to_vec();
+            }
             if let Some(ready) = state.ready.take() {
                 ready.complete(py, Ok(py.None()));
             }
@@ -282,10 +288,9 @@ impl Wire {
     }
 
     /// The process id and the secret that cancel what this session runs.
-    fn cancel_key(&self, py: Python<'_>) -> PyResult<(i32, Vec<u8>)> {
-        let state = self.hold(py)?;
-        let (process_id, secret) = state.machine.key();
-        Ok((process_id, secret.to_vec()))
+    fn cancel_key(&self) -> (i32, Vec<u8>) {
+        let secret = self.secret.lock().map(|secret| secret.clone()).unwrap_or_default();
+        (self.process_id(), secret)
     }
 
     /// The transaction status: 0 idle, 2 in a transaction, 3 in a failed one; 1 while a request is in flight; 4 closed.

@@ -132,6 +132,7 @@ impl Wire {
             flush_due: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             process_id: AtomicI32::new(0),
+            secret: Mutex::new(Vec::new()),
             event_loop,
             timings: Default::default(),
         })

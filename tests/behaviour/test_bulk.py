@@ -1,0 +1,184 @@
+"""Pipelines, streams, COPY, notifications."""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import Any
+
+import headrace
+import pytest
+from headrace import errors
+
+Conn = headrace.Connection[Any]
+
+
+@pytest.fixture(autouse=True)
+def _table(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        conn.execute("drop table if exists c")
+        conn.execute("create table c (n int primary key, t text, d date)")
+
+
+def test_each_statement_of_a_pipeline_has_its_own_result_and_error(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        with pytest.raises(errors.DivisionByZero), conn.pipeline():
+            one = conn.execute("select %s::int", (1,))
+            bad = conn.execute("select 1 / %s", (0,))
+            two = conn.execute("select %s::int", (2,))
+        assert one.fetchone() == (1,)
+        assert two.fetchone() == (2,)
+        assert bad.description is None
+        assert conn.fetchval("select 3") == 3
+
+
+def test_a_pipeline_in_a_transaction_stops_at_its_first_error(conn: Conn) -> None:
+    with pytest.raises(errors.UniqueViolation), conn.pipeline():
+        conn.execute("insert into c values (1)")
+        conn.execute("insert into c values (1)")
+        conn.execute("insert into c values (2)")
+    conn.rollback()
+    assert conn.fetchval("select count(*) from c") == 0
+
+
+def test_results_can_be_fetched_inside_the_pipeline(conn: Conn) -> None:
+    with conn.pipeline() as pipeline:
+        cursors = [conn.execute("select %s::int", (i,)) for i in range(100)]
+        pipeline.sync()
+        assert [c.fetchone() for c in cursors] == [(i,) for i in range(100)]
+
+
+def test_a_stream_gives_every_row_once(conn: Conn) -> None:
+    rows = list(conn.stream("select g, 'x' || g from generate_series(1, 5001) g", fetch_size=100))
+    assert rows == [(i, f"x{i}") for i in range(1, 5002)]
+    assert conn.fetchval("select 1") == 1
+
+
+def test_a_stream_that_is_left_early_leaves_the_connection_usable(conn: Conn) -> None:
+    for row in conn.stream("select generate_series(1, 1000000)", fetch_size=10):
+        if row == (25,):
+            break
+    assert conn.fetchval("select 1") == 1
+
+
+def test_named_cursors(conn: Conn) -> None:
+    with conn.cursor("mine", scrollable=True) as cursor:
+        cursor.itersize = 7
+        cursor.execute("select generate_series(1, %s)", (100,))
+        assert cursor.description is not None
+        assert cursor.fetchone() == (1,)
+        assert cursor.fetchmany(3) == [(2,), (3,), (4,)]
+        cursor.scroll(10, "absolute")
+        assert cursor.fetchone() == (11,)
+        assert len(cursor.fetchall()) == 89
+    conn.commit()
+    with conn.cursor("held", withhold=True) as cursor:
+        cursor.execute("select generate_series(1, 10)")
+        conn.commit()
+        assert len(cursor.fetchall()) == 10
+
+
+def test_a_named_cursor_needs_a_transaction(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn, pytest.raises(errors.ProgrammingError, match="transaction"):
+        conn.cursor("nope").execute("select 1")
+
+
+def sample(n: int) -> list[tuple[Any, ...]]:
+    import datetime
+
+    return [(i, None if i % 3 == 0 else f"tab\t{i}\\é\n", datetime.date(2020, 1, 1)) for i in range(n)]
+
+
+def test_rows_in_and_out_by_binary_copy(conn: Conn) -> None:
+    rows = sample(20_000)
+    assert conn.copy_in("c", rows) == 20_000
+    assert list(conn.copy_out("c")) == rows
+    assert list(conn.copy_out("select n from c where n < 3 order by n")) == [(0,), (1,), (2,)]
+    assert conn.fetch("select * from c order by n") == rows
+
+
+def test_text_and_csv_and_files(conn: Conn) -> None:
+    rows = sample(1000)
+    assert conn.copy_in("c", rows, format="text") == 1000
+    out = io.BytesIO()
+    assert conn.copy_out("c", format="csv", to=out) == 1000
+    conn.execute("truncate c")
+    out.seek(0)
+    assert conn.copy_in("c", out, format="csv") == 1000
+    assert conn.fetch("select * from c order by n") == rows
+    conn.execute("truncate c")
+    assert conn.copy_in("c", b"5\tfive\t2020-01-01\n", format="text") == 1
+    with conn.cursor().copy("copy c (n) from stdin") as copy:
+        copy.write("6\n7\n")
+        copy.write_row((8,))
+    assert conn.fetch("select n from c order by n") == [(5,), (6,), (7,), (8,)]
+    with conn.cursor().copy("copy c to stdout") as copy:
+        assert b"".join(copy).count(b"\n") == 4
+
+
+def test_a_copy_that_fails_leaves_nothing_and_the_connection_in_step(conn: Conn) -> None:
+    with pytest.raises(errors.UniqueViolation):
+        conn.copy_in("c", [(1, "a", None), (1, "b", None)])
+    conn.rollback()
+    with pytest.raises(errors.DataError, match="does not fit int4"):
+        conn.copy_in("c", [(1, "a", None)] * 0 + [(2**40, "b", None)])
+    conn.rollback()
+
+    def broken() -> Any:
+        yield (1, "a", None)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        conn.copy_in("c", broken())
+    conn.rollback()
+    assert conn.fetchval("select count(*) from c") == 0
+    with pytest.raises(errors.UndefinedTable):
+        conn.copy_in("nothing", [(1,)])
+    conn.rollback()
+    with pytest.raises(errors.Error):
+        conn.execute("copy c from stdin")
+    conn.rollback()
+    assert conn.fetchval("select 1") == 1
+
+
+def test_a_copy_out_that_is_left_early(conn: Conn) -> None:
+    for row in conn.copy_out("select generate_series(1, 2000000)"):
+        if row == (10,):
+            break
+    conn.rollback()
+    assert conn.fetchval("select 1") == 1
+
+
+def test_notifications(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as listener, headrace.connect(url, autocommit=True) as sender:
+        listener.listen("news")
+        threading.Timer(0.1, lambda: sender.execute("select pg_notify('news', 'one'), pg_notify('news', 'two')")).start()
+        assert [n.payload for n in listener.notifies(timeout=5, stop_after=2)] == ["one", "two"]
+        assert list(listener.notifies(timeout=0.05)) == []
+        assert listener.fetchval("select 1") == 1
+
+
+async def test_async_pipeline_stream_copy_notify(aconn: Any) -> None:
+    async with aconn.pipeline():
+        cursors = [await aconn.execute("select $1::int", (i,)) for i in range(20)]
+    assert [await c.fetchone() for c in cursors] == [(i,) for i in range(20)]
+    assert [r async for r in aconn.stream("select generate_series(1, 1000)", fetch_size=64)] == [
+        (i,) for i in range(1, 1001)
+    ]
+    rows = sample(20_000)
+    assert await aconn.copy_in("c", rows) == 20_000
+    assert [r async for r in await aconn.copy_out("c")] == rows
+
+    async def source() -> Any:
+        for i in range(20_000, 20_100):
+            yield (i, "async", None)
+
+    assert await aconn.copy_in("c", source()) == 100
+    with pytest.raises(errors.UniqueViolation):
+        await aconn.copy_in("c", rows)
+    await aconn.rollback()
+    await aconn.listen("anews")
+    await aconn.commit()
+    await aconn.execute("notify anews, 'hi'")
+    await aconn.commit()
+    assert [n.payload async for n in aconn.notifies(timeout=2, stop_after=1)] == ["hi"]

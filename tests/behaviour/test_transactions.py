@@ -1,0 +1,152 @@
+"""Transactions: implicit, blocks, savepoints, modes, two phases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace
+import pytest
+from headrace import errors
+from headrace.types import TransactionStatus
+
+Conn = headrace.Connection[Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _table(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        conn.execute("create table t (n int primary key)")
+
+
+@pytest.fixture(autouse=True)
+def _empty(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        conn.execute("truncate t")
+
+
+def count(url: str) -> int:
+    with headrace.connect(url) as other:
+        return int(other.fetchval("select count(*) from t"))
+
+
+def test_a_statement_begins_a_transaction_that_commit_ends(conn: Conn, url: str) -> None:
+    assert conn.transaction_status == TransactionStatus.IDLE
+    conn.execute("insert into t values (1)")
+    assert conn.transaction_status == TransactionStatus.INTRANS
+    assert count(url) == 0
+    conn.commit()
+    assert conn.transaction_status == TransactionStatus.IDLE
+    assert count(url) == 1
+    conn.execute("insert into t values (2)")
+    conn.rollback()
+    assert count(url) == 1
+
+
+def test_a_connection_block_commits_or_rolls_back(url: str) -> None:
+    with headrace.connect(url) as conn:
+        conn.execute("insert into t values (1)")
+    assert conn.closed
+    assert count(url) == 1
+    with pytest.raises(ZeroDivisionError), headrace.connect(url) as conn:
+        conn.execute("insert into t values (2)")
+        raise ZeroDivisionError
+    assert count(url) == 1
+
+
+def test_after_an_error_the_transaction_has_failed_until_rollback(conn: Conn) -> None:
+    with pytest.raises(errors.SyntaxError):
+        conn.execute("selec")
+    assert conn.transaction_status == TransactionStatus.INERROR
+    with pytest.raises(errors.InFailedSqlTransaction):
+        conn.execute("select 1")
+    conn.rollback()
+    assert conn.fetchval("select 1") == 1
+
+
+def test_nested_blocks_are_savepoints(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        with conn.transaction():
+            conn.execute("insert into t values (1)")
+            with pytest.raises(errors.UniqueViolation), conn.transaction():
+                conn.execute("insert into t values (2)")
+                conn.execute("insert into t values (1)")
+            with conn.transaction():
+                conn.execute("insert into t values (3)")
+                raise headrace.Rollback
+            with conn.transaction("named"):
+                conn.execute("insert into t values (4)")
+        assert conn.transaction_status == TransactionStatus.IDLE
+        assert conn.fetch("select n from t order by 1") == [(1,), (4,)]
+        with conn.transaction(force_rollback=True):
+            conn.execute("insert into t values (5)")
+        assert conn.fetchval("select count(*) from t") == 2
+
+
+def test_commit_inside_a_block_is_refused(conn: Conn) -> None:
+    with conn.transaction(), pytest.raises(errors.ProgrammingError, match="transaction"):
+        conn.commit()
+
+
+@pytest.mark.parametrize("level", ["serializable", "repeatable read", "read committed"])
+def test_isolation_levels(conn: Conn, level: str) -> None:
+    conn.isolation_level = level
+    assert conn.fetchval("show transaction_isolation") == level
+
+
+def test_modes_change_only_between_transactions(conn: Conn) -> None:
+    conn.read_only = True
+    with pytest.raises(errors.ReadOnlySqlTransaction):
+        conn.execute("insert into t values (1)")
+    with pytest.raises(errors.ProgrammingError, match="inside a transaction"):
+        conn.read_only = False
+    conn.rollback()
+    conn.read_only = None
+    conn.isolation_level = "serializable"
+    conn.deferrable = True
+    assert conn.fetchval("show transaction_deferrable") == "on"
+    conn.rollback()
+    with pytest.raises(errors.ProgrammingError, match="isolation_level"):
+        conn.isolation_level = "none at all"
+
+
+def test_two_phase_commit(url: str) -> None:
+    conn = headrace.connect(url)
+    xid = conn.xid(42, "global", "branch")
+    conn.tpc_begin(xid)
+    conn.execute("insert into t values (7)")
+    with pytest.raises(errors.ProgrammingError):
+        conn.commit()
+    conn.tpc_prepare()
+    conn.close()
+    assert count(url) == 0
+    with headrace.connect(url) as conn:
+        assert xid in conn.tpc_recover()
+        conn.rollback()
+        conn.tpc_commit(xid)
+    assert count(url) == 1
+    with headrace.connect(url) as conn:
+        conn.tpc_begin("plain")
+        conn.execute("insert into t values (8)")
+        conn.tpc_rollback()
+    assert count(url) == 1
+
+
+async def test_async_transactions(aconn: Any, url: str) -> None:
+    async with aconn.transaction():
+        await aconn.execute("insert into t values (1)")
+        with pytest.raises(errors.UniqueViolation):
+            async with aconn.transaction():
+                await aconn.execute("insert into t values (1)")
+    assert count(url) == 1
+    await aconn.execute("insert into t values (2)")
+    await aconn.rollback()
+    assert count(url) == 1
+
+
+async def test_concurrent_tasks_share_one_implicit_transaction(aconn: Any, url: str) -> None:
+    import asyncio
+
+    await asyncio.gather(*(aconn.execute("insert into t values ($1)", (i,)) for i in range(10)))
+    assert count(url) == 0
+    await aconn.commit()
+    assert count(url) == 10

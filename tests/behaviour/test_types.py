@@ -1,0 +1,220 @@
+"""Every type both ways, judged by psycopg: what one writes the other reads as the same value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import ipaddress
+import math
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import headrace
+import psycopg
+import pytest
+from headrace import errors
+from headrace.types import BitString, Box, Circle, Interval, Json, Jsonb, Line, LSeg, Multirange, Path, Point, Polygon, Range
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+Conn = headrace.Connection[Any]
+UTC = dt.timezone.utc
+
+text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
+moments = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30))
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "boolean": st.booleans(),
+    "smallint": st.integers(-(2**15), 2**15 - 1),
+    "integer": st.integers(-(2**31), 2**31 - 1),
+    "bigint": st.integers(-(2**63), 2**63 - 1),
+    "oid": st.integers(0, 2**32 - 1),
+    "real": st.floats(width=32, allow_nan=False),
+    "double precision": st.floats(allow_nan=False),
+    "numeric": st.decimals(allow_nan=False, allow_infinity=False, places=None).filter(
+        lambda d: abs(d.adjusted()) < 300 and abs(int(d.as_tuple().exponent)) < 300
+    ),
+    "text": text,
+    "varchar(50)": text,
+    "bytea": st.binary(max_size=60),
+    "date": st.dates(),
+    "time": st.times(),
+    "timestamp": moments,
+    "timestamptz": moments.map(lambda m: m.replace(tzinfo=UTC)),
+    "uuid": st.uuids(),
+    "inet": st.ip_addresses(),
+    "cidr": st.ip_addresses().map(ipaddress.ip_network),
+    "json": st.recursive(st.none() | st.booleans() | st.integers(-(2**50), 2**50) | text, lambda c: st.lists(c, max_size=4)
+                         | st.dictionaries(text, c, max_size=4), max_leaves=8),
+    "integer[]": st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=6),
+    "text[]": st.lists(st.none() | text, max_size=6),
+    "timestamptz[]": st.lists(moments.map(lambda m: m.replace(tzinfo=UTC)), max_size=4),
+}  # fmt: skip
+QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def pair(url: str) -> Iterator[tuple[Conn, psycopg.Connection[Any]]]:
+    with headrace.connect(url, autocommit=True) as ours, psycopg.connect(url, autocommit=True) as theirs:
+        theirs.execute("set timezone to 'UTC'")
+        yield ours, theirs
+
+
+def sent(kind: str, value: Any, wrap: Any) -> Any:
+    return wrap(value) if kind == "json" else value
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, decimal.Decimal):
+        return a == b and a.as_tuple().exponent == b.as_tuple().exponent
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and a == b
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_both_ways_against_psycopg(pair: tuple[Conn, psycopg.Connection[Any]], kind: str) -> None:
+    ours, theirs = pair
+
+    @QUICK
+    @given(VALUES[kind])
+    def check(value: Any) -> None:
+        if kind == "json" and value is None:
+            return
+        # Written by us, read by both; and written by psycopg, read by us in binary and in text.
+        echoed = ours.fetchval(f"select $1::{kind}", sent(kind, value, Json))
+        shown = ours.fetchval(f"select ($1::{kind})::text", sent(kind, value, Json))
+        theirs_shown = theirs.execute(f"select (%s::{kind})::text", (sent(kind, value, psycopg.types.json.Json),)).fetchone()
+        assert theirs_shown is not None
+        if kind != "json":
+            assert shown == theirs_shown[0], value
+        read = theirs.execute(f"select %s::{kind}", (shown,), binary=kind != "cidr").fetchone()
+        assert read is not None
+        assert same(echoed, read[0]), (value, echoed, read[0])
+        hinted = ours.execute(f"select %s::{kind}", (sent(kind, value, Json),)).fetchone()
+        assert hinted is not None and same(hinted[0], echoed)
+        assert shown is not None
+        literal = shown.replace("'", "''").replace("\\", "\\\\")
+        in_text = ours.executescript(f"select E'{literal}'::{kind}").fetchone()
+        assert in_text is not None
+        assert same(in_text[0], echoed) or kind == "cidr", (value, in_text[0], echoed)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("interval", dt.timedelta(days=-3, microseconds=5)),
+        ("interval", Interval(14, -3, 42)),
+        ("timetz", dt.time(12, 30, tzinfo=dt.timezone(dt.timedelta(hours=-5)))),
+        ("numeric", decimal.Decimal("NaN")),
+        ("numeric", decimal.Decimal("-Infinity")),
+        ("double precision", math.inf),
+        ("point", Point(1.5, -2.0)),
+        ("line", Line(1.0, 2.0, 3.0)),
+        ("lseg", LSeg(Point(0.0, 0.0), Point(1.0, 1.0))),
+        ("box", Box(Point(3.0, 4.0), Point(1.0, 2.0))),
+        ("path", Path((Point(0.0, 0.0), Point(1.0, 1.0)), True)),
+        ("path", Path((Point(0.0, 0.0), Point(1.0, 1.0)), False)),
+        ("polygon", Polygon((Point(0.0, 0.0), Point(1.0, 1.0), Point(1.0, 0.0)))),
+        ("circle", Circle(Point(1.0, 2.0), 3.0)),
+        ("bit(5)", BitString("10110")),
+        ("varbit", BitString("1")),
+        ("macaddr", "08:00:2b:01:02:03"),
+        ("money", "$1,234.50"),
+        ("jsonb", {"a": [1, 2.5, None, "x"]}),
+        ("inet", ipaddress.ip_interface("10.1.2.3/8")),
+        ("int4range", Range(1, 5)),
+        ("int4range", Range(None, 5)),
+        ("int4range", Range(empty=True)),
+        ("numrange", Range(decimal.Decimal("1.5"), decimal.Decimal("2.5"), "[]")),
+        ("tstzrange", Range(dt.datetime(2020, 1, 1, tzinfo=UTC), None)),
+        ("daterange", Range(dt.date(2020, 1, 1), dt.date(2021, 1, 1))),
+        ("int4multirange", Multirange([Range(1, 3), Range(7, 9)])),
+        ("int[]", [[1, 2], [3, 4]]),
+        ("int[]", []),
+        ("text[]", ['a "quoted"', "back\\slash", "", "NULL", None]),
+        ("int4range[]", [Range(1, 2), None]),
+        ("uuid[]", [uuid.UUID(int=5)]),
+        ("jsonb[]", [{"a": 1}, [1]]),
+        ("point[]", [Point(1.0, 2.0)]),
+    ],
+)
+def test_values_come_back_as_they_were_sent(conn: Conn, kind: str, value: Any) -> None:
+    given_value = [Jsonb(v) for v in value] if kind == "jsonb[]" else value
+    for sql in (f"select $1::{kind}", f"select %s::{kind}"):
+        back = conn.execute(sql, (given_value,)).fetchone()
+        assert back is not None
+        if isinstance(value, decimal.Decimal) and value.is_nan():
+            assert back[0].is_nan()
+        else:
+            assert back[0] == value
+            assert type(back[0]) is type(value)
+
+
+def test_composites_enums_domains_and_arrays_of_them(conn: Conn) -> None:
+    conn.executescript(
+        "create type mood as enum ('sad', 'ok');"
+        "create domain positive as int check (value > 0);"
+        "create type pair as (n positive, t text, m mood);"
+        "create table made (p pair, ps pair[], m mood[], d positive)"
+    )
+    conn.execute("insert into made values ($1, $2, $3, $4)", ((1, "a,b", "ok"), [(2, None, "sad")], ["ok", "sad"], 5))
+    row = conn.execute("select * from made").fetchone()
+    assert row == ((1, "a,b", "ok"), [(2, None, "sad")], ["ok", "sad"], 5)
+    conn.execute("insert into made (p) values ($1)", ({"n": 3, "t": "x", "m": "sad"},))
+    assert conn.fetchval("select p from made where d is null") == (3, "x", "sad")
+    with pytest.raises(errors.CheckViolation):
+        conn.execute("insert into made (d) values ($1)", (-1,))
+
+
+OUT_OF_RANGE = [
+    ("date", "infinity"),
+    ("date", "0044-03-15 BC"),
+    ("date", "10000-01-01"),
+    ("timestamp", "-infinity"),
+    ("timestamptz", "20000-01-01 00:00:00+00"),
+    ("time", "24:00:00"),
+]
+
+
+@pytest.mark.parametrize(("kind", "shown"), OUT_OF_RANGE)
+def test_the_policy_for_what_python_cannot_hold(url: str, kind: str, shown: str) -> None:
+    sql = f"select 1, '{shown}'::{kind}, 'after' union all select 2, null, 'next'"
+    with headrace.connect(url, autocommit=True) as conn:
+        with pytest.raises(errors.DataError, match="unrepresentable"):
+            conn.execute(sql)
+        assert conn.fetchval("select 1") == 1
+    with headrace.connect(url, unrepresentable="none") as conn:
+        assert conn.execute(sql).fetchall() == [(1, None, "after"), (2, None, "next")]
+    with headrace.connect(url, unrepresentable="text") as conn:
+        assert conn.execute(sql).fetchall()[0] == (1, shown, "after")
+
+
+def test_own_loaders_and_dumpers(conn: Conn) -> None:
+    class Money:
+        def __init__(self, cents: int) -> None:
+            self.cents = cents
+
+    conn.register_adapters(
+        loaders={790: lambda data: Money(int(data.decode().replace("$", "").replace(",", "").replace(".", "")))},
+        dumpers={Money: lambda m: f"{m.cents / 100:.2f}"},
+    )
+    back = conn.fetchval("select $1::money", Money(123456))
+    assert isinstance(back, Money) and back.cents == 123456
+
+
+def test_what_does_not_fit_says_so(conn: Conn) -> None:
+    for kind, value, message in [
+        ("smallint", 40_000, "does not fit int2"),
+        ("integer", 2.5, "no whole number"),
+        ("integer", object(), "cannot be sent as int4"),
+        ("timestamp", dt.datetime(2020, 1, 1, tzinfo=UTC), "zone would be lost"),
+        ("int[]", [[1], [2, 3]], "same length"),
+        ("text", "nul\0", "NUL"),
+    ]:
+        with pytest.raises(errors.DatabaseError, match=message):
+            conn.execute(f"select $1::{kind}", (value,))
+        conn.rollback()
+    assert conn.fetchval("select 1") == 1
