@@ -1,0 +1,181 @@
+"""Pools on a real server, sync and async."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import headrace
+import pytest
+from headrace import errors
+from headrace.aio import AsyncConnectionPool
+from headrace.pool import ConnectionPool
+
+
+def test_lending_commits_and_rolls_back(url: str) -> None:
+    with ConnectionPool(url, min_size=1, max_size=2) as pool:
+        with pool.connection() as conn:
+            conn.execute("create table p (n int)")
+        with pytest.raises(ZeroDivisionError), pool.connection() as conn:
+            conn.execute("insert into p values (1)")
+            raise ZeroDivisionError
+        with pool.connection() as conn:
+            assert conn.fetchval("select count(*) from p") == 0
+        conn = pool.getconn()
+        conn.execute("insert into p values (1)")
+        pool.putconn(conn)
+        with pool.connection() as conn:
+            assert conn.fetchval("select count(*) from p") == 0
+        with pytest.raises(errors.ProgrammingError, match="does not belong"):
+            pool.putconn(conn)
+
+
+def test_waiting_is_fair_and_ends_in_time(url: str) -> None:
+    with ConnectionPool(url, min_size=1, max_size=1) as pool:
+        held = pool.getconn()
+        order: list[int] = []
+
+        def work(n: int) -> None:
+            with pool.connection():
+                order.append(n)
+
+        threads = []
+        for n in range(5):
+            thread = threading.Thread(target=work, args=(n,))
+            thread.start()
+            threads.append(thread)
+            time.sleep(0.03)
+        with pytest.raises(errors.PoolTimeout, match="1 of 1"):
+            pool.getconn(timeout=0.05)
+        pool.putconn(held)
+        for thread in threads:
+            thread.join()
+        assert order == list(range(5))
+        assert pool.stats().timeouts == 1
+
+
+def test_dead_and_old_connections_are_replaced(url: str) -> None:
+    with ConnectionPool(url, min_size=2, max_size=2, kwargs={"autocommit": True}) as pool:
+        pool.wait()
+        with headrace.connect(url, autocommit=True) as killer:
+            killer.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'")
+        time.sleep(0.2)
+        with pool.connection() as conn:
+            assert conn.fetchval("select 1") == 1
+        assert pool.stats().lost["closed"] >= 1
+    with ConnectionPool(url, min_size=1, max_size=1, max_lifetime=0.05) as pool:
+        with pool.connection() as conn:
+            first = conn.backend_pid
+        time.sleep(0.1)
+        with pool.connection() as conn:
+            assert conn.backend_pid != first
+
+
+def test_reset_discards_session_state_when_asked(url: str) -> None:
+    with ConnectionPool(url, min_size=1, max_size=1, reset="discard") as pool:
+        with pool.connection() as conn:
+            conn.execute("set work_mem = '7MB'")
+        with pool.connection() as conn:
+            assert conn.fetchval("show work_mem") != "7MB"
+
+
+def test_the_last_connect_error_is_in_the_message() -> None:
+    with ConnectionPool("host=127.0.0.1 port=1 user=x", min_size=1) as pool, pytest.raises(
+        errors.PoolTimeout, match="refused"
+    ):
+        pool.getconn(timeout=0.3)
+
+
+def test_configure_check_and_limits(url: str) -> None:
+    configured: list[int] = []
+    checked: list[int] = []
+    with ConnectionPool(
+        url, min_size=1, max_size=1, max_waiting=1, configure=lambda c: configured.append(c.backend_pid),
+        check=lambda c: checked.append(c.backend_pid),
+    ) as pool:  # fmt: skip
+        held = pool.getconn()
+        waiting = threading.Thread(target=lambda: pool.putconn(pool.getconn()))
+        waiting.start()
+        time.sleep(0.1)
+        with pytest.raises(errors.TooManyRequests):
+            pool.getconn()
+        pool.putconn(held)
+        waiting.join()
+        assert len(configured) == 1
+        assert len(checked) == 2
+
+
+def test_close_with_work_in_flight(url: str) -> None:
+    pool = ConnectionPool(url, min_size=1, max_size=1)
+    conn = pool.getconn()
+    done: list[Any] = []
+
+    def wait() -> None:
+        with pytest.raises(errors.PoolClosed):
+            pool.getconn(timeout=10)
+        done.append(1)
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    time.sleep(0.1)
+    threading.Timer(0.2, lambda: pool.putconn(conn)).start()
+    pool.close()
+    waiter.join()
+    assert done
+    assert conn.closed
+    with pytest.raises(errors.PoolClosed):
+        pool.getconn()
+
+
+async def test_async_pool(url: str) -> None:
+    async with AsyncConnectionPool(url, min_size=1, max_size=3) as pool:
+
+        async def work(n: int) -> int:
+            async with pool.connection() as conn:
+                return int(await conn.fetchval("select $1::int", n))
+
+        assert await asyncio.gather(*(work(n) for n in range(50))) == list(range(50))
+        assert pool.stats().size <= 3
+        with pytest.raises(ZeroDivisionError):
+            async with pool.connection() as conn:
+                await conn.execute("create table never (n int)")
+                raise ZeroDivisionError
+        async with pool.connection() as conn:
+            assert await conn.fetchval("select to_regclass('never')") is None
+
+
+@pytest.mark.parametrize("steps", range(40))
+async def test_a_cancelled_checkout_loses_no_connection(url: str, steps: int) -> None:
+    async with AsyncConnectionPool(url, min_size=1, max_size=1) as pool:
+
+        async def use() -> None:
+            async with pool.connection() as conn:
+                await conn.fetchval("select 1")
+
+        task = asyncio.ensure_future(use())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        async with pool.connection(timeout=5) as conn:
+            assert await conn.fetchval("select 42") == 42
+        assert pool.stats().in_use == 0
+
+
+async def test_a_task_cancelled_inside_its_block_gives_a_clean_connection_back(url: str) -> None:
+    async with AsyncConnectionPool(url, min_size=1, max_size=1) as pool:
+
+        async def use() -> None:
+            async with pool.connection() as conn:
+                await conn.execute("select pg_sleep(30)")
+
+        task = asyncio.ensure_future(use())
+        await asyncio.sleep(0.2)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        started = time.monotonic()
+        async with pool.connection(timeout=8) as conn:
+            assert await conn.fetchval("select 42") == 42
+        assert time.monotonic() - started < 6
