@@ -24,9 +24,7 @@ def main(conninfo: str) -> None:
     with headrace.connect(conninfo) as conn:
         conn.execute("CREATE TEMP TABLE books (id int PRIMARY KEY, title text NOT NULL, price numeric(8,2))")
 
-        conn.execute(
-            "INSERT INTO books VALUES (%s, %s, %s)", (1, "A Discipline of Programming", Decimal("64.50"))
-        )
+        conn.execute("INSERT INTO books VALUES (%s, %s, %s)", (1, "A Discipline of Programming", Decimal("64.50")))
         conn.executemany(
             "INSERT INTO books VALUES ($1, $2, $3)",
             [(2, "The Mythical Man-Month", Decimal("39.99")), (3, "Smalltalk-80", Decimal("25.00"))],

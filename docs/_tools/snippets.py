@@ -39,9 +39,7 @@ CREATE TABLE readings (at timestamptz NOT NULL, sensor int NOT NULL, value float
 def blocks(page: Path) -> list[tuple[int, str]]:
     """The runnable blocks of a page, each with the line it begins at."""
     text = page.read_text(encoding="utf-8")
-    return [
-        (text.count("\n", 0, found.start(2)) + 1, textwrap.dedent(found[2])) for found in BLOCK.finditer(text)
-    ]
+    return [(text.count("\n", 0, found.start(2)) + 1, textwrap.dedent(found[2])) for found in BLOCK.finditer(text)]
 
 
 def run_page(page: Path) -> str | None:
