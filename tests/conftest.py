@@ -7,8 +7,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import headrace
 import pytest
+
+import headrace
 from headrace.lab.servers import Server, start_postgresql
 
 _numbers = itertools.count(1)

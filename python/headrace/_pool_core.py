@@ -109,7 +109,7 @@ class PoolCore(Generic[C, W]):
         return len(self.idle) + len(self.in_use)
 
     def check_usable(self) -> None:
-        """Raises PoolClosed for a closed pool, and for one that came through a fork: its sockets belong to the parent."""
+        """Raises PoolClosed for a closed pool, and after a fork: the sockets belong to the parent."""
         if self.closed:
             raise PoolClosed("the pool is closed")
         if self.pid != os.getpid():
@@ -192,7 +192,7 @@ class PoolCore(Generic[C, W]):
         self.connect_errors += 1
         self.last_error = error
         self.failures += 1
-        delay = min(defaults.POOL_BACKOFF_MAX, defaults.POOL_BACKOFF_FIRST * 2 ** min(self.failures - 1, 20))
+        delay: float = min(defaults.POOL_BACKOFF_MAX, defaults.POOL_BACKOFF_FIRST * 2 ** min(self.failures - 1, 20))
         return delay * (0.5 + self.random() / 2)
 
     def _place(self, entry: _Entry[C], now: float) -> W | None:
@@ -212,7 +212,8 @@ class PoolCore(Generic[C, W]):
         entry = self.in_use.pop(id(connection), None)
         if entry is None:
             raise ProgrammingError("the connection does not belong to this pool, or was given back already")
-        if self.closed or not fit or connection.closed or now >= entry.expires or self.size >= self.settings.max_size:
+        full = self.size >= self.settings.max_size
+        if self.closed or not fit or connection.closed or full or now >= entry.expires:
             self._lose("doubt" if not fit else "closed" if connection.closed else "lifetime")
             return False, None
         return True, self._place(entry, now)

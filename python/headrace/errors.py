@@ -406,9 +406,7 @@ _FIELDS = {
 }
 
 
-def error_from_fields(
-    fields: dict[str, str], statement: str | None = None, row: int | None = None
-) -> DatabaseError:
+def error_from_fields(fields: dict[str, str], statement: str | None = None, row: int | None = None) -> DatabaseError:
     """The exception for an ErrorResponse, given by the field codes of the protocol manual
     ("Error and Notice Message Fields")."""
     error = error_for(fields.get("C", ""))(fields.get("M", "the server gave no reason"))

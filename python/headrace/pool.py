@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -60,7 +61,7 @@ class ConnectionPool:
         open: bool = True,
     ) -> None:
         self.name = name
-        self._connect_with = lambda: connect(conninfo, **(kwargs or {}))
+        self._connect_with = functools.partial(connect, conninfo, **(kwargs or {}))
         self._configure = configure
         self._check = check
         settings = Settings(min_size, max_size, timeout, max_lifetime, max_idle, max_waiting, reset)

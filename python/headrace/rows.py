@@ -46,7 +46,10 @@ def dict_row(names: Sequence[str], /) -> Callable[[Row], dict[str, Any]]:
 def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
     clean = [name if name.isidentifier() and not name.startswith("_") else f"f_{name}" for name in names]
     clean = ["".join(c if c.isalnum() or c == "_" else "_" for c in name) for name in clean]
-    return namedtuple("Row", clean, rename=True)._make  # type: ignore[misc]
+    make_type: Any = namedtuple
+    kind: Any = make_type("Row", clean, rename=True)
+    make: Callable[[Row], Any] = kind._make
+    return make
 
 
 def namedtuple_row(names: Sequence[str], /) -> Callable[[Row], Any]:

@@ -168,7 +168,7 @@ class Range(Generic[T]):
         return not self._empty
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Range) and self._key() == cast("Range[Any]", other)._key()
+        return isinstance(other, Range) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -204,7 +204,7 @@ class Multirange(Sequence[Range[T]], Generic[T]):
         return iter(self._ranges)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Multirange) and self._ranges == cast("Multirange[Any]", other)._ranges
+        return isinstance(other, Multirange) and self._ranges == other._ranges
 
     def __hash__(self) -> int:
         return hash(self._ranges)

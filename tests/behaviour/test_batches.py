@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import headrace
 import pytest
+
+import headrace
 from headrace import errors
 
 Conn = headrace.Connection[Any]
@@ -32,7 +33,11 @@ def rows(size: int, bad: int, value: Any) -> list[tuple[Any, int]]:
 @pytest.mark.parametrize(("size", "bad"), [(100, 0), (1000, 500), (1000, 999), (100_000, 99_999)])
 @pytest.mark.parametrize(
     ("value", "error"),
-    [(666, errors.CheckViolation), ("not a number", errors.InvalidTextRepresentation), (2**40, errors.DataError)],
+    [
+        (666, errors.CheckViolation),
+        ("not a number", errors.InvalidTextRepresentation),
+        (2**40, errors.DataError),
+    ],
     ids=["server", "text", "client"],
 )
 def test_a_failing_row_is_named_and_nothing_stays(
@@ -80,9 +85,7 @@ def test_an_iterator_that_raises_rolls_back(batch_conn: Conn) -> None:
 
 
 def test_a_large_batch_with_large_replies_does_not_deadlock(batch_conn: Conn) -> None:
-    cursor = batch_conn.executemany(
-        "select %s::int, repeat('x', 200)", [(i,) for i in range(100_000)], returning=False
-    )
+    cursor = batch_conn.executemany("select %s::int, repeat('x', 200)", [(i,) for i in range(100_000)], returning=False)
     assert cursor.rowcount == 100_000
 
 

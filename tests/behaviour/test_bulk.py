@@ -6,8 +6,9 @@ import io
 import threading
 from typing import Any
 
-import headrace
 import pytest
+
+import headrace
 from headrace import errors
 
 Conn = headrace.Connection[Any]
@@ -79,7 +80,10 @@ def test_named_cursors(conn: Conn) -> None:
 
 
 def test_a_named_cursor_needs_a_transaction(url: str) -> None:
-    with headrace.connect(url, autocommit=True) as conn, pytest.raises(errors.ProgrammingError, match="transaction"):
+    with (
+        headrace.connect(url, autocommit=True) as conn,
+        pytest.raises(errors.ProgrammingError, match="transaction"),
+    ):
         conn.cursor("nope").execute("select 1")
 
 
@@ -152,7 +156,9 @@ def test_a_copy_out_that_is_left_early(conn: Conn) -> None:
 def test_notifications(url: str) -> None:
     with headrace.connect(url, autocommit=True) as listener, headrace.connect(url, autocommit=True) as sender:
         listener.listen("news")
-        threading.Timer(0.1, lambda: sender.execute("select pg_notify('news', 'one'), pg_notify('news', 'two')")).start()
+        threading.Timer(
+            0.1, lambda: sender.execute("select pg_notify('news', 'one'), pg_notify('news', 'two')")
+        ).start()
         assert [n.payload for n in listener.notifies(timeout=5, stop_after=2)] == ["one", "two"]
         assert list(listener.notifies(timeout=0.05)) == []
         assert listener.fetchval("select 1") == 1

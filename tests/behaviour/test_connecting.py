@@ -7,8 +7,9 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import headrace
 import pytest
+
+import headrace
 from headrace import errors
 from headrace.lab.servers import Server
 
@@ -80,7 +81,12 @@ def test_nobody_there_and_nobody_answering() -> None:
 
 
 def test_several_hosts_and_session_attributes(server: Server) -> None:
-    hosts = {"host": "127.0.0.1,127.0.0.1", "port": f"1,{server.port}", "user": "postgres", "dbname": "postgres"}
+    hosts = {
+        "host": "127.0.0.1,127.0.0.1",
+        "port": f"1,{server.port}",
+        "user": "postgres",
+        "dbname": "postgres",
+    }
     with headrace.connect(**hosts, target_session_attrs="read-write") as conn:
         assert conn.fetchval("select 1") == 1
     with headrace.connect(**hosts, target_session_attrs="prefer-standby", load_balance_hosts="random") as conn:
@@ -189,7 +195,10 @@ def test_work_and_cancel_over_tls(tls_server: Server) -> None:
     with headrace.connect(f"{base(tls_server)} user=postgres", sslmode="require") as conn:
         assert len(conn.fetch("select g, repeat('x', 100) from generate_series(1, 50000) g")) == 50_000
         conn.execute("create temp table big (n int, t text)")
-        assert conn.executemany("insert into big values (%s, %s)", [(i, "y" * 50) for i in range(50_000)]).rowcount == 50_000
+        assert (
+            conn.executemany("insert into big values (%s, %s)", [(i, "y" * 50) for i in range(50_000)]).rowcount
+            == 50_000
+        )
         conn.commit()
         with pytest.raises(TimeoutError):
             conn.execute("select pg_sleep(30)", timeout=0.3)
@@ -202,7 +211,9 @@ async def test_async_over_tls(tls_server: Server) -> None:
     import asyncio
 
     conn: Any = await headrace.aio.connect(
-        f"{base(tls_server)} user=scram_user password=secret", sslmode="verify-full", sslrootcert=str(tls_server.ca_file)
+        f"{base(tls_server)} user=scram_user password=secret",
+        sslmode="verify-full",
+        sslrootcert=str(tls_server.ca_file),
     )
     assert len(await conn.fetch("select g, repeat('x', 100) from generate_series(1, 50000) g")) == 50_000
     task = asyncio.ensure_future(conn.execute("select pg_sleep(30)"))

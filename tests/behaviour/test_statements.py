@@ -7,8 +7,9 @@ import threading
 import time
 from typing import Any
 
-import headrace
 import pytest
+
+import headrace
 from headrace import errors, rows
 
 Conn = headrace.Connection[Any]
@@ -62,7 +63,9 @@ def test_scripts_have_a_result_per_statement(conn: Conn) -> None:
     assert cursor.fetchall() == [(1,)]
     assert cursor.nextset()
     row = cursor.fetchone()
-    assert row is not None and row[0] == "a" and str(row[1]) == "2.5"
+    assert row is not None
+    assert row[0] == "a"
+    assert str(row[1]) == "2.5"
     assert cursor.nextset()
     assert cursor.description is None
     assert cursor.nextset()
@@ -160,7 +163,8 @@ def test_timings_count_when_they_are_on(url: str) -> None:
         conn.execute("select 1").fetchall()
         counted = conn.timings()
         assert counted["connect"]["count"] == 1
-        assert counted["execute"]["count"] == 1 and counted["execute"]["ns"] > 0
+        assert counted["execute"]["count"] == 1
+        assert counted["execute"]["ns"] > 0
         assert counted["fetch"]["count"] == 1
         conn.reset_timings()
         assert conn.timings()["execute"]["count"] == 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import headrace
 import pytest
+
+import headrace
 from headrace import errors
 from headrace.types import TransactionStatus
 

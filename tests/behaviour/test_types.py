@@ -10,16 +10,32 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-import headrace
 import psycopg
 import pytest
-from headrace import errors
-from headrace.types import BitString, Box, Circle, Interval, Json, Jsonb, Line, LSeg, Multirange, Path, Point, Polygon, Range
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import headrace
+from headrace import errors
+from headrace.types import (
+    BitString,
+    Box,
+    Circle,
+    Interval,
+    Json,
+    Jsonb,
+    Line,
+    LSeg,
+    Multirange,
+    Path,
+    Point,
+    Polygon,
+    Range,
+)
+
 Conn = headrace.Connection[Any]
 UTC = dt.timezone.utc
+THEIR_JSON = psycopg.types.json.Json
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 moments = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30))
@@ -84,7 +100,7 @@ def test_both_ways_against_psycopg(pair: tuple[Conn, psycopg.Connection[Any]], k
         # Written by us, read by both; and written by psycopg, read by us in binary and in text.
         echoed = ours.fetchval(f"select $1::{kind}", sent(kind, value, Json))
         shown = ours.fetchval(f"select ($1::{kind})::text", sent(kind, value, Json))
-        theirs_shown = theirs.execute(f"select (%s::{kind})::text", (sent(kind, value, psycopg.types.json.Json),)).fetchone()
+        theirs_shown = theirs.execute(f"select (%s::{kind})::text", (sent(kind, value, THEIR_JSON),)).fetchone()
         assert theirs_shown is not None
         if kind != "json":
             assert shown == theirs_shown[0], value
@@ -92,7 +108,8 @@ def test_both_ways_against_psycopg(pair: tuple[Conn, psycopg.Connection[Any]], k
         assert read is not None
         assert same(echoed, read[0]), (value, echoed, read[0])
         hinted = ours.execute(f"select %s::{kind}", (sent(kind, value, Json),)).fetchone()
-        assert hinted is not None and same(hinted[0], echoed)
+        assert hinted is not None
+        assert same(hinted[0], echoed)
         assert shown is not None
         literal = shown.replace("'", "''").replace("\\", "\\\\")
         in_text = ours.executescript(f"select E'{literal}'::{kind}").fetchone()
@@ -202,7 +219,8 @@ def test_own_loaders_and_dumpers(conn: Conn) -> None:
         dumpers={Money: lambda m: f"{m.cents / 100:.2f}"},
     )
     back = conn.fetchval("select $1::money", Money(123456))
-    assert isinstance(back, Money) and back.cents == 123456
+    assert isinstance(back, Money)
+    assert back.cents == 123456
 
 
 def test_what_does_not_fit_says_so(conn: Conn) -> None:

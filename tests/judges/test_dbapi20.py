@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import dbapi20
-import headrace.postgres
 import pytest
+
+import headrace.postgres
 
 
 class TestDatabaseAPI20(dbapi20.DatabaseAPI20Test):
@@ -27,10 +28,10 @@ class TestDatabaseAPI20(dbapi20.DatabaseAPI20Test):
                 cur.execute(sql)
             cur = con.executescript(f"select name from {self.table_prefix}booze; select 42")
             rows = cur.fetchall()
-            self.assertEqual(len(rows), len(self.samples))
-            self.assertTrue(cur.nextset())
-            self.assertEqual(cur.fetchall(), [(42,)])
-            self.assertIsNone(cur.nextset())
+            assert len(rows) == len(self.samples)
+            assert cur.nextset()
+            assert cur.fetchall() == [(42,)]
+            assert cur.nextset() is None
         finally:
             con.close()
 
@@ -41,6 +42,6 @@ class TestDatabaseAPI20(dbapi20.DatabaseAPI20Test):
             cur.setoutputsize(1000)
             cur.setoutputsize(2000, 0)
             cur.execute("select repeat('x', 5000)")
-            self.assertEqual(len(cur.fetchone()[0]), 5000)
+            assert len(cur.fetchone()[0]) == 5000
         finally:
             con.close()

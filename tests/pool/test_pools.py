@@ -7,8 +7,9 @@ import threading
 import time
 from typing import Any
 
-import headrace
 import pytest
+
+import headrace
 from headrace import errors
 from headrace.aio import AsyncConnectionPool
 from headrace.pool import ConnectionPool
@@ -60,7 +61,10 @@ def test_dead_and_old_connections_are_replaced(url: str) -> None:
     with ConnectionPool(url, min_size=2, max_size=2, kwargs={"autocommit": True}) as pool:
         pool.wait()
         with headrace.connect(url, autocommit=True) as killer:
-            killer.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'")
+            killer.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where pid <> pg_backend_pid() and backend_type = 'client backend'"
+            )
         time.sleep(0.2)
         with pool.connection() as conn:
             assert conn.fetchval("select 1") == 1
@@ -82,8 +86,9 @@ def test_reset_discards_session_state_when_asked(url: str) -> None:
 
 
 def test_the_last_connect_error_is_in_the_message() -> None:
-    with ConnectionPool("host=127.0.0.1 port=1 user=x", min_size=1) as pool, pytest.raises(
-        errors.PoolTimeout, match="refused"
+    with (
+        ConnectionPool("host=127.0.0.1 port=1 user=x", min_size=1) as pool,
+        pytest.raises(errors.PoolTimeout, match="refused"),
     ):
         pool.getconn(timeout=0.3)
 

@@ -13,7 +13,7 @@ from typing import IO, Any, Generic, TypeVar, overload
 from .. import defaults, errors
 from .._native import PgResult, Wire
 from ..errors import ConnectionClosed, ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
-from ..rows import Row, RowFactory, tuple_row
+from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
 from .attempts import Resolve, Step, Try, attempts
 from .conninfo import ConnectOptions, connect_options
@@ -102,7 +102,12 @@ class Connection(Generic[R]):
     def cursor(self, *, row_factory: RowFactory[T]) -> Cursor[T]: ...
     @overload
     def cursor(
-        self, name: str, *, row_factory: RowFactory[Any] | None = None, scrollable: bool | None = None, withhold: bool = False
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool | None = None,
+        withhold: bool = False,
     ) -> ServerCursor[Any]: ...
     def cursor(
         self,
@@ -152,7 +157,9 @@ class Connection(Generic[R]):
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         core = self._core
         cursor = Cursor(self, self.row_factory)
-        cursor._set(self._wait(core.wire.execute_batch(sql, rows, prelude=core.begin, named=core.named, flat=True), None))
+        cursor._set(
+            self._wait(core.wire.execute_batch(sql, rows, prelude=core.begin, named=core.named, flat=True), None)
+        )
         return cursor._all()
 
     def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
@@ -168,9 +175,7 @@ class Connection(Generic[R]):
     def _stream(self, sql: str, params: Params, fetch_size: int) -> Iterator[R]:
         core, wire = self._core, self._core.wire
         portal = f"headrace_{next(core.numbers)}"
-        result: PgResult = self._wait(
-            wire.execute(sql, params, portal=(portal, fetch_size), named=core.named), None
-        )
+        result: PgResult = self._wait(wire.execute(sql, params, portal=(portal, fetch_size), named=core.named), None)
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
@@ -181,7 +186,7 @@ class Connection(Generic[R]):
                 ahead = wire.fetch(portal, fetch_size, columns) if result.suspended else None
                 if ahead is not None:
                     wire.push(0)
-                rows = result.rows or []
+                rows: Any = result.rows or []
                 yield from rows if make is None else map(make, rows)
                 del rows
                 if ahead is None:
@@ -508,8 +513,9 @@ class Connection(Generic[R]):
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
-        host = self._core.options.hosts[0]
-        return f"<{type(self).__module__}.{type(self).__name__} {self._core.options.user}@{host}/{self._core.options.dbname} [{state}]>"
+        options = self._core.options
+        where = f"{options.user}@{options.hosts[0]}/{options.dbname}"
+        return f"<{type(self).__module__}.{type(self).__name__} {where} [{state}]>"
 
 
 class Rollback(Exception):
@@ -537,7 +543,8 @@ def server_version(text: str) -> int:
         return 0
     if parts[0] >= 10:
         return parts[0] * 10000 + (parts[1] if len(parts) > 1 else 0)
-    return parts[0] * 10000 + sum(p * 100 ** (1 - i) for i, p in enumerate(parts[1:3]))
+    minor, patch = [*parts[1:3], 0, 0][:2]
+    return parts[0] * 10000 + minor * 100 + patch
 
 
 def timings(wire: Wire) -> dict[str, dict[str, int]]:
@@ -618,7 +625,7 @@ class _Session(ConnectionCore):
 
 
 def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
-    password = options.password_for(step.host)
+    password: Any = options.password_for(step.host)
     if callable(password):
         password = password()
         if inspect.isawaitable(password):

@@ -129,7 +129,16 @@ class ConnectOptions:
 
 
 # Keywords that are read before the options are built, or that libpq has and we need not.
-_EXTRA = {"host", "hostaddr", "port", "service", "servicefile", "client_encoding", "gssencmode", "fallback_application_name"}
+_EXTRA = {
+    "host",
+    "hostaddr",
+    "port",
+    "service",
+    "servicefile",
+    "client_encoding",
+    "gssencmode",
+    "fallback_application_name",
+}
 KEYWORDS = frozenset(f.name for f in dataclasses.fields(ConnectOptions)) - {"hosts"} | _EXTRA
 _ALIASES = {"database": "dbname", "username": "user", "timeout": "connect_timeout"}
 

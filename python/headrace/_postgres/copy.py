@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
-from .._native import CopyBuffer, PgColumns, PgResult, Wire
 from .. import defaults
+from .._native import CopyBuffer, PgColumns, PgResult, Wire
 from ..errors import ProgrammingError
 from .core import quote_table
 
@@ -54,7 +54,7 @@ def text_row(row: Sequence[Any]) -> bytes:
 class Copy:
     """A COPY in progress; used as a context manager, whose end ends the COPY, and whose error makes it fail."""
 
-    def __init__(self, connection: Connection, sql: str, cursor: Cursor[Any] | None = None) -> None:
+    def __init__(self, connection: Connection[Any], sql: str, cursor: Cursor[Any] | None = None) -> None:
         self._connection = connection
         self._wire: Wire = connection._core.wire
         self._sql = sql
@@ -110,7 +110,9 @@ class Copy:
 
     def set_types(self, types: Sequence[str]) -> None:
         """Names the SQL types of the columns: needed to send or read rows in the binary format."""
-        raise ProgrammingError("set_types() has to be called on the connection's copy_in() or copy_out(): give columns=")
+        raise ProgrammingError(
+            "set_types() has to be called on the connection's copy_in() or copy_out(): give columns="
+        )
 
     def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
         """Sends rows in the binary format, and gives how many there were."""
@@ -159,7 +161,7 @@ class Copy:
 
 
 def copy_in(
-    connection: Connection,
+    connection: Connection[Any],
     table: str | Sequence[str],
     source: Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
     columns: Sequence[str] | None,
@@ -182,17 +184,17 @@ def copy_in(
                 copy.write(block)
         elif described is not None:
             copy._columns = described
-            copy.write_rows(source)  # type: ignore[arg-type]
+            copy.write_rows(source)
         elif format == "csv":
             raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
         else:
             for row in source:
-                copy.write(text_row(row))  # type: ignore[arg-type]
+                copy.write(text_row(row))
     return copy.rowcount
 
 
 def copy_out(
-    connection: Connection,
+    connection: Connection[Any],
     source: str | Sequence[str],
     columns: Sequence[str] | None,
     format: str,
@@ -208,13 +210,13 @@ def copy_out(
     return _rows_out(connection, sql, query) if format == "binary" else _blocks_out(connection, sql)
 
 
-def _rows_out(connection: Connection, sql: str, query: str) -> Iterator[tuple[Any, ...]]:
+def _rows_out(connection: Connection[Any], sql: str, query: str) -> Iterator[tuple[Any, ...]]:
     described = connection._run(connection._core.copy_columns(query))
     with Copy(connection, sql) as copy:
         copy._columns = described
         yield from copy.rows()
 
 
-def _blocks_out(connection: Connection, sql: str) -> Iterator[bytes]:
+def _blocks_out(connection: Connection[Any], sql: str) -> Iterator[bytes]:
     with Copy(connection, sql) as copy:
         yield from copy

@@ -181,9 +181,11 @@ class ConnectionCore:
 
     def tpc_recover(self) -> Flow[list[Xid]]:
         """The prepared transactions of this database."""
-        result = (yield self.wire.script(
-            "SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = pg_catalog.current_database()"
-        ))[0]
+        result = (
+            yield self.wire.script(
+                "SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = pg_catalog.current_database()"
+            )
+        )[0]
         return [Xid.parse(row[0]) for row in result.rows]
 
     # statements
@@ -251,7 +253,7 @@ class ConnectionCore:
 
 def type_code(core: ConnectionCore, field: tuple[str, int, int, int, int, int]) -> TypeCode:
     """The type code of a column, with precision and scale in its name where numeric has them."""
-    oid, modifier = field[1], field[3]
+    oid, _modifier = field[1], field[3]
     base = core.wire.type_name(oid)
     scale = precision_scale(field)
     return TypeCode(f"{base}({scale[0]},{scale[1]})" if scale else base, oid, base)

@@ -27,12 +27,12 @@ class Cursor(CursorBase[R]):
     A result is received whole; for one larger than memory use :meth:`Connection.stream` or a named cursor.
     """
 
-    def __init__(self, connection: Connection, row_factory: RowFactory[R]) -> None:
+    def __init__(self, connection: Connection[Any], row_factory: RowFactory[R]) -> None:
         super().__init__(connection._core, row_factory)
         self._connection = connection
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> Connection[Any]:
         """The connection it belongs to."""
         return self._connection
 
@@ -121,7 +121,7 @@ class Cursor(CursorBase[R]):
         """All rows that are left."""
         if self._pending is not None:
             self._resolve()
-        return self._timed(self._all) if self._core.timing else self._all()  # type: ignore[no-any-return]
+        return self._timed(self._all) if self._core.timing else self._all()
 
     def _timed(self, fetch: Any) -> Any:
         started = time.perf_counter_ns()
@@ -181,7 +181,7 @@ class ServerCursor(Cursor[R]):
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Connection[Any],
         row_factory: RowFactory[R],
         name: str,
         scrollable: bool | None = None,
@@ -195,25 +195,27 @@ class ServerCursor(Cursor[R]):
         self._declared = False
         self._exhausted = False
 
-    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
         """Declares the cursor for a query."""
         self._check()
         if self._core.autocommit and not self.withhold and not self._core.in_transaction():
             raise ProgrammingError(
                 "a server-side cursor needs a transaction: use conn.transaction(), or declare it withhold=True"
             )
-        if self._declared:  # type: ignore[has-type]
+        if self._declared:
             self._forget()
-        scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]  # type: ignore[attr-defined]
-        hold = "WITH HOLD " if self.withhold else ""  # type: ignore[attr-defined]
-        name = quote_identifier(self.name)  # type: ignore[attr-defined]
+        scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
+        hold = "WITH HOLD " if self.withhold else ""
+        name = quote_identifier(self.name)
         self._connection._wait(self._core.submit(f"DECLARE {name} {scroll}CURSOR {hold}FOR {sql}", params), timeout)
         self._declared = True
         self._exhausted = False
         self._fetch_block("FORWARD 0")
         return self
 
-    def executemany(self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None) -> Self:
+    def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Any:
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from .._native import PgResult
 from .. import defaults
+from .._native import PgResult
 from ..errors import InterfaceError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from .core import Column, ConnectionCore, description
@@ -78,7 +78,12 @@ class CursorBase(Generic[R]):
         self._check()
         if self._rows is None:
             raise ProgrammingError(
-                "no result with rows: " + ("nothing was executed" if self._result is None else f"the last statement was {self._result.tag or 'empty'}")
+                "no result with rows: "
+                + (
+                    "nothing was executed"
+                    if self._result is None
+                    else f"the last statement was {self._result.tag or 'empty'}"
+                )
             )
         return self._rows
 

@@ -8,9 +8,7 @@ import warnings
 from pathlib import Path
 
 
-def find_password(
-    path: str | None, host: str, hostaddr: str | None, port: int, dbname: str, user: str
-) -> str | None:
+def find_password(path: str | None, host: str, hostaddr: str | None, port: int, dbname: str, user: str) -> str | None:
     """The password of the first line that fits, or ``None``.
 
     A file that others can read is ignored, with a warning. A Unix socket in a standard directory is looked up

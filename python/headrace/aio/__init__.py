@@ -9,4 +9,11 @@ from .connection import AsyncConnection, AsyncPipeline, connect
 from .cursor import AsyncCursor, AsyncServerCursor
 from .pool import AsyncConnectionPool
 
-__all__ = ["AsyncConnection", "AsyncConnectionPool", "AsyncCursor", "AsyncPipeline", "AsyncServerCursor", "connect"]
+__all__ = [
+    "AsyncConnection",
+    "AsyncConnectionPool",
+    "AsyncCursor",
+    "AsyncPipeline",
+    "AsyncServerCursor",
+    "connect",
+]

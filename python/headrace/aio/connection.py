@@ -6,23 +6,41 @@ import asyncio
 import contextlib
 import inspect
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from types import TracebackType
 from typing import IO, Any, Generic, TypeVar, overload
 
 from .. import defaults, errors
 from .._native import InboxView, PgResult, Wire
 from .._postgres.attempts import Resolve, Step, Try, attempts
-from .._postgres.conninfo import ConnectOptions, connect_options
 from .._postgres.connection import Rollback, read_only_answer, server_version, timings
+from .._postgres.conninfo import ConnectOptions, connect_options
 from .._postgres.core import ConnectionCore, Flow, Params, quote_identifier
 from ..errors import ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
-from ..rows import Row, RowFactory, tuple_row
+from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
 from .cursor import AsyncCursor, AsyncServerCursor
 
 R = TypeVar("R")
 T = TypeVar("T")
+
+
+_TRANSPORT_CALLS = (
+    "buffer_updated",
+    "connection_made",
+    "connection_lost",
+    "eof_received",
+    "pause_writing",
+    "resume_writing",
+)
 
 
 class LoopProtocol(asyncio.BufferedProtocol):
@@ -32,14 +50,13 @@ class LoopProtocol(asyncio.BufferedProtocol):
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
         view = InboxView(wire)
-        self.get_buffer = view.get_buffer  # type: ignore[method-assign, assignment]
-        self.buffer_updated = wire.buffer_updated  # type: ignore[method-assign]
-        self.connection_made = wire.connection_made  # type: ignore[method-assign]
-        self.connection_lost = wire.connection_lost  # type: ignore[method-assign]
-        self.eof_received = wire.eof_received  # type: ignore[method-assign]
-        self.pause_writing = wire.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = wire.resume_writing  # type: ignore[method-assign]
-        self.flush = wire.flush
+        mine: dict[str, Any] = {
+            "get_buffer": view.get_buffer,
+            "flush": wire.flush,
+            **{name: getattr(wire, name) for name in _TRANSPORT_CALLS},
+        }
+        # On the instance, in front of the class's own: the loop then calls the engine and nothing else.
+        self.__dict__.update(mine)
 
 
 class AsyncConnection(Generic[R]):
@@ -129,7 +146,12 @@ class AsyncConnection(Generic[R]):
     def cursor(self, *, row_factory: RowFactory[T]) -> AsyncCursor[T]: ...
     @overload
     def cursor(
-        self, name: str, *, row_factory: RowFactory[Any] | None = None, scrollable: bool | None = None, withhold: bool = False
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool | None = None,
+        withhold: bool = False,
     ) -> AsyncServerCursor[Any]: ...
     def cursor(
         self,
@@ -488,9 +510,7 @@ class AsyncConnection(Generic[R]):
         try:
             await asyncio.wait_for(self._send_cancel(), defaults.CANCEL_TIMEOUT)
         except (asyncio.TimeoutError, TimeoutError):
-            raise OperationalError(
-                f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s"
-            ) from None
+            raise OperationalError(f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s") from None
 
     async def _send_cancel(self) -> None:
         core = self._core
@@ -535,8 +555,9 @@ class AsyncConnection(Generic[R]):
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
-        host = self._core.options.hosts[0]
-        return f"<{type(self).__module__}.{type(self).__name__} {self._core.options.user}@{host}/{self._core.options.dbname} [{state}]>"
+        options = self._core.options
+        where = f"{options.user}@{options.hosts[0]}/{options.dbname}"
+        return f"<{type(self).__module__}.{type(self).__name__} {where} [{state}]>"
 
 
 class AsyncPipeline:

@@ -149,12 +149,12 @@ async def copy_in(
             async for row in source:
                 await copy.write_row(row)
         elif described is not None:
-            await copy.write_rows(source)  # type: ignore[arg-type]
+            await copy.write_rows(source)
         elif format == "csv":
             raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
         else:
             for row in source:
-                await copy.write(text_row(row))  # type: ignore[arg-type]
+                await copy.write(text_row(row))
     return copy.rowcount
 
 

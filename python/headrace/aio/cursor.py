@@ -189,7 +189,9 @@ class AsyncServerCursor(AsyncCursor[R]):
         await self._fetch_block("FORWARD 0")
         return self
 
-    async def executemany(self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None) -> Any:
+    async def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Any:
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 

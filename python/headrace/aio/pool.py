@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
 from typing import Any
@@ -40,7 +41,7 @@ class AsyncConnectionPool:
         open: bool = False,
     ) -> None:
         self.name = name
-        self._connect_with = lambda: connect(conninfo, **(kwargs or {}))
+        self._connect_with = functools.partial(connect, conninfo, **(kwargs or {}))
         self._configure = configure
         self._check = check
         settings = Settings(min_size, max_size, timeout, max_lifetime, max_idle, max_waiting, reset)
