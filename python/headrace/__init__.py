@@ -6,7 +6,7 @@ asyncio twin.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from . import aio, errors, postgres, rows, types
 from ._postgres.connection import Connection, Rollback
@@ -24,6 +24,8 @@ from .errors import (
     Warning,
 )
 from .pool import ConnectionPool
+
+T = TypeVar("T")
 
 __version__ = "0.1.0"
 
@@ -51,6 +53,14 @@ __all__ = [
 ]
 
 
+@overload
+def connect(
+    conninfo: str = "", /, *, row_factory: rows.RowFactory[T], autocommit: bool = False, **keywords: Any
+) -> Connection[T]: ...
+@overload
+def connect(
+    conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
+) -> Connection[rows.Row]: ...
 def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
     """Connects to the database that the URL names: ``postgresql://`` (or ``postgres://``).
 

@@ -87,9 +87,9 @@ class PoolCore(Generic[C, W]):
 
     settings: Settings
     closed: bool = True
-    idle: list[_Entry[C]] = field(default_factory=list)
-    in_use: dict[int, _Entry[C]] = field(default_factory=dict)
-    waiters: deque[W] = field(default_factory=deque)
+    idle: list[_Entry[C]] = field(default_factory=list[_Entry[C]])
+    in_use: dict[int, _Entry[C]] = field(default_factory=dict[int, _Entry[C]])
+    waiters: deque[W] = field(default_factory=deque[W])
     connecting: int = 0
     failures: int = 0
     last_error: BaseException | None = None
@@ -99,7 +99,7 @@ class PoolCore(Generic[C, W]):
     timeouts: int = 0
     connects: int = 0
     connect_errors: int = 0
-    lost: dict[str, int] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict[str, int])
     pid: int = field(default_factory=os.getpid)
     random: Callable[[], float] = random.random
 

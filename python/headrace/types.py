@@ -168,7 +168,7 @@ class Range(Generic[T]):
         return not self._empty
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Range) and self._key() == other._key()
+        return isinstance(other, Range) and self._key() == cast("Any", other)._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -195,7 +195,7 @@ class Multirange(Sequence[Range[T]], Generic[T]):
         self._ranges = tuple(ranges)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._ranges[index]
+        return cast("Any", self._ranges)[index]
 
     def __len__(self) -> int:
         return len(self._ranges)
@@ -204,7 +204,7 @@ class Multirange(Sequence[Range[T]], Generic[T]):
         return iter(self._ranges)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Multirange) and self._ranges == other._ranges
+        return isinstance(other, Multirange) and self._ranges == cast("Any", other)._ranges
 
     def __hash__(self) -> int:
         return hash(self._ranges)

@@ -60,8 +60,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "uuid": st.uuids(),
     "inet": st.ip_addresses(),
     "cidr": st.ip_addresses().map(ipaddress.ip_network),
-    "json": st.recursive(st.none() | st.booleans() | st.integers(-(2**50), 2**50) | text, lambda c: st.lists(c, max_size=4)
-                         | st.dictionaries(text, c, max_size=4), max_leaves=8),
+    "json": st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**50), 2**50) | text,
+        lambda c: st.lists(c, max_size=4) | st.dictionaries(text, c, max_size=4), max_leaves=8,
+    ),
     "integer[]": st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=6),
     "text[]": st.lists(st.none() | text, max_size=6),
     "timestamptz[]": st.lists(moments.map(lambda m: m.replace(tzinfo=UTC)), max_size=4),

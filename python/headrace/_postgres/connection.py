@@ -13,7 +13,7 @@ from typing import IO, Any, Generic, TypeVar, overload
 from .. import defaults, errors
 from .._native import PgResult, Wire
 from ..errors import ConnectionClosed, ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
-from ..rows import RowFactory, tuple_row
+from ..rows import Row, RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
 from .attempts import Resolve, Step, Try, attempts
 from .conninfo import ConnectOptions, connect_options
@@ -553,12 +553,32 @@ def timings(wire: Wire) -> dict[str, dict[str, int]]:
     return {name: {"count": c, "ns": ns} for name, (c, ns) in zip(names, wire.counters(), strict=True)}
 
 
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    row_factory: RowFactory[T],
+    autocommit: bool = False,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[T]: ...
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    row_factory: None = None,
+    autocommit: bool = False,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Row]: ...
 def connect(
     conninfo: str = "",
     /,
     *,
     autocommit: bool = False,
-    row_factory: RowFactory[Any] = tuple_row,
+    row_factory: RowFactory[Any] | None = None,
     strict_close: bool = False,
     **keywords: Any,
 ) -> Connection[Any]:
@@ -579,7 +599,7 @@ def connect(
     core.refresh_begin()
     if core.timing:
         core.wire.count(0, time.perf_counter_ns() - started)
-    connection = Connection(core, row_factory)
+    connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
     return connection
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
@@ -33,6 +33,11 @@ def copy_statement(
     return f"COPY {target}{listed} {direction} (FORMAT {format})", f"SELECT {names or '*'} FROM {target}"
 
 
+def is_bytes(value: Any) -> bool:
+    """Whether a value is bytes or a buffer of them."""
+    return isinstance(value, (bytes, bytearray, memoryview))
+
+
 _ESCAPES = {ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 
 
@@ -44,7 +49,7 @@ def text_row(row: Sequence[Any]) -> bytes:
             fields.append("\\N")
         elif isinstance(value, bool):
             fields.append("t" if value else "f")
-        elif isinstance(value, (bytes, bytearray, memoryview)):
+        elif is_bytes(value):
             fields.append("\\\\x" + bytes(value).hex())
         else:
             fields.append(str(value).translate(_ESCAPES))
@@ -169,7 +174,9 @@ def copy_in(
 ) -> int:
     """See :meth:`Connection.copy_in`."""
     sql, query = copy_statement(table, columns, format, out=False)
-    raw = isinstance(source, (bytes, bytearray, memoryview)) or hasattr(source, "read")
+    # One name for all the kinds that a source may be of; which it is, is found out below.
+    given = cast("Any", source)
+    raw = is_bytes(given) or hasattr(given, "read")
     described: PgColumns | None = None
     if not raw and format == "binary":
         described = connection._run(connection._core.copy_columns(query))
@@ -177,18 +184,18 @@ def copy_in(
             sql, query = copy_statement(table, columns, "text", out=False)
             described = None
     with Copy(connection, sql) as copy:
-        if isinstance(source, (bytes, bytearray, memoryview)):
-            copy.write(source)
-        elif hasattr(source, "read"):
-            while block := source.read(defaults.COPY_BLOCK):
+        if is_bytes(given):
+            copy.write(given)
+        elif hasattr(given, "read"):
+            while block := given.read(defaults.COPY_BLOCK):
                 copy.write(block)
         elif described is not None:
             copy._columns = described
-            copy.write_rows(source)
+            copy.write_rows(given)
         elif format == "csv":
             raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
         else:
-            for row in source:
+            for row in given:
                 copy.write(text_row(row))
     return copy.rowcount
 

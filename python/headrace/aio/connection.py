@@ -25,7 +25,7 @@ from .._postgres.connection import Rollback, read_only_answer, server_version, t
 from .._postgres.conninfo import ConnectOptions, connect_options
 from .._postgres.core import ConnectionCore, Flow, Params, quote_identifier
 from ..errors import ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
-from ..rows import RowFactory, tuple_row
+from ..rows import Row, RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
 from .cursor import AsyncCursor, AsyncServerCursor
 
@@ -574,12 +574,20 @@ class AsyncPipeline:
             await self._connection._drain(cursors, quiet=False)
 
 
+@overload
+async def connect(
+    conninfo: str = "", /, *, row_factory: RowFactory[T], autocommit: bool = False, **keywords: Any
+) -> AsyncConnection[T]: ...
+@overload
+async def connect(
+    conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
+) -> AsyncConnection[Row]: ...
 async def connect(
     conninfo: str = "",
     /,
     *,
     autocommit: bool = False,
-    row_factory: RowFactory[Any] = tuple_row,
+    row_factory: RowFactory[Any] | None = None,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
     """Connects to PostgreSQL on the running loop: see :func:`headrace.postgres.connect`. A password callable may
@@ -591,7 +599,7 @@ async def connect(
     core.refresh_begin()
     if core.timing:
         core.wire.count(0, time.perf_counter_ns() - started)
-    return AsyncConnection(core, row_factory)
+    return AsyncConnection(core, row_factory or tuple_row)
 
 
 async def _connect(options: ConnectOptions) -> ConnectionCore:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
-from .._postgres.copy import copy_statement, text_row
+from .._postgres.copy import copy_statement, is_bytes, text_row
 from ..errors import ProgrammingError
 
 if TYPE_CHECKING:
@@ -131,7 +131,9 @@ async def copy_in(
 ) -> int:
     """See :meth:`AsyncConnection.copy_in`."""
     sql, query = copy_statement(table, columns, format, out=False)
-    raw = isinstance(source, (bytes, bytearray, memoryview)) or hasattr(source, "read")
+    # One name for all the kinds that a source may be of; which it is, is found out below.
+    given = cast("Any", source)
+    raw = is_bytes(given) or hasattr(given, "read")
     described: PgColumns | None = None
     if not raw and format == "binary":
         described = await connection._run(connection._core.copy_columns(query))
@@ -140,20 +142,20 @@ async def copy_in(
             described = None
     async with AsyncCopy(connection, sql) as copy:
         copy._columns = described
-        if isinstance(source, (bytes, bytearray, memoryview)):
-            await copy.write(source)
-        elif hasattr(source, "read"):
-            while block := source.read(defaults.COPY_BLOCK):
+        if is_bytes(given):
+            await copy.write(given)
+        elif hasattr(given, "read"):
+            while block := given.read(defaults.COPY_BLOCK):
                 await copy.write(block)
-        elif isinstance(source, AsyncIterable):
-            async for row in source:
+        elif hasattr(given, "__aiter__"):
+            async for row in given:
                 await copy.write_row(row)
         elif described is not None:
-            await copy.write_rows(source)
+            await copy.write_rows(given)
         elif format == "csv":
             raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
         else:
-            for row in source:
+            for row in given:
                 await copy.write(text_row(row))
     return copy.rowcount
 
