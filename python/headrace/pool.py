@@ -15,10 +15,6 @@ from ._pool_core import PoolCore, PoolStats, Settings
 from ._postgres.connection import Connection, connect
 from .errors import Error, PoolClosed, ProgrammingError
 
-MAINTENANCE = 5.0
-"""Seconds between two looks at the idle connections."""
-
-
 class _Waiter:
     """A thread that waits for a connection."""
 
@@ -105,6 +101,7 @@ class ConnectionPool:
                 self._changed.notify_all()
             if not self._stop.wait(delay):
                 with self._lock:
+                    self._core.backing_off -= 1
                     self._grow()
             return
         with self._lock:
@@ -121,7 +118,7 @@ class ConnectionPool:
             waiter.event.set()
 
     def _maintain(self) -> None:
-        while not self._stop.wait(MAINTENANCE):
+        while not self._stop.wait(defaults.POOL_MAINTENANCE):
             with self._lock:
                 gone = self._core.stale(time.monotonic())
                 self._grow()

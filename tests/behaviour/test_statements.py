@@ -215,3 +215,24 @@ async def test_async_timeout(aconn: Any) -> None:
         await aconn.execute("select pg_sleep(30)", timeout=0.2)
     await aconn.rollback()
     assert await aconn.fetchval("select 1") == 1
+
+
+def test_a_schema_change_before_a_transactions_first_statement_is_not_seen(url: str) -> None:
+    with headrace.connect(url) as conn, headrace.connect(url, autocommit=True) as other:
+        other.execute("create table shifting (a int)")
+        assert conn.execute("select * from shifting").fetchall() == []
+        conn.commit()
+        other.execute("alter table shifting add b int")
+        assert conn.execute("insert into shifting values (1, 2) returning *").fetchall() == [(1, 2)]
+        assert conn.transaction_status == headrace.types.TransactionStatus.INTRANS
+        conn.commit()
+        assert conn.execute("select * from shifting").fetchall() == [(1, 2)]
+        # In the middle of a transaction only its owner can repeat it.
+        other_change = "alter table shifting add c int"
+        conn.commit()
+        conn.execute("select 1")
+        other.execute(other_change)
+        with pytest.raises(errors.FeatureNotSupported):
+            conn.execute("select * from shifting")
+        conn.rollback()
+        assert conn.execute("select * from shifting").fetchall() == [(1, 2, None)]

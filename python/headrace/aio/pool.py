@@ -12,7 +12,6 @@ from typing import Any
 from .. import defaults
 from .._pool_core import PoolCore, PoolStats, Settings
 from ..errors import Error, PoolClosed, ProgrammingError
-from ..pool import MAINTENANCE
 from .connection import AsyncConnection, connect
 
 
@@ -99,6 +98,7 @@ class AsyncConnectionPool:
             delay = self._core.failed(error)
             self._notify()
             await asyncio.sleep(delay)
+            self._core.backing_off -= 1
             self._grow()
             return
         if self._core.closed:
@@ -119,7 +119,7 @@ class AsyncConnectionPool:
 
     async def _maintain(self) -> None:
         while not self._core.closed:
-            await asyncio.sleep(MAINTENANCE)
+            await asyncio.sleep(defaults.POOL_MAINTENANCE)
             for connection in self._core.stale(self._loop.time()):
                 await connection.close()
             self._grow()

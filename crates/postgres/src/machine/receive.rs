@@ -395,10 +395,11 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    /// Forgets a stale statement, and runs its request again where that changes nothing else: outside a transaction,
-    /// with nothing sent behind it that relies on the order.
+    /// Forgets a stale statement, and runs its request again where that changes nothing else: outside a transaction, or
+    /// in one that has seen nothing but this request's own BEGIN, which is then rolled back first; and with nothing sent
+    /// behind it that relies on the order.
     fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
-        let idle = self.status == TransactionStatus::Idle;
+        let status = self.status;
         let Some(entry) = self.queue.front_mut() else { return Ok(()) };
         if let Some(statement) = entry.statement.take() {
             let hints = match &entry.request {
@@ -413,7 +414,8 @@ impl<C: PgCaller> Machine<C> {
             }
         }
         let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
-        let again = idle && !entry.retried && (!ordered || self.started == 1);
+        let alone = status == TransactionStatus::Idle || (entry.began && status == TransactionStatus::Failed);
+        let again = alone && !entry.retried && (!ordered || self.started == 1);
         let started = entry.is_batch_started();
         let again = again
             && match &mut entry.caller {
@@ -429,6 +431,11 @@ impl<C: PgCaller> Machine<C> {
         let mut fresh = Entry::new(entry.id, entry.request, entry.caller.take());
         fresh.retried = true;
         self.queue.insert(self.started, fresh);
+        if status == TransactionStatus::Failed {
+            let rollback = Request::Script { sql: "ROLLBACK".into(), prelude: None, copy: false, ends_block: true };
+            self.next_id += 1;
+            self.queue.insert(self.started, Entry::new(self.next_id - 1, rollback, None));
+        }
         Ok(())
     }
 }

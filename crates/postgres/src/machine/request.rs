@@ -174,6 +174,8 @@ pub(super) struct Entry<C, E> {
     pub retried: bool,
     /// The first result still to come is the prelude's.
     pub prelude_open: bool,
+    /// This request brought the BEGIN of its transaction.
+    pub began: bool,
     pub rows_sent: u64,
     pub results: u64,
     pub failure: Option<Failure<E>>,
@@ -193,6 +195,7 @@ impl<C, E> Entry<C, E> {
             from_cache: false,
             retried: false,
             prelude_open: false,
+            began: false,
             rows_sent: 0,
             results: 0,
             failure: None,

@@ -131,6 +131,7 @@ impl<C: PgCaller> Machine<C> {
             frontend::bind_empty(out, "", "");
             frontend::execute(out, "", 0);
             entry.prelude_open = true;
+            entry.began = true;
             self.in_block = true;
         }
         let (sql, hints, _) = entry_statement(&entry.request);

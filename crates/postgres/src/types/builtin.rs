@@ -213,5 +213,13 @@ pub fn multirange_of(oid: Oid) -> Oid {
 /// The name of a built-in type.
 pub fn name(oid: Oid) -> Option<&'static str> {
     let plain = BUILTINS.iter().find(|b| b.oid == oid).map(|b| b.name);
-    plain.or_else(|| RANGES.iter().find(|r| r.0 == oid).map(|r| r.1))
+    plain.or_else(|| RANGES.iter().find(|r| r.0 == oid).map(|r| r.1)).or(match oid {
+        4451 => Some("int4multirange"),
+        4532 => Some("nummultirange"),
+        4533 => Some("tsmultirange"),
+        4534 => Some("tstzmultirange"),
+        4535 => Some("datemultirange"),
+        4536 => Some("int8multirange"),
+        _ => None,
+    })
 }

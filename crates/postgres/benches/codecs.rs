@@ -1,0 +1,73 @@
+//! The codecs by themselves: each type decoded into a sink that only counts, and a row of five columns.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use headrace_core::{Container, Inet, Sink};
+use headrace_postgres::types::{Decoder, TypeRegistry, decode_row};
+use std::hint::black_box;
+
+/// Takes every value and keeps nothing.
+struct Nowhere;
+
+macro_rules! swallow {
+    ($($name:ident($($arg:ident: $kind:ty),*);)*) => {
+        $(#[inline] fn $name(&mut self, $($arg: $kind),*) { black_box(($($arg,)*)); })*
+    };
+}
+
+impl Sink for Nowhere {
+    swallow! {
+        begin_row(n: usize); end_row(); null(); bool(v: bool); int(v: i64); uint(v: u64); float(v: f64);
+        decimal(v: &str); text(v: &[u8]); bytes(v: &[u8]); date(v: i32); time(v: i64); timetz(v: i64, o: i32);
+        timestamp(v: i64); timestamptz(v: i64); interval(m: i32, d: i32, u: i64); uuid(v: &[u8; 16]); json(v: &[u8]);
+        inet(v: Inet<'_>); bits(n: usize, v: &[u8]); custom(t: u32, b: bool, v: &[u8]);
+        begin(c: Container, n: usize); end(); invalid(w: &str);
+    }
+}
+
+fn row(values: &[&[u8]]) -> Vec<u8> {
+    let mut body = (values.len() as u16).to_be_bytes().to_vec();
+    for value in values {
+        body.extend_from_slice(&(value.len() as i32).to_be_bytes());
+        body.extend_from_slice(value);
+    }
+    body
+}
+
+fn benches(c: &mut Criterion) {
+    let registry = TypeRegistry::default();
+    let numeric = [0, 3, 0, 1, 0x40, 0, 0, 3, 0, 1, 0x09, 0x29, 0x1A, 0x7C];
+    let array =
+        [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 2];
+    let types: &[(&str, u32, &[u8])] = &[
+        ("int4", 23, &[0, 0, 1, 0]),
+        ("int8", 20, &[0, 0, 0, 0, 0, 0, 1, 0]),
+        ("float8", 701, &[0x3f, 0xf0, 0, 0, 0, 0, 0, 0]),
+        ("bool", 16, &[1]),
+        ("text", 25, b"name of row 12345"),
+        ("bytea", 17, b"name of row 12345"),
+        ("date", 1082, &[0, 0, 0x1c, 0x89]),
+        ("timestamptz", 1184, &[0, 2, 0x3e, 0x1d, 0x7d, 0x3c, 0, 0]),
+        ("uuid", 2950, &[7; 16]),
+        ("jsonb", 3802, b"\x01{\"a\": [1, 2]}"),
+        ("numeric", 1700, &numeric),
+        ("int4[]", 1007, &array),
+    ];
+    let mut group = c.benchmark_group("decode");
+    for (name, oid, value) in types {
+        let decoders = [Decoder::new(&registry, *oid, -1).0];
+        let body = row(&[value]);
+        group.bench_function(*name, |b| {
+            b.iter(|| decode_row(&decoders, black_box(&body), &mut Nowhere));
+        });
+    }
+    let five: Vec<Decoder> = [23, 1043, 23, 701, 1082].iter().map(|oid| Decoder::new(&registry, *oid, -1).0).collect();
+    let body = row(&[types[0].2, types[4].2, types[0].2, types[2].2, types[6].2]);
+    group.throughput(Throughput::Bytes(body.len() as u64));
+    group.bench_function("row of five columns", |b| {
+        b.iter(|| decode_row(&five, black_box(&body), &mut Nowhere));
+    });
+    group.finish();
+}
+
+criterion_group!(codecs, benches);
+criterion_main!(codecs);
