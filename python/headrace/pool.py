@@ -15,6 +15,7 @@ from ._pool_core import PoolCore, PoolStats, Settings
 from ._postgres.connection import Connection, connect
 from .errors import Error, PoolClosed, ProgrammingError
 
+
 class _Waiter:
     """A thread that waits for a connection."""
 
