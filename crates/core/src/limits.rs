@@ -17,3 +17,17 @@ pub const STATEMENT_CACHE_SQL_BYTES: usize = 16 * 1024;
 pub const NOTIFICATIONS: usize = 65_536;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.
 pub const NESTING: usize = 32;
+/// How long the blocking pump may sleep before it lets its owner look for interrupts: Ctrl-C is then seen well
+/// within 0.2 s even when the signal went to another thread.
+pub const TICK: std::time::Duration = std::time::Duration::from_millis(100);
+/// Bytes of plain text that are encrypted at a time, so that ciphertext never outgrows the outbox by much.
+pub const TLS_PLAIN_BYTES: usize = 64 * 1024;
+/// Bytes of ciphertext that are read at a time.
+pub const TLS_SEALED_BYTES: usize = 64 * 1024;
+/// Statements whose parameter style was converted that are remembered per connection; beyond it the memory
+/// starts afresh.
+pub const QUERIES: usize = 1024;
+/// Bytes of a COPY to an asyncio client that wait unread before the transport is told to stop reading.
+pub const COPY_BACKLOG_BYTES: usize = 1024 * 1024;
+/// Dates that a result remembers: they repeat a lot within one, and a look-up costs a tenth of making one.
+pub const DATES: usize = 512;

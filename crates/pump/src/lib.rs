@@ -4,6 +4,7 @@
 //! hold; it knows no protocol; and it comes back at least every [`TICK`], so that its owner can look for interrupts.
 #![forbid(unsafe_code)]
 
+use headrace_core::limits::{TICK, TLS_SEALED_BYTES};
 use headrace_core::{Fatal, Inbox, Outbox};
 use headrace_tls::TlsClient;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,13 +15,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// How long the pump may sleep at most before it lets its owner look for interrupts: Ctrl-C is then seen well
-/// within 0.2 s even when the signal went to another thread.
-pub const TICK: Duration = Duration::from_millis(100);
-
-/// Bytes of ciphertext read at a time.
-const CIPHERTEXT: usize = 64 * 1024;
 
 /// Where to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,7 +222,7 @@ impl Link {
                 Err(error) => Err(lost(error)),
             };
         };
-        self.opened.resize(CIPHERTEXT, 0);
+        self.opened.resize(TLS_SEALED_BYTES, 0);
         match recv(&self.socket, &mut self.opened[..], flags) {
             Ok((0, _)) => Ok(Progress::Eof),
             Ok((n, _)) => {

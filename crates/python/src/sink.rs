@@ -3,6 +3,7 @@
 use crate::ffi::{self, RowTuple};
 use crate::globals::{Globals, globals};
 use headrace_core::civil::{self, DAY_MICROS};
+use headrace_core::limits::DATES;
 use headrace_core::{Container, Inet, Sink};
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyTzInfo};
@@ -29,9 +30,6 @@ pub struct Settings {
     /// The user's own dumpers by class, if there are any: callables that take the value and give bytes or str.
     pub dumpers: Option<Py<PyDict>>,
 }
-
-/// Dates repeat a lot within a result, and a look-up here costs a tenth of making one.
-const DATES: usize = 512;
 
 /// The rows of one result so far; asleep between two runs of messages.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use headrace_core::Fatal;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, Error, InconsistentKeys, RootCertStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +29,19 @@ pub enum Roots {
     System,
     /// The certificates in a PEM file.
     File(PathBuf),
+    /// The certificates in this PEM text.
+    Pem(Vec<u8>),
+}
+
+impl Roots {
+    /// Where the certificates come from, for error messages.
+    fn describe(&self) -> String {
+        match self {
+            Self::System => "the system's certificate store".into(),
+            Self::File(path) => path.display().to_string(),
+            Self::Pem(_) => "the given CA certificates".into(),
+        }
+    }
 }
 
 /// The client's own certificate.
@@ -70,7 +83,12 @@ impl TlsConfig {
             Verify::Ca | Verify::Full => {
                 let trusted = self.certificates()?;
                 let mut roots = RootCertStore::empty();
-                roots.add_parsable_certificates(trusted.iter().cloned());
+                if let (0, _) = roots.add_parsable_certificates(trusted.iter().cloned()) {
+                    return Err(Fatal::refused(format!(
+                        "{}: none of its certificates can be used as a CA; they have to be X.509 version 3",
+                        self.roots.describe()
+                    )));
+                }
                 let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
                     .build()
                     .map_err(|e| Fatal::refused(format!("TLS: no usable CA certificate: {e}")))?;
@@ -82,15 +100,8 @@ impl TlsConfig {
             None => builder.with_no_client_auth(),
             Some(client) => {
                 let chain = read_certificates(&client.certificates)?;
-                let key = PrivateKeyDer::from_pem_file(&client.key).map_err(|e| {
-                    Fatal::refused(format!(
-                        "sslkey: {}: {e}; it has to be an unencrypted private key in PEM format",
-                        client.key.display()
-                    ))
-                })?;
-                builder
-                    .with_client_auth_cert(chain, key)
-                    .map_err(|e| Fatal::refused(format!("sslcert and sslkey do not work together: {e}")))?
+                let key = read_key(&client.key)?;
+                builder.with_client_auth_cert(chain, key).map_err(|error| unusable(client, &error))?
             }
         };
         config.alpn_protocols.clone_from(&self.alpn);
@@ -101,6 +112,7 @@ impl TlsConfig {
     fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Fatal> {
         match &self.roots {
             Roots::File(path) => read_certificates(path),
+            Roots::Pem(text) => parse_certificates(text, &self.roots.describe()),
             Roots::System => {
                 let found = rustls_native_certs::load_native_certs();
                 if found.certs.is_empty() {
@@ -113,14 +125,55 @@ impl TlsConfig {
     }
 }
 
+fn read(path: &Path) -> Result<Vec<u8>, Fatal> {
+    std::fs::read(path).map_err(|error| Fatal::refused(format!("{}: {error}", path.display())))
+}
+
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal> {
-    let bad =
-        |why: String| Fatal::refused(format!("{}: {why}; it has to be a PEM file of certificates", path.display()));
-    let certificates: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(path).map_err(|e| bad(e.to_string()))?.collect();
-    let certificates = certificates.map_err(|e| bad(e.to_string()))?;
+    parse_certificates(&read(path)?, &path.display().to_string())
+}
+
+fn parse_certificates(pem: &[u8], source: &str) -> Result<Vec<CertificateDer<'static>>, Fatal> {
+    let bad = |why: &str| Fatal::refused(format!("{source}: {why}; certificates have to be in PEM format"));
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let certificates = certificates.map_err(|error| bad(&error.to_string()))?;
     if certificates.is_empty() {
-        return Err(bad("no certificate in it".into()));
+        return Err(bad("no certificate in it"));
     }
     Ok(certificates)
+}
+
+fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
+    let pem = read(path)?;
+    let has = |words: &[u8]| pem.windows(words.len()).any(|window| window == words);
+    // PKCS #8 (RFC 5958), and OpenSSL's own old way (RFC 1421 headers).
+    if has(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || has(b"Proc-Type: 4,ENCRYPTED") {
+        return Err(Fatal::refused(format!(
+            "{0}: the private key is encrypted, which is not supported; decrypt it with `openssl pkey -in {0} -out \
+             FILE`, readable by you alone",
+            path.display()
+        )));
+    }
+    PrivateKeyDer::from_pem_slice(&pem).map_err(|error| {
+        let why = match error {
+            pem::Error::NoItemsFound => "no private key in it".to_owned(),
+            // The error may quote the line, which may be a part of the key.
+            pem::Error::IllegalSectionStart { .. } => "a section of it does not begin as it should".to_owned(),
+            other => other.to_string(),
+        };
+        Fatal::refused(format!("{}: {why}; a private key has to be in PEM format", path.display()))
+    })
+}
+
+fn unusable(client: &ClientCert, error: &Error) -> Fatal {
+    let (certificates, key) = (client.certificates.display(), client.key.display());
+    Fatal::refused(match error {
+        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            format!("{key}: the private key does not belong to the certificate in {certificates}")
+        }
+        Error::InvalidCertificate(CertificateError::BadEncoding) => {
+            format!("{certificates}: its first certificate cannot be read")
+        }
+        other => format!("the certificate in {certificates} and the private key in {key} cannot be used: {other}"),
+    })
 }

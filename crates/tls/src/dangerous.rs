@@ -1,13 +1,22 @@
-//! Verifiers that check less than everything. Each is used only where the user asked for it by name.
+//! Verifiers that check less, or other, than webpki does. [`Anyone`] is used only where the user asked for it by name.
 
+use crate::names;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::crypto::{
+    CryptoProvider, verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,
+};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use std::sync::Arc;
+use x509_cert::Certificate;
+use x509_cert::der::{Decode, Encode, EncodeValue};
+use x509_cert::spki::SubjectPublicKeyInfoOwned;
 
-/// Accepts every certificate, as libpq's sslmode=require does. That the peer holds its key is still checked.
+/// Accepts every certificate. That the peer holds its key is still checked.
+///
+/// webpki reads certificates of X.509 version 3 only; here the key of an older one will do, since nothing else of it
+/// is believed (`openssl x509 -req` makes version 1 where no extensions are given).
 #[derive(Debug)]
 pub struct Anyone {
     provider: Arc<CryptoProvider>,
@@ -18,6 +27,25 @@ impl Anyone {
     pub fn new(provider: Arc<CryptoProvider>) -> Self {
         Self { provider }
     }
+
+    fn is_signed_by(&self, key: &SubjectPublicKeyInfoOwned, message: &[u8], dss: &DigitallySignedStruct) -> bool {
+        let mut kind = Vec::new();
+        let (Ok(()), Some(bits)) = (key.algorithm.encode_value(&mut kind), key.subject_public_key.as_bytes()) else {
+            return false;
+        };
+        let known = self.provider.signature_verification_algorithms.mapping;
+        known.iter().filter(|(scheme, _)| *scheme == dss.scheme).flat_map(|(_, algorithms)| *algorithms).any(
+            |algorithm| {
+                algorithm.public_key_alg_id().as_ref() == kind
+                    && algorithm.verify_signature(bits, message, dss.signature()).is_ok()
+            },
+        )
+    }
+}
+
+/// The public key of a certificate of any version.
+fn key_of(certificate: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoOwned> {
+    Some(Certificate::from_der(certificate).ok()?.tbs_certificate.subject_public_key_info)
 }
 
 impl ServerCertVerifier for Anyone {
@@ -38,7 +66,10 @@ impl ServerCertVerifier for Anyone {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms).or_else(|error| {
+            let key = key_of(cert).filter(|key| self.is_signed_by(key, message, dss));
+            key.map(|_| HandshakeSignatureValid::assertion()).ok_or(error)
+        })
     }
 
     fn verify_tls13_signature(
@@ -47,7 +78,12 @@ impl ServerCertVerifier for Anyone {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, dss, known).or_else(|error| {
+            let key = key_of(cert).and_then(|key| key.to_der().ok()).map(SubjectPublicKeyInfoDer::from);
+            let valid = key.and_then(|key| verify_tls13_signature_with_raw_key(message, &key, dss, known).ok());
+            valid.ok_or(error)
+        })
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -55,12 +91,14 @@ impl ServerCertVerifier for Anyone {
     }
 }
 
-/// Checks the chain by webpki, with two differences.
+/// Checks the chain by webpki, with three differences, all of them as users of OpenSSL expect.
 ///
-/// A server's own certificate that is, byte for byte, one of the trusted ones is trusted, as OpenSSL does: many
-/// PostgreSQL servers use one self-signed certificate, which webpki refuses as "CA used as end entity". Its name and
-/// its dates are then not looked at beyond what webpki could say, so only `verify-ca` accepts it without a name check.
-/// And with `any_name` a wrong name is no error (libpq's verify-ca).
+/// * A server's own certificate that is, byte for byte, one of the trusted ones is trusted: many servers use one
+///   self-signed certificate, which webpki refuses as "CA used as end entity". Its dates and its name are checked all
+///   the same.
+/// * A certificate without alternative names is known by its common name, see [`crate::names`], unless an authority
+///   is limited in the names it may vouch for.
+/// * With `any_name` a wrong name is no error.
 #[derive(Debug)]
 pub struct Trusting {
     inner: Arc<WebPkiServerVerifier>,
@@ -74,12 +112,38 @@ impl Trusting {
         Self { inner, trusted, any_name }
     }
 
-    fn names(&self, certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), Error> {
-        if self.any_name {
-            return Ok(());
+    /// Goes on where webpki has checked everything but the name, and found it wrong.
+    fn other_name(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        error: Error,
+    ) -> Result<ServerCertVerified, Error> {
+        let by_common_name = || {
+            names::common_name_is(certificate, name)
+                // A pinned certificate is no authority over itself.
+                && !intermediates.iter().chain(&self.trusted).filter(|&ca| ca != certificate).any(names::is_constrained)
+        };
+        if self.any_name || by_common_name() { Ok(ServerCertVerified::assertion()) } else { Err(error) }
+    }
+}
+
+/// Whether only the name was wrong: webpki looks at names last.
+fn is_wrong_name(error: &Error) -> bool {
+    use CertificateError::{NotValidForName, NotValidForNameContext};
+    matches!(error, Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
+}
+
+/// Whether only the trust was missing: webpki has looked at the dates before it finds either of these.
+fn is_untrusted(error: &Error) -> bool {
+    match error {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
+        Error::InvalidCertificate(CertificateError::Other(OtherError(other))) => {
+            // By its words, since rustls does not hand out webpki's own type.
+            other.to_string() == "CaUsedAsEndEntity"
         }
-        let parsed = rustls::server::ParsedCertificate::try_from(certificate)?;
-        rustls::client::verify_server_name(&parsed, name)
+        _ => false,
     }
 }
 
@@ -92,17 +156,15 @@ impl ServerCertVerifier for Trusting {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            Err(Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) if self.any_name => Ok(ServerCertVerified::assertion()),
-            Err(Error::InvalidCertificate(CertificateError::Other(_) | CertificateError::UnknownIssuer))
-                if self.trusted.iter().any(|trusted| trusted == end_entity) =>
-            {
-                self.names(end_entity, server_name)?;
-                Ok(ServerCertVerified::assertion())
-            }
-            other => other,
+        let mut outcome = self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        if matches!(&outcome, Err(error) if is_untrusted(error)) && self.trusted.contains(end_entity) {
+            let parsed = rustls::server::ParsedCertificate::try_from(end_entity)?;
+            outcome =
+                rustls::client::verify_server_name(&parsed, server_name).map(|()| ServerCertVerified::assertion());
+        }
+        match outcome {
+            Err(error) if is_wrong_name(&error) => self.other_name(end_entity, intermediates, server_name, error),
+            outcome => outcome,
         }
     }
 

@@ -4,34 +4,45 @@
 mod binding;
 mod config;
 pub mod dangerous;
+mod names;
 
 pub use config::{ClientCert, Roots, TlsConfig, Verify};
 
+use headrace_core::limits::{OUTBOX_HIGH_BYTES, TLS_PLAIN_BYTES};
 use headrace_core::{Fatal, Inbox, Outbox};
-use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConnection, Error, ProtocolVersion};
 use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-
-/// Bytes of plain text that are encrypted at a time, so that ciphertext never outgrows the outbox by much.
-const PLAIN_CHUNK: usize = 64 * 1024;
 
 /// One TLS client connection.
 #[derive(Debug)]
 pub struct TlsClient {
     connection: ClientConnection,
+    /// The peer has said goodbye.
+    peer_closed: bool,
 }
 
 impl TlsClient {
     /// A client that will greet `server_name` (a DNS name or an IP address).
     ///
+    /// A name that no certificate can have is refused only where names are checked; elsewhere the server is then not
+    /// told whom we look for.
+    ///
     /// # Errors
     /// [`Fatal`] when a file cannot be read or used; the message names it.
     pub fn new(config: &TlsConfig, server_name: &str) -> Result<Self, Fatal> {
-        let name = ServerName::try_from(server_name.to_owned())
-            .map_err(|_| Fatal::refused(format!("{server_name:?} is no name that a certificate could have")))?;
+        let name = match ServerName::try_from(server_name.to_owned()) {
+            Ok(name) => name,
+            // An address is never told to the server, and here it is not looked at either.
+            Err(_) if config.verify != Verify::Full => IpAddr::from(Ipv4Addr::UNSPECIFIED).into(),
+            Err(_) => {
+                return Err(Fatal::refused(format!("{server_name:?} is no name that a certificate could have")));
+            }
+        };
         let connection = ClientConnection::new(Arc::new(config.build()?), name).map_err(refused)?;
-        Ok(Self { connection })
+        Ok(Self { connection, peer_closed: false })
     }
 
     /// Whether the handshake is still going on.
@@ -49,9 +60,9 @@ impl TlsClient {
         if self.is_handshaking() {
             return Ok(());
         }
-        while !outbox.is_empty() && wire.len() < headrace_core::limits::OUTBOX_HIGH_BYTES {
+        while !outbox.is_empty() && wire.len() < OUTBOX_HIGH_BYTES {
             let pending = outbox.pending();
-            let n = self.connection.writer().write(&pending[..pending.len().min(PLAIN_CHUNK)]).map_err(broken)?;
+            let n = self.connection.writer().write(&pending[..pending.len().min(TLS_PLAIN_BYTES)]).map_err(broken)?;
             outbox.sent(n);
             self.flush(wire)?;
         }
@@ -66,14 +77,17 @@ impl TlsClient {
     }
 
     /// Decrypts received bytes into the inbox. Answers that the handshake owes leave with the next
-    /// [`TlsClient::transmit`].
+    /// [`TlsClient::transmit`]; so does the alert that tells the peer of an error.
+    ///
+    /// Bytes behind the peer's goodbye are nobody's, and are dropped (RFC 8446, section 6.1).
     ///
     /// # Errors
     /// [`Fatal`] for a certificate that does not verify and for anything else that is wrong with the peer's TLS.
     pub fn receive(&mut self, mut ciphertext: &[u8], inbox: &mut Inbox) -> Result<(), Fatal> {
-        while !ciphertext.is_empty() {
+        while !ciphertext.is_empty() && !self.peer_closed {
             self.connection.read_tls(&mut ciphertext).map_err(broken)?;
             let state = self.connection.process_new_packets().map_err(refused)?;
+            self.peer_closed = state.peer_has_closed();
             let mut left = state.plaintext_bytes_to_read();
             while left > 0 {
                 inbox.reserve();
@@ -83,6 +97,11 @@ impl TlsClient {
             }
         }
         Ok(())
+    }
+
+    /// Whether the peer has said goodbye: nothing more will come.
+    pub fn peer_closed(&self) -> bool {
+        self.peer_closed
     }
 
     /// Says goodbye; the bytes leave with the next [`TlsClient::transmit`].
@@ -102,25 +121,53 @@ impl TlsClient {
         binding::end_point(self.connection.peer_certificates()?.first()?)
     }
 
+    /// The protocol version (`TLSv1.2`, `TLSv1.3`), once it is agreed upon.
+    pub fn protocol_version(&self) -> Option<&'static str> {
+        match self.connection.protocol_version()? {
+            ProtocolVersion::TLSv1_2 => Some("TLSv1.2"),
+            ProtocolVersion::TLSv1_3 => Some("TLSv1.3"),
+            _ => None,
+        }
+    }
+
+    /// The cipher suite, once it is agreed upon.
+    pub fn cipher(&self) -> Option<String> {
+        Some(format!("{:?}", self.connection.negotiated_cipher_suite()?.suite()))
+    }
+
     /// The protocol version and cipher suite, for people.
     pub fn describe(&self) -> String {
-        let version = self.connection.protocol_version().map_or("TLS", |v| v.as_str().unwrap_or("TLS"));
-        match self.connection.negotiated_cipher_suite() {
-            Some(suite) => format!("{version} {:?}", suite.suite()),
-            None => version.to_owned(),
-        }
+        let version = self.protocol_version().unwrap_or("TLS");
+        self.cipher().map_or_else(|| version.to_owned(), |cipher| format!("{version} {cipher}"))
     }
 }
 
-fn refused(error: rustls::Error) -> Fatal {
+fn refused(error: Error) -> Fatal {
     let hint = match &error {
-        rustls::Error::InvalidCertificate(_) => {
-            "; give the CA that signed it as sslrootcert, connect by the name in the certificate, or choose a weaker \
-             sslmode by name"
-        }
+        Error::InvalidCertificate(why) => hint(why),
         _ => "",
     };
     Fatal::refused(format!("TLS: {error}{hint}"))
+}
+
+/// What to do about a certificate that is not accepted.
+fn hint(why: &CertificateError) -> &'static str {
+    use CertificateError as Why;
+    match why {
+        Why::UnknownIssuer => "; trust the CA that signed it, or choose a weaker verification by name",
+        Why::NotValidForName | Why::NotValidForNameContext { .. } => {
+            "; connect by a name in the certificate, or choose a weaker verification by name"
+        }
+        Why::Expired | Why::ExpiredContext { .. } | Why::NotValidYet | Why::NotValidYetContext { .. } => {
+            "; renew the server's certificate, or set this machine's clock right"
+        }
+        // By its words, since rustls does not hand out webpki's own type.
+        Why::Other(other) if other.to_string() == "UnsupportedCertVersion" => {
+            "; certificates that are checked have to be X.509 version 3 (`openssl x509 -req` makes them so when it is \
+             given an -extfile)"
+        }
+        _ => "",
+    }
 }
 
 fn broken(error: std::io::Error) -> Fatal {

@@ -67,6 +67,8 @@ class ConnectionCore:
         self.tpc: Xid | None = None
         self.tpc_prepared = False
         self.timing = options.enable_timing
+        self.abandon: Callable[[Any], None] = lambda ticket: None
+        """The shell's way to get back in step after a request that nobody waits for any more."""
 
     # transactions
 
@@ -223,8 +225,12 @@ class ConnectionCore:
         buffer = CopyBuffer()
         ticket = self.wire.script(sql, prelude=self.begin, copy=True)
         self.wire.copy_attach(ticket, buffer)
-        step = self.wire.copy_step(ticket)
-        yield step
+        try:
+            yield self.wire.copy_step(ticket)
+        except BaseException:
+            # What was waited for is a step of the request, not the request: it is still in flight.
+            self.abandon(ticket)
+            raise
         if buffer.shape is None and self.wire.copy_state(ticket) == 2:
             yield ticket
             raise ProgrammingError("the statement is no COPY ... FROM STDIN or COPY ... TO STDOUT")

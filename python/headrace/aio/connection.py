@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import time
+import weakref
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -64,6 +65,15 @@ class AsyncConnection(Generic[R]):
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         self._core = core
+        # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
+        me = weakref.ref(self)
+
+        def abandon(ticket: Any) -> None:
+            connection = me()
+            if connection is not None:
+                connection._abandon(ticket)
+
+        core.abandon = abandon
         self.row_factory: RowFactory[R] = row_factory
         self._cancelling: set[asyncio.Task[None]] = set()
 

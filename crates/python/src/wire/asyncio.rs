@@ -3,16 +3,13 @@
 use super::{Io, State, Wire};
 use crate::call::PyCall;
 use crate::{errors, ffi};
-use headrace_core::{Fatal, Protocol};
+use headrace_core::{Fatal, Protocol, limits};
 use headrace_postgres::machine::TlsStep;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::os::raw::c_int;
 use std::sync::atomic::Ordering;
-
-/// Bytes of a COPY to the client that wait unread before the transport is told to stop reading.
-pub(super) const COPY_BACKLOG: usize = 1024 * 1024;
 
 /// The part of the inbox that the loop reads into.
 ///
@@ -148,7 +145,7 @@ impl Wire {
         let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         let dead = state.dead.is_some();
-        let crowded = state.machine.current_caller().is_some_and(|call: &PyCall| call.backlog() > COPY_BACKLOG);
+        let crowded = state.machine.current_caller().is_some_and(|call: &PyCall| call.backlog() > limits::COPY_BACKLOG_BYTES);
         drop(state);
         if dead {
             transport.call_method0(py, "abort")?;

@@ -31,9 +31,6 @@ use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-/// Statements whose conversion is remembered per connection; beyond it the memory starts afresh.
-const QUERY_MEMORY: usize = 1024;
-
 /// What moves the bytes.
 #[derive(Debug)]
 enum Io {
@@ -249,7 +246,7 @@ impl State {
             Io::Blocking(link) => link.start_tls(client),
             Io::Transport { tls, sealed, .. } => {
                 *tls = Some(Box::new(client));
-                sealed.resize(64 * 1024, 0);
+                sealed.resize(headrace_core::limits::TLS_SEALED_BYTES, 0);
             }
             Io::None => {}
         }

@@ -1,13 +1,13 @@
 //! Submitting requests, in one way for blocking and asyncio callers.
 
-use super::{Io, QUERY_MEMORY, State, Wire};
+use super::{Io, State, Wire};
 use crate::call::{PyCall, Want};
 use crate::columns::PgColumns;
 use crate::errors;
 use crate::params::{Args, PyValue};
 use crate::query::{Query, convert};
 use crate::sink::Settings;
-use headrace_core::Fatal;
+use headrace_core::{Fatal, limits};
 use headrace_postgres::machine::{Execute, Portal, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ impl Wire {
             return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
         }
         let query = Py::new(py, convert(py, sql.to_str()?, with_params)?)?;
-        if queries.len() >= QUERY_MEMORY {
+        if queries.len() >= limits::QUERIES {
             queries.clear();
         }
         if with_params {

@@ -1,0 +1,96 @@
+//! Whom a certificate names, where it has no alternative names.
+
+use rustls::pki_types::{CertificateDer, DnsName, ServerName};
+use std::net::IpAddr;
+use x509_cert::Certificate;
+use x509_cert::der::{Decode, Tag, Tagged};
+use x509_cert::ext::pkix::SubjectAltName;
+use x509_cert::ext::pkix::name::GeneralName;
+
+/// id-at-commonName, RFC 5280, appendix A.1.
+const COMMON_NAME: &str = "2.5.4.3";
+/// id-ce-nameConstraints, RFC 5280, section 4.2.1.10.
+const NAME_CONSTRAINTS: &str = "2.5.29.30";
+
+/// Whether the certificate's common name is `name`, and it has no alternative name of the kind of `name`, which
+/// would count alone (RFC 6125, section 6.4.4).
+///
+/// webpki looks at alternative names only, but certificates made by hand (`openssl req -subj /CN=db.example.com`)
+/// often have none, and OpenSSL's users are used to that. A wildcard is taken as the whole leftmost label, above at
+/// least two others.
+pub fn common_name_is(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> bool {
+    let Ok(parsed) = Certificate::from_der(certificate) else { return false };
+    let alternatives = match parsed.tbs_certificate.get::<SubjectAltName>() {
+        Ok(found) => found.map_or_else(Vec::new, |(_, names)| names.0),
+        Err(_) => return false,
+    };
+    let of_the_same_kind = |alternative: &GeneralName| match name {
+        ServerName::DnsName(_) => matches!(alternative, GeneralName::DnsName(_)),
+        _ => matches!(alternative, GeneralName::IpAddress(_)),
+    };
+    if alternatives.iter().any(of_the_same_kind) {
+        return false;
+    }
+    let subject = &parsed.tbs_certificate.subject;
+    let Some(common) =
+        subject.0.iter().flat_map(|part| part.0.iter()).find(|attribute| attribute.oid.to_string() == COMMON_NAME)
+    else {
+        return false;
+    };
+    let is_text = matches!(common.value.tag(), Tag::Utf8String | Tag::PrintableString | Tag::Ia5String);
+    let Some(common) = std::str::from_utf8(common.value.value()).ok().filter(|_| is_text) else { return false };
+    match name {
+        ServerName::DnsName(name) => covers(common, name.as_ref()),
+        ServerName::IpAddress(address) => common.parse::<IpAddr>().is_ok_and(|named| named == IpAddr::from(*address)),
+        _ => false,
+    }
+}
+
+/// Whether `pattern`, a DNS name that may begin with `*.`, covers `name`.
+fn covers(pattern: &str, name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    match pattern.strip_prefix("*.") {
+        None => DnsName::try_from(pattern).is_ok() && pattern.eq_ignore_ascii_case(name),
+        Some(domain) => {
+            domain.contains('.')
+                && DnsName::try_from(domain).is_ok()
+                && name
+                    .split_once('.')
+                    .is_some_and(|(label, rest)| !label.is_empty() && rest.eq_ignore_ascii_case(domain))
+        }
+    }
+}
+
+/// Whether an authority's certificate limits the names it may vouch for. webpki applies such limits to alternative
+/// names only, so a common name under one must not be believed. What cannot be read counts as limited.
+pub fn is_constrained(certificate: &CertificateDer<'_>) -> bool {
+    let Ok(parsed) = Certificate::from_der(certificate) else { return true };
+    let extensions = parsed.tbs_certificate.extensions.unwrap_or_default();
+    extensions.iter().any(|extension| extension.extn_id.to_string() == NAME_CONSTRAINTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::covers;
+
+    #[test]
+    fn wildcards_cover_one_label() {
+        for (pattern, name, covered) in [
+            ("db.example.com", "DB.example.com", true),
+            ("db.example.com", "db.example.com.", true),
+            ("db", "db", true),
+            ("*.example.com", "db.example.com", true),
+            ("*.example.com", "a.db.example.com", false),
+            ("*.example.com", ".example.com", false),
+            ("*.example.com", "example.com", false),
+            ("*.com", "example.com", false),
+            ("d*.example.com", "db.example.com", false),
+            ("*.*.com", "db.example.com", false),
+            ("*", "db", false),
+            ("", "", false),
+            ("db\0.evil", "db", false),
+        ] {
+            assert_eq!(covers(pattern, name), covered, "{pattern} {name}");
+        }
+    }
+}
