@@ -124,6 +124,8 @@ class AsyncConnection(Generic[R]):
 
     async def _abandon_copy(self, ticket: Any, reason: str) -> None:
         wire = self._core.wire
+        if wire.closed:
+            return
         try:
             if wire.copy_state(ticket) == 1:
                 wire.copy_end(ticket, reason)

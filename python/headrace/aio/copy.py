@@ -38,12 +38,10 @@ class AsyncCopy:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._wire.closed:
-            return
         if error is not None:
             await self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return
-        if self._header_sent:
+        if self._header_sent and not self._wire.closed:
             self._wire.copy_write(self._ticket, Wire.copy_trailer())
         self._wire.copy_end(self._ticket)
         results: list[PgResult] = await self._connection._wait(self._ticket, None)

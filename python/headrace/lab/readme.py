@@ -39,13 +39,16 @@ def table(report: dict[str, Any]) -> str:
             found = [
                 r
                 for r in report["results"]
-                if (r["workload"], r["size"], r["contestant"]) == (workload, size, contestant) and r.get("cores", "idle") == "idle"
+                if (r["workload"], r["size"], r["contestant"]) == (workload, size, contestant)
+                and r.get("cores", "idle") == "idle"
             ]
             if not found or found[0]["median_s"] is None or found[0].get("disqualified"):
                 cells.append("-")
                 continue
             ratio = found[0]["ratio_to_floor"]
-            cells.append(duration(found[0]["median_s"]) + (f" ({ratio:.2f})" if contestant != "floor" and ratio else ""))
+            cells.append(
+                duration(found[0]["median_s"]) + (f" ({ratio:.2f})" if contestant != "floor" and ratio else "")
+            )
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
