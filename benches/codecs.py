@@ -9,10 +9,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import headrace
 import psycopg
+
+import headrace
 from headrace.lab.servers import start_postgresql
 
 ROWS = 20_000
@@ -65,9 +67,9 @@ def main() -> None:
             ours.execute("drop table if exists b")
             ours.execute(f"create unlogged table b as select {expression} from generate_series(1, 1) g")
             sql = f"insert into b values ({', '.join(['%s'] * columns)})"
-            mine = cpu(lambda: ours.executemany(sql, rows))
+            mine = cpu(partial(ours.executemany, sql, rows))
             with theirs.transaction():
-                other = cpu(lambda: theirs.cursor().executemany(sql, rows))
+                other = cpu(partial(theirs.cursor().executemany, sql, rows))
             print(f"{name:14} {mine:10.3f} {other:10.3f}   {other / mine:.1f}x")
         ours.close()
         theirs.close()

@@ -64,7 +64,13 @@ class Proxy:
                 sink.sendall(block)
         for one in (source, sink):
             with contextlib.suppress(OSError):
-                one.close() if self.reset else one.shutdown(socket.SHUT_RDWR)
+                # Wakes the thread that reads from it; a socket that is read from cannot be closed under it.
+                one.shutdown(socket.SHUT_RD if self.reset else socket.SHUT_RDWR)
+        if self.reset:
+            time.sleep(0.01)
+            for one in (source, sink):
+                with contextlib.suppress(OSError):
+                    one.close()
 
     def close(self) -> None:
         """Ends everything."""

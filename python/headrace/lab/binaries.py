@@ -68,9 +68,7 @@ def system_directories() -> Iterator[Path]:
         *Path("/opt/homebrew/opt").glob("postgresql@*/bin"),
         *Path("/usr/local/opt").glob("postgresql@*/bin"),
     ]
-    yield from sorted(
-        by_version, key=lambda path: [int(n) for n in re.findall(r"\d+", str(path))], reverse=True
-    )
+    yield from sorted(by_version, key=lambda path: [int(n) for n in re.findall(r"\d+", str(path))], reverse=True)
     on_path = shutil.which("postgres")
     if on_path:
         yield Path(on_path).resolve().parent
@@ -96,8 +94,6 @@ def find_binaries(*, tls: bool = False) -> list[Binaries]:
             if version:
                 found.append(Binaries(directory, version, origin))
     if not found:
-        where = (
-            f"{BIN_VARIABLE}={chosen} holds no working postgres and initdb" if chosen else "none were found"
-        )
+        where = f"{BIN_VARIABLE}={chosen} holds no working postgres and initdb" if chosen else "none were found"
         raise ServerUnavailable(f"PostgreSQL's server programs are missing ({where}); {INSTALL_HINT}")
     return found

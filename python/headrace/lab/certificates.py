@@ -36,14 +36,9 @@ def make_certificates(directory: Path, *, client_name: str) -> Certificates:
         ServerUnavailable: the ``openssl`` program is missing or fails.
     """
     if shutil.which("openssl") is None:
-        raise ServerUnavailable(
-            "the `openssl` program is needed for a server with TLS; install the package openssl"
-        )
+        raise ServerUnavailable("the `openssl` program is needed for a server with TLS; install the package openssl")
     made = Certificates(
-        *(
-            directory / name
-            for name in ("ca.crt", "server.crt", "server.key", "client.crt", "client.key", "other.crt")
-        )
+        *(directory / name for name in ("ca.crt", "server.crt", "server.key", "client.crt", "client.key", "other.crt"))
     )
     authority(made.ca, directory / "ca.key", "headrace test authority")
     authority(made.other_ca, directory / "other.key", "another authority")

@@ -116,9 +116,7 @@ def server_cpu(pid: int | None) -> float:
 @contextlib.contextmanager
 def awake(cores: int) -> Iterator[None]:
     """Keeps the cores from going to sleep, by processes that run only where nothing else wants to."""
-    code = (
-        "import os; os.nice(19)\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
-    )
+    code = "import os; os.nice(19)\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
     spinners = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(cores)]
     try:
         time.sleep(0.2)
@@ -157,9 +155,7 @@ def environment(connection: headrace.Connection[Any]) -> dict[str, Any]:
 class Race:
     """One run on one server."""
 
-    def __init__(
-        self, url: str, plan: Plan, server_pid: int | None, tell: Callable[[str, float], None]
-    ) -> None:
+    def __init__(self, url: str, plan: Plan, server_pid: int | None, tell: Callable[[str, float], None]) -> None:
         self.url = url
         self.plan = plan
         self.server_pid = server_pid
@@ -233,7 +229,8 @@ class Race:
     def _table_digest(self) -> str:
         """What the inserted rows must agree in."""
         sums = self.admin.execute(
-            f"SELECT count(*), sum(id::bigint), sum(n::bigint), sum(length(name)), sum(f)::numeric(20,3)::text, max(d)::text"
+            f"SELECT count(*), sum(id::bigint), sum(n::bigint), sum(length(name)),"
+            " sum(f)::numeric(20,3)::text, max(d)::text"
             f" FROM {w.SCHEMA}.target"
         ).fetchall()
         return w.digest(sums)
@@ -241,9 +238,7 @@ class Race:
     def _results(self) -> list[dict[str, Any]]:
         results: list[dict[str, Any]] = []
         for (name, size, contestant, kind), times in self.times.items():
-            peers = {
-                other: t for (n, s, other, k), t in self.times.items() if (n, s, k) == (name, size, kind)
-            }
+            peers = {other: t for (n, s, other, k), t in self.times.items() if (n, s, k) == (name, size, kind)}
             floor = peers.get("floor")
             digests = [t.digest for o, t in peers.items() if t.digest and o != "floor"]
             agreed = max(set(digests), key=digests.count) if digests else None

@@ -27,8 +27,9 @@ COLUMNS = ("floor", "headrace", "headrace-uvloop", "psycopg", "asyncpg-uvloop", 
 
 def table(report: dict[str, Any]) -> str:
     """The medians, with the ratio to the floor behind each."""
+    rounds = max(r["rounds"] for r in report["results"])
     lines = [
-        f"{where(report)}; median of {max(r['rounds'] for r in report['results'])} rounds, ratio to the floor in brackets.",
+        f"{where(report)}; median of {rounds} rounds, ratio to the floor in brackets.",
         "",
         "| | " + " | ".join(COLUMNS) + " |",
         "|---|" + "---:|" * len(COLUMNS),

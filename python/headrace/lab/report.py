@@ -31,11 +31,27 @@ def groups(report: dict[str, Any]) -> Iterable[tuple[str, list[Row]]]:
     for (name, size, cores), rows in seen.items():
         rows.sort(key=lambda r: (r["contestant"] != "floor", r["disqualified"], r["median_s"] is None, r["median_s"]))
         what = w.WORKLOADS[name].what if name in w.WORKLOADS else ""
-        kind = f", cores kept {cores}" if cores == "awake" else (", idle cores" if len({r["cores"] for r in report["results"] if r["workload"] == name}) > 1 else "")
+        kind = (
+            f", cores kept {cores}"
+            if cores == "awake"
+            else (", idle cores" if len({r["cores"] for r in report["results"] if r["workload"] == name}) > 1 else "")
+        )
         yield f"{name} {size:,}{kind}: {what}", rows
 
 
-HEADINGS = ("contestant", "median", "IQR", "to floor", "95 % interval", "against headrace", "client CPU", "server CPU", "p99", "peak MB", "rows")
+HEADINGS = (
+    "contestant",
+    "median",
+    "IQR",
+    "to floor",
+    "95 % interval",
+    "against headrace",
+    "client CPU",
+    "server CPU",
+    "p99",
+    "peak MB",
+    "rows",
+)
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -76,7 +92,9 @@ def terminal(report: dict[str, Any]) -> None:
         for i, heading in enumerate(HEADINGS):
             table.add_column(heading, justify="left" if i in (0, 5, 10) else "right", no_wrap=i == 0)
         for row in rows:
-            style = "bold" if row["contestant"].startswith("headrace") else "dim" if row["contestant"] == "floor" else None
+            style = (
+                "bold" if row["contestant"].startswith("headrace") else "dim" if row["contestant"] == "floor" else None
+            )
             table.add_row(*cells(row), style=style)
         console.print(table)
 
@@ -131,7 +149,11 @@ def page(report: dict[str, Any]) -> str:
         parts.append(f"<h2>{html.escape(title)}</h2>")
         if shown:
             colours = [
-                "#868e96" if r["contestant"] == "floor" else "#d9480f" if r["contestant"].startswith("headrace") else "#4c6ef5"
+                "#868e96"
+                if r["contestant"] == "floor"
+                else "#d9480f"
+                if r["contestant"].startswith("headrace")
+                else "#4c6ef5"
                 for r in shown
             ]
             figure = go.Figure(
@@ -151,7 +173,9 @@ def page(report: dict[str, Any]) -> str:
             )  # fmt: skip
             parts.append(
                 figure.to_html(
-                    full_html=False, include_plotlyjs=False, div_id=f"plot{number}",
+                    full_html=False,
+                    include_plotlyjs=False,
+                    div_id=f"plot{number}",
                     config={"displayModeBar": False, "responsive": True},
                 )  # fmt: skip
             )

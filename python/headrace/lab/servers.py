@@ -244,9 +244,7 @@ class _Launch:
         """The socket lies in ``root``, as long as the path fits."""
         if len(os.fsencode(self.root)) <= SOCKET_PATH_MAX:
             return self.root
-        raise ServerUnavailable(
-            f"the path {self.root} is too long for a Unix socket; set TMPDIR to a shorter one"
-        )
+        raise ServerUnavailable(f"the path {self.root} is too long for a Unix socket; set TMPDIR to a shorter one")
 
     def certificate_dir(self) -> Path:
         made = self.root / "tls"
@@ -325,18 +323,14 @@ class _Launch:
         original = (self.data / "postgresql.conf").read_text()
         for _ in range(PORT_ATTEMPTS):
             port = free_port()
-            (self.data / "postgresql.conf").write_text(
-                original + "\n" + self.configuration(port, certificates)
-            )
+            (self.data / "postgresql.conf").write_text(original + "\n" + self.configuration(port, certificates))
             process, pid = self.supervise()
             if self.wait_until_ready(process, port, pid):
                 return port, process, pid
             said = self.log_file.read_text(errors="replace")
             self.abandon(process)
             if "Address already in use" not in said:
-                raise ServerUnavailable(
-                    f"the server did not start: {said.strip()[-2000:] or 'it logged nothing'}"
-                )
+                raise ServerUnavailable(f"the server did not start: {said.strip()[-2000:] or 'it logged nothing'}")
         raise ServerUnavailable(f"no free port on 127.0.0.1 after {PORT_ATTEMPTS} attempts")
 
     def supervise(self) -> tuple[subprocess.Popen[str], int]:

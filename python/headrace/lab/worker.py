@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -26,10 +27,8 @@ def peak_rss() -> int:
 
 def reset_peak() -> None:
     """Forgets the peak so far."""
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def data_for(workload: str, size: int) -> Any:

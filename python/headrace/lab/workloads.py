@@ -70,9 +70,7 @@ WORKLOADS = {
         Workload("bulk_out", "rows out by COPY", (100_000,), (100_000,), {}),
         Workload("connect", "connect and close", (1,), (1,), {1: 20}),
         Workload("pool", "acquire, tiny query, release", (1,), (1,), {1: 500}, True),
-        Workload(
-            "concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}
-        ),
+        Workload("concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}),
         Workload("stream", "a streamed select; see peak memory", (STREAM_ROWS,), (100_000,), {}),
     )
 }

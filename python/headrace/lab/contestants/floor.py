@@ -85,9 +85,7 @@ class Link:
                 if pending[at : at + 1] == b"E":
                     raise RuntimeError(f"the server says {pending[at + 5 : end]!r}")
                 if pending[at : at + 1] == b"R" and pending[at + 5 : at + 9] != b"\0\0\0\0":
-                    raise RuntimeError(
-                        "the floor needs a server that trusts it: allow the user without a password"
-                    )
+                    raise RuntimeError("the floor needs a server that trusts it: allow the user without a password")
                 ready -= pending[at : at + 1] == b"Z"
                 at = end
             pending = pending[at:]
@@ -186,9 +184,7 @@ class Contestant(Sync):
         self.prepare("insert", INSERT)
         key = ("insert", size, begin)
         if key not in self.requests:
-            self.requests[key] = (
-                begin + b"".join(bind_execute("insert", row_values(r)) for r in data) + SYNC + end
-            )
+            self.requests[key] = begin + b"".join(bind_execute("insert", row_values(r)) for r in data) + SYNC + end
         for _ in range(inner):
             self.link.exchange(key, self.requests[key], ready)
         return 0
@@ -202,24 +198,18 @@ class Contestant(Sync):
     def pipeline(self, size: int, inner: int, data: Any) -> int:
         self.prepare("limit", w.PIPELINE.format(p="$1"))
         if "limit" not in self.requests:
-            self.requests["limit"] = (
-                b"".join(bind_execute("limit", [struct.pack("!q", n)]) for n in data) + SYNC
-            )
+            self.requests["limit"] = b"".join(bind_execute("limit", [struct.pack("!q", n)]) for n in data) + SYNC
         self.link.exchange("limit", self.requests["limit"])
         return 0
 
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
         if "copy" not in self.requests:
             rows = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-            rows += b"".join(
-                b"\0\5" + b"".join(struct.pack("!i", len(v)) + v for v in row_values(row)) for row in data
-            )
+            rows += b"".join(b"\0\5" + b"".join(struct.pack("!i", len(v)) + v for v in row_values(row)) for row in data)
             block = 1 << 16
             blocks = [message(b"d", rows[i : i + block]) for i in range(0, len(rows), block)]
             statement = query(f"COPY {w.SCHEMA}.target ({', '.join(w.COLUMNS)}) FROM STDIN (FORMAT BINARY)")
-            self.requests["copy"] = (
-                statement + b"".join(blocks) + message(b"d", b"\xff\xff") + message(b"c", b"")
-            )
+            self.requests["copy"] = statement + b"".join(blocks) + message(b"d", b"\xff\xff") + message(b"c", b"")
         self.link.exchange("copy", self.requests["copy"])
         return 0
 

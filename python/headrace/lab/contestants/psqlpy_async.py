@@ -98,7 +98,7 @@ class Contestant(Async):
     async def stream(self, size: int, inner: int, data: Any) -> int:
         count = 0
         async with self.conn.transaction() as transaction:
-            cursor = transaction.cursor(f"{w.STREAM} LIMIT {size}", array_size=2000)
+            cursor = transaction.cursor(f"{w.STREAM} LIMIT {size}")
             await cursor.start()
             while rows := (await cursor.fetchmany(2000)).result():
                 count += len(rows)
