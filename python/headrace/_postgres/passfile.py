@@ -7,44 +7,67 @@ import stat
 import warnings
 from pathlib import Path
 
+from .. import defaults
+
 
 def find_password(path: str | None, host: str, hostaddr: str | None, port: int, dbname: str, user: str) -> str | None:
-    """The password of the first line that fits, or ``None``.
+    """The password of the first line that fits, or ``None``; ``path`` is the file, ``None`` is none.
 
-    A file that others can read is ignored, with a warning. A Unix socket in a standard directory is looked up
-    as ``localhost``.
+    A file that others can read, or that is no plain file, is ignored with a warning. As in libpq a Unix socket in the
+    standard directory is looked up as ``localhost``, in another one by the directory's path.
     """
-    file = Path(path or os.environ.get("PGPASSFILE") or Path.home() / ".pgpass")
-    try:
-        mode = file.stat().st_mode
-    except OSError:
+    if not path:
         return None
-    if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        warnings.warn(
-            f"the password file {file} is ignored because others can read it; set its permissions to 0600",
-            stacklevel=2,
-        )
+    text = _read(Path(path))
+    if text is None:
         return None
-    name = "localhost" if host.startswith("/") else host or hostaddr or "localhost"
-    wanted = (name, str(port), dbname, user)
-    for line in file.read_text(encoding="utf-8").splitlines():
-        if not line or line.startswith("#"):
-            continue
-        fields = split_line(line)
-        if len(fields) >= 5 and all(f in ("*", w) for f, w in zip(fields, wanted, strict=False)):
+    name = host or hostaddr or "localhost"
+    wanted = ("localhost" if name in defaults.SOCKET_DIRS else name, str(port), dbname, user)
+    # Not splitlines(): a password may hold one of the rarer characters that it takes for the end of a line.
+    for line in text.split("\n"):
+        fields = None if line.startswith("#") else split_line(line.rstrip("\r"))
+        if fields is not None and all(f in (None, w) for f, w in zip(fields, wanted, strict=False)):
             return fields[4]
     return None
 
 
-def split_line(line: str) -> list[str]:
-    """The fields of a line; a backslash takes the next character as it is."""
-    fields: list[str] = [""]
-    characters = iter(line)
-    for c in characters:
-        if c == "\\":
-            fields[-1] += next(characters, "")
-        elif c == ":" and len(fields) < 5:
-            fields.append("")
+def _read(file: Path) -> str | None:
+    try:
+        mode = file.stat().st_mode
+        if not stat.S_ISREG(mode):
+            _ignored(file, "it is not a plain file")
+            return None
+        if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+            _ignored(file, "others can read it; set its permissions to 0600")
+            return None
+        # Lines are for any number of servers: one that is no UTF-8 must not hide the others.
+        return file.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _ignored(file, error.strerror or "it cannot be read")
+        return None
+
+
+def _ignored(file: Path, reason: str) -> None:
+    warnings.warn(f"the password file {file} is ignored because {reason}", stacklevel=4)
+
+
+def split_line(line: str) -> list[str | None] | None:
+    """The five fields of a line, ``None`` for a wildcard (``*``); ``None`` for a line that has fewer.
+
+    A backslash takes the next character as it is; what stands behind the password's colon is no part of it.
+    """
+    fields: list[str | None] = []
+    value, raw = "", ""
+    i = 0
+    while i < len(line) and not (line[i] == ":" and len(fields) == 4):
+        if line[i] == ":":
+            fields.append(None if raw == "*" else value)
+            value, raw = "", ""
         else:
-            fields[-1] += c
-    return fields
+            raw += line[i]
+            i += line[i] == "\\" and i + 1 < len(line)
+            value += line[i]
+        i += 1
+    return [*fields, value] if len(fields) == 4 else None
