@@ -4,16 +4,19 @@
 //! hold; it knows no protocol; and it comes back at least every [`TICK`], so that its owner can look for interrupts.
 #![forbid(unsafe_code)]
 
-use headrace_core::limits::{TICK, TLS_SEALED_BYTES};
+mod connect;
+
+pub use connect::Connecting;
+
+use headrace_core::limits::{INBOX_BYTES, OUTBOX_HIGH_BYTES, TICK, TLS_SEALED_BYTES};
 use headrace_core::{Fatal, Inbox, Outbox};
 use headrace_tls::TlsClient;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use socket2::Socket;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Where to connect.
@@ -72,30 +75,24 @@ pub struct Link {
     socket: Socket,
     tls: Option<Box<TlsClient>>,
     /// Ciphertext to be sent.
-    sealed: Vec<u8>,
-    opened: Vec<u8>,
+    sealed: Outbox,
+    /// Ciphertext just received.
+    received: Vec<u8>,
 }
 
 impl Link {
-    /// Connects within `timeout`.
+    /// Connects within `timeout`. Signals do not end it; [`Connecting`] is for those who have to look at them.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says; [`io::ErrorKind::TimedOut`] when the time is up.
     pub fn connect(address: &Address, timeout: Option<Duration>, options: &TcpOptions) -> io::Result<Self> {
-        let socket = match address {
-            Address::Tcp(address) => {
-                let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
-                connect(&socket, &SockAddr::from(*address), timeout)?;
-                tune(&socket, options)?;
-                socket
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut connecting = Connecting::new(address, options)?;
+        loop {
+            if let Some(link) = connecting.step(deadline)? {
+                return Ok(link);
             }
-            Address::Unix(path) => {
-                let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-                connect(&socket, &SockAddr::unix(Path::new(path))?, timeout)?;
-                socket
-            }
-        };
-        Self::from_socket(socket)
+        }
     }
 
     /// Takes a connected socket.
@@ -104,10 +101,12 @@ impl Link {
     /// What the system says.
     pub fn from_socket(socket: Socket) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
+        #[cfg(target_vendor = "apple")]
+        socket.set_nosigpipe(true)?;
         // A blocking recv that gives up after a tick is one system call where poll and recv would be two: with the
         // server on the same machine that is a microsecond of every round trip.
         socket.set_read_timeout(Some(TICK))?;
-        Ok(Self { socket, tls: None, sealed: Vec::new(), opened: Vec::new() })
+        Ok(Self { socket, tls: None, sealed: Outbox::new(), received: Vec::new() })
     }
 
     /// Encrypts everything from now on; the handshake is carried by the exchanges to come.
@@ -123,8 +122,11 @@ impl Link {
     /// Sends what can be sent, and waits until something was received, or there is room to send more, or a tick or
     /// the deadline has passed.
     ///
+    /// Where all of a full outbox could be sent, its owner has more to say for sure, and perhaps no answer to expect
+    /// before that: it then takes what has come without waiting, and says [`Progress::Sent`] when that is nothing.
+    ///
     /// # Errors
-    /// [`Fatal`] when the connection is gone or TLS fails.
+    /// [`Fatal`] when the connection is gone or TLS fails. What the peer said before it went is in the inbox.
     pub fn exchange(
         &mut self,
         inbox: &mut Inbox,
@@ -132,8 +134,15 @@ impl Link {
         deadline: Option<Instant>,
     ) -> Result<Progress, Fatal> {
         let had = outbox.len();
-        let unsent = self.push(outbox)?;
-        self.await_event(inbox, outbox, deadline, had, unsent)
+        let unsent = self.push_or_listen(inbox, outbox)?;
+        if unsent || had < OUTBOX_HIGH_BYTES {
+            return self.await_event(inbox, outbox, deadline, had, unsent);
+        }
+        match self.pull(inbox, RecvFlags::DONTWAIT)? {
+            Progress::Tick if deadline.is_some_and(|at| at <= Instant::now()) => Ok(Progress::Timeout),
+            Progress::Tick => Ok(Progress::Sent),
+            progress => Ok(progress),
+        }
     }
 
     /// Sends what can be sent; only where the socket takes nothing it waits, as [`Link::exchange`] does. For a
@@ -143,7 +152,7 @@ impl Link {
     /// As [`Link::exchange`].
     pub fn send(&mut self, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<Progress, Fatal> {
         let had = outbox.len();
-        let unsent = self.push(outbox)?;
+        let unsent = self.push_or_listen(inbox, outbox)?;
         if outbox.len() < had {
             return Ok(Progress::Sent);
         }
@@ -168,8 +177,7 @@ impl Link {
             events |= PollFlags::OUT;
         }
         let mut fds = [PollFd::new(&self.socket, events)];
-        let limit = Timespec { tv_sec: 0, tv_nsec: wait.as_nanos() as _ };
-        match poll(&mut fds, Some(&limit)) {
+        match poll(&mut fds, Some(&timespec(wait))) {
             Ok(0) if remaining.is_some_and(|left| left <= wait) => return Ok(Progress::Timeout),
             Ok(0) | Err(Errno::INTR) => return Ok(Progress::Tick),
             Ok(_) => {}
@@ -179,8 +187,18 @@ impl Link {
         if ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
             return self.pull(inbox, RecvFlags::DONTWAIT);
         }
-        self.push(outbox)?;
+        self.push_or_listen(inbox, outbox)?;
         Ok(if outbox.len() < had { Progress::Sent } else { Progress::Tick })
+    }
+
+    /// Sends what the socket takes; says whether anything is left. A peer that takes no more may have said why:
+    /// where sending fails, what it said is received first.
+    fn push_or_listen(&mut self, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<bool, Fatal> {
+        self.push(outbox).inspect_err(|_| {
+            while inbox.unread().len() < INBOX_BYTES
+                && matches!(self.pull(inbox, RecvFlags::DONTWAIT), Ok(Progress::Received))
+            {}
+        })
     }
 
     /// Sends what the socket takes; says whether anything is left.
@@ -188,14 +206,14 @@ impl Link {
         loop {
             if let Some(tls) = &mut self.tls {
                 if self.sealed.is_empty() {
-                    tls.transmit(outbox, &mut self.sealed)?;
+                    tls.transmit(outbox, self.sealed.tail())?;
                 }
                 if self.sealed.is_empty() {
                     return Ok(false);
                 }
-                match write(&self.socket, &self.sealed)? {
+                match write(&self.socket, self.sealed.pending())? {
                     0 => return Ok(true),
-                    n => drop(self.sealed.drain(..n)),
+                    n => self.sealed.sent(n),
                 }
             } else {
                 if outbox.is_empty() {
@@ -222,12 +240,23 @@ impl Link {
                 Err(error) => Err(lost(error)),
             };
         };
-        self.opened.resize(TLS_SEALED_BYTES, 0);
-        match recv(&self.socket, &mut self.opened[..], flags) {
+        if tls.peer_closed() {
+            return Ok(Progress::Eof);
+        }
+        let unread = inbox.unread().len();
+        self.received.resize(TLS_SEALED_BYTES, 0);
+        match recv(&self.socket, &mut self.received[..], flags) {
             Ok((0, _)) => Ok(Progress::Eof),
             Ok((n, _)) => {
-                tls.receive(&self.opened[..n], inbox)?;
-                Ok(Progress::Received)
+                if let Err(error) = tls.receive(&self.received[..n], inbox) {
+                    // Tells the peer why. It may be gone already, and what is wrong stays what it is.
+                    let _ = tls.transmit(&mut Outbox::new(), self.sealed.tail());
+                    let _ = write(&self.socket, self.sealed.pending());
+                    return Err(error);
+                }
+                // A goodbye that comes alone.
+                let ended = tls.peer_closed() && inbox.unread().len() == unread;
+                Ok(if ended { Progress::Eof } else { Progress::Received })
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(Progress::Tick),
             Err(error) => Err(lost(error)),
@@ -236,6 +265,9 @@ impl Link {
 
     /// Looks whether an idle connection is still there, without a round trip.
     pub fn peek(&self) -> Liveness {
+        if self.tls.as_ref().is_some_and(|tls| tls.peer_closed()) {
+            return Liveness::Closed;
+        }
         let mut byte = [0u8];
         match recv(&self.socket, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
             Ok((0, _)) => Liveness::Closed,
@@ -263,9 +295,22 @@ impl Link {
     }
 }
 
+/// A broken pipe is an error, not a signal; macOS is told so socket by socket.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::DONTWAIT;
+
+#[cfg(unix)]
+impl std::os::fd::AsFd for Link {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
 fn write(socket: &Socket, bytes: &[u8]) -> Result<usize, Fatal> {
     loop {
-        match send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+        match send(socket, bytes, SEND) {
             Ok(n) => return Ok(n),
             Err(Errno::AGAIN) => return Ok(0),
             Err(Errno::INTR) => {}
@@ -278,89 +323,7 @@ fn lost(error: Errno) -> Fatal {
     Fatal::gone(format!("the connection to the server was lost: {}", io::Error::from(error)))
 }
 
-/// Connects in slices of a tick, so that a signal is not kept waiting; the owner sees it after the connect.
-fn connect(socket: &Socket, address: &SockAddr, timeout: Option<Duration>) -> io::Result<()> {
-    match timeout {
-        Some(timeout) => socket.connect_timeout(address, timeout),
-        None => socket.connect(address),
-    }
-}
-
-fn tune(socket: &Socket, options: &TcpOptions) -> io::Result<()> {
-    socket.set_tcp_nodelay(true)?;
-    if options.keepalive {
-        let mut keepalive = TcpKeepalive::new();
-        if let Some(idle) = options.keepalive_idle {
-            keepalive = keepalive.with_time(idle);
-        }
-        if let Some(interval) = options.keepalive_interval {
-            keepalive = keepalive.with_interval(interval);
-        }
-        if let Some(count) = options.keepalive_count {
-            keepalive = keepalive.with_retries(count);
-        }
-        socket.set_tcp_keepalive(&keepalive)?;
-    }
-    #[cfg(target_os = "linux")]
-    if options.user_timeout.is_some() {
-        socket.set_tcp_user_timeout(options.user_timeout)?;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{Read, Write};
-    use std::os::unix::net::UnixStream;
-    use std::thread;
-
-    fn pair() -> (Link, UnixStream) {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        (Link::from_socket(Socket::from(std::os::fd::OwnedFd::from(ours))).unwrap(), theirs)
-    }
-
-    #[test]
-    fn an_echo_larger_than_every_buffer_does_not_deadlock() {
-        let (mut link, mut peer) = pair();
-        let echo = thread::spawn(move || {
-            // A peer that writes before it reads on, as a database does with the replies to a batch.
-            let mut block = vec![0; 8192];
-            loop {
-                match peer.read(&mut block).unwrap() {
-                    0 => break,
-                    n => peer.write_all(&block[..n]).unwrap(),
-                }
-            }
-        });
-        let sent: Vec<u8> = (0..16_000_000u32).map(|i| (i % 251) as u8).collect();
-        let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-        outbox.tail().extend_from_slice(&sent);
-        let mut received = Vec::new();
-        while received.len() < sent.len() {
-            link.exchange(&mut inbox, &mut outbox, None).unwrap();
-            received.extend_from_slice(inbox.unread());
-            let n = inbox.unread().len();
-            inbox.consume(n);
-        }
-        assert!(received == sent);
-        drop(link);
-        echo.join().unwrap();
-    }
-
-    #[test]
-    fn deadline_end_and_liveness_are_told() {
-        let (mut link, mut peer) = pair();
-        let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-        let soon = Instant::now() + Duration::from_millis(5);
-        assert_eq!(link.exchange(&mut inbox, &mut outbox, Some(soon)).unwrap(), Progress::Timeout);
-        assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Tick);
-        assert_eq!(link.peek(), Liveness::Quiet);
-        peer.write_all(b"x").unwrap();
-        assert_eq!(link.peek(), Liveness::Data);
-        assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Received);
-        drop(peer);
-        assert_eq!(link.peek(), Liveness::Closed);
-        assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Eof);
-    }
+/// A duration below a second, as the system wants it.
+fn timespec(wait: Duration) -> Timespec {
+    Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos() as _ }
 }

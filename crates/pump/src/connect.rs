@@ -1,0 +1,121 @@
+//! Connecting a socket, in steps that no interrupt has to wait for.
+
+use crate::{Address, Link, TcpOptions};
+use headrace_core::limits::TICK;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+/// How long to wait before a Unix socket whose queue is full is asked again: the kernel tells nobody when it has room.
+const QUEUE_PAUSE: Duration = Duration::from_millis(5);
+
+/// A connection on its way.
+#[derive(Debug)]
+pub struct Connecting {
+    address: SockAddr,
+    tcp: Option<TcpOptions>,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The socket has not been accepted into the listener's queue yet.
+    Asking(Socket),
+    /// The handshake is under way.
+    Waiting(Socket),
+    /// It is over, well or badly.
+    Over,
+}
+
+impl Connecting {
+    /// A connection to `address`; the first [`Connecting::step`] sets out.
+    ///
+    /// # Errors
+    /// What the system says: a path that is too long, no more file descriptors.
+    pub fn new(address: &Address, options: &TcpOptions) -> io::Result<Self> {
+        let (socket, address, tcp) = match address {
+            Address::Tcp(address) => {
+                let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
+                (socket, SockAddr::from(*address), Some(options.clone()))
+            }
+            Address::Unix(path) => (Socket::new(Domain::UNIX, Type::STREAM, None)?, SockAddr::unix(path)?, None),
+        };
+        socket.set_nonblocking(true)?;
+        Ok(Self { address, tcp, stage: Stage::Asking(socket) })
+    }
+
+    /// Waits until the connection stands, or a signal came, or [`TICK`] has passed; `None` is for the last two: look
+    /// for interrupts, and call again.
+    ///
+    /// # Errors
+    /// What the system says; [`io::ErrorKind::TimedOut`] when the deadline has passed.
+    pub fn step(&mut self, deadline: Option<Instant>) -> io::Result<Option<Link>> {
+        let socket = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Asking(socket) => match socket.connect(&self.address) {
+                Ok(()) => return self.finish(socket).map(Some),
+                // A Unix socket whose listener's queue is full; TCP never says so.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    thread::sleep(remaining(deadline)?.min(QUEUE_PAUSE));
+                    self.stage = Stage::Asking(socket);
+                    return Ok(None);
+                }
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => socket,
+                Err(error) => return Err(error),
+            },
+            Stage::Waiting(socket) => socket,
+            Stage::Over => return Err(io::Error::other("the connection attempt is over")),
+        };
+        let wait = remaining(deadline)?.min(TICK);
+        let mut fds = [PollFd::new(&socket, PollFlags::OUT)];
+        match poll(&mut fds, Some(&crate::timespec(wait))) {
+            Ok(0) | Err(Errno::INTR) => {
+                self.stage = Stage::Waiting(socket);
+                Ok(None)
+            }
+            Ok(_) => match socket.take_error()? {
+                Some(error) => Err(error),
+                None => self.finish(socket).map(Some),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn finish(&self, socket: Socket) -> io::Result<Link> {
+        if let Some(options) = &self.tcp {
+            tune(&socket, options)?;
+        }
+        Link::from_socket(socket)
+    }
+}
+
+/// The time left, [`TICK`] where there is no deadline.
+fn remaining(deadline: Option<Instant>) -> io::Result<Duration> {
+    let Some(deadline) = deadline else { return Ok(TICK) };
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+fn tune(socket: &Socket, options: &TcpOptions) -> io::Result<()> {
+    socket.set_tcp_nodelay(true)?;
+    if options.keepalive {
+        let mut keepalive = TcpKeepalive::new();
+        if let Some(idle) = options.keepalive_idle {
+            keepalive = keepalive.with_time(idle);
+        }
+        if let Some(interval) = options.keepalive_interval {
+            keepalive = keepalive.with_interval(interval);
+        }
+        if let Some(count) = options.keepalive_count {
+            keepalive = keepalive.with_retries(count);
+        }
+        // Also turns the probes on.
+        socket.set_tcp_keepalive(&keepalive)?;
+    }
+    #[cfg(target_os = "linux")]
+    if options.user_timeout.is_some() {
+        socket.set_tcp_user_timeout(options.user_timeout)?;
+    }
+    Ok(())
+}

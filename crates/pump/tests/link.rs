@@ -1,0 +1,363 @@
+//! The pump on real sockets.
+
+use headrace_core::limits::{OUTBOX_HIGH_BYTES, TICK};
+use headrace_core::protocol::Blame;
+use headrace_core::{Inbox, Outbox};
+use headrace_pump::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
+use socket2::{SockRef, Socket};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn unix_pair() -> (Link, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    (Link::from_socket(Socket::from(OwnedFd::from(ours))).unwrap(), theirs)
+}
+
+fn tcp_pair() -> (Link, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    let link = Link::connect(&address, Some(Duration::from_secs(5)), &TcpOptions::default()).unwrap();
+    (link, listener.accept().unwrap().0)
+}
+
+/// A path for a Unix socket that is gone after the test.
+struct SocketPath(PathBuf);
+
+impl SocketPath {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("headrace-pump-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for SocketPath {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i % 251) as u8).collect()
+}
+
+fn take(inbox: &mut Inbox, into: &mut Vec<u8>) {
+    into.extend_from_slice(inbox.unread());
+    inbox.consume(inbox.unread().len());
+}
+
+/// Exchanges until what was received is as long as `len`, or `limit` has passed.
+fn gather(link: &mut Link, outbox: &mut Outbox, len: usize, limit: Duration) -> Vec<u8> {
+    let (mut inbox, mut received) = (Inbox::new(), Vec::with_capacity(len));
+    let deadline = Instant::now() + limit;
+    while received.len() < len {
+        let progress = link.exchange(&mut inbox, outbox, Some(deadline)).unwrap();
+        assert!(!matches!(progress, Progress::Timeout | Progress::Eof), "{progress:?} after {} bytes", received.len());
+        take(&mut inbox, &mut received);
+    }
+    received
+}
+
+#[test]
+fn an_echo_larger_than_every_buffer_does_not_deadlock() {
+    const LEN: usize = 64 * 1024 * 1024;
+    fn echo(mut peer: impl Read + Write + Send + 'static) -> thread::JoinHandle<()> {
+        // A peer that writes before it reads on, as a database does with the replies to a batch.
+        thread::spawn(move || {
+            let mut block = vec![0; 8192];
+            loop {
+                match peer.read(&mut block).unwrap() {
+                    0 => break,
+                    n => peer.write_all(&block[..n]).unwrap(),
+                }
+            }
+        })
+    }
+    let (unix, unix_peer) = unix_pair();
+    let (tcp, tcp_peer) = tcp_pair();
+    // TCP over loopback crawls by probe timers when its buffers are smaller than its segments.
+    for (end, size) in [(SockRef::from(&unix_peer), 4096), (SockRef::from(&tcp_peer), 128 * 1024)] {
+        end.set_send_buffer_size(size).unwrap();
+        end.set_recv_buffer_size(size).unwrap();
+    }
+    let sent = pattern(LEN);
+    for (mut link, peer) in [(unix, echo(unix_peer)), (tcp, echo(tcp_peer))] {
+        let mut outbox = Outbox::new();
+        outbox.tail().extend_from_slice(&sent);
+        assert!(gather(&mut link, &mut outbox, LEN, Duration::from_secs(120)) == sent);
+        drop(link);
+        peer.join().unwrap();
+    }
+}
+
+#[test]
+fn both_ends_may_talk_at_once() {
+    const LEN: usize = 16 * 1024 * 1024;
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    for end in [SockRef::from(&ours), SockRef::from(&theirs)] {
+        end.set_send_buffer_size(4096).unwrap();
+    }
+    let talk = |stream: UnixStream| {
+        thread::spawn(move || {
+            let mut link = Link::from_socket(Socket::from(OwnedFd::from(stream))).unwrap();
+            let mut outbox = Outbox::new();
+            outbox.tail().extend_from_slice(&pattern(LEN));
+            let received = gather(&mut link, &mut outbox, LEN, Duration::from_secs(60));
+            assert!(received == pattern(LEN));
+            while !outbox.is_empty() {
+                link.send(&mut Inbox::new(), &mut outbox).unwrap();
+            }
+            link
+        })
+    };
+    let (one, other) = (talk(ours), talk(theirs));
+    // Neither is dropped before both have all.
+    let _ends = (one.join().unwrap(), other.join().unwrap());
+}
+
+#[test]
+fn a_sender_with_more_to_say_does_not_wait_for_an_answer() {
+    // The peer answers only at the end, as a database does when its own buffer does not fill before.
+    const ROUNDS: usize = 20;
+    let (mut link, mut peer) = tcp_pair();
+    let reader = thread::spawn(move || {
+        let mut all = vec![0; ROUNDS * OUTBOX_HIGH_BYTES];
+        peer.read_exact(&mut all).unwrap();
+        peer.write_all(b"done").unwrap();
+        peer
+    });
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let mut rounds = 0;
+    let mut ticks = 0;
+    while inbox.is_empty() {
+        if outbox.is_empty() && rounds < ROUNDS {
+            outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
+            rounds += 1;
+        }
+        ticks += usize::from(link.exchange(&mut inbox, &mut outbox, None).unwrap() == Progress::Tick);
+    }
+    assert_eq!(inbox.unread(), b"done");
+    assert!(ticks < ROUNDS / 2, "{ticks} ticks were slept through");
+    reader.join().unwrap();
+}
+
+#[test]
+fn an_answer_that_is_there_is_received_with_the_next_part_of_a_batch() {
+    let (mut link, mut peer) = unix_pair();
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    peer.write_all(b"early").unwrap();
+    let drain = thread::spawn(move || {
+        let mut all = vec![0; OUTBOX_HIGH_BYTES];
+        peer.read_exact(&mut all).unwrap();
+        peer
+    });
+    outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
+    while !outbox.is_empty() || inbox.is_empty() {
+        link.exchange(&mut inbox, &mut outbox, None).unwrap();
+    }
+    assert_eq!(inbox.unread(), b"early");
+    drain.join().unwrap();
+}
+
+#[test]
+fn deadlines_and_ticks_come_in_time() {
+    let (mut link, _peer) = unix_pair();
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    for wait in [0, 5, 50, 250] {
+        let start = Instant::now();
+        let deadline = start + Duration::from_millis(wait);
+        while link.exchange(&mut inbox, &mut outbox, Some(deadline)).unwrap() != Progress::Timeout {
+            assert!(start.elapsed() < Duration::from_secs(5));
+        }
+        assert!(start.elapsed() >= Duration::from_millis(wait) && start.elapsed() < Duration::from_millis(wait + 150));
+    }
+    let start = Instant::now();
+    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Tick);
+    assert!(start.elapsed() >= TICK / 2 && start.elapsed() < TICK * 2);
+}
+
+#[test]
+fn a_peer_that_reads_nothing_does_not_hold_up_the_deadline() {
+    let (mut link, _peer) = unix_pair();
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    outbox.tail().resize(16 * 1024 * 1024, 7);
+    let start = Instant::now();
+    let deadline = Some(start + Duration::from_millis(150));
+    while link.exchange(&mut inbox, &mut outbox, deadline).unwrap() != Progress::Timeout {
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+    assert!(!outbox.is_empty());
+    let start = Instant::now();
+    assert_eq!(link.send(&mut inbox, &mut outbox).unwrap(), Progress::Tick);
+    assert!(start.elapsed() < TICK * 2);
+}
+
+#[test]
+fn liveness_is_told_without_a_round_trip() {
+    let (mut link, mut peer) = unix_pair();
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    assert_eq!(link.peek(), Liveness::Quiet);
+    peer.write_all(b"x").unwrap();
+    assert_eq!(link.peek(), Liveness::Data);
+    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Received);
+    assert_eq!(inbox.unread(), b"x");
+    drop(peer);
+    assert_eq!(link.peek(), Liveness::Closed);
+    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Eof);
+    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Eof);
+}
+
+#[test]
+fn a_reset_is_an_error() {
+    let (mut link, peer) = tcp_pair();
+    SockRef::from(&peer).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(peer);
+    let error = link.exchange(&mut Inbox::new(), &mut Outbox::new(), None).unwrap_err();
+    assert_eq!(error.blame, Blame::Gone);
+    assert_eq!(link.peek(), Liveness::Closed);
+}
+
+#[test]
+fn last_words_are_heard_though_sending_fails() {
+    let (mut link, mut peer) = unix_pair();
+    peer.write_all(b"last words").unwrap();
+    drop(peer);
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    outbox.tail().extend_from_slice(b"question");
+    let error = link.exchange(&mut inbox, &mut outbox, None).unwrap_err();
+    assert_eq!(error.blame, Blame::Gone);
+    assert_eq!(inbox.unread(), b"last words");
+}
+
+#[test]
+fn a_farewell_is_sent_and_does_not_wait() {
+    let (mut link, mut peer) = unix_pair();
+    let mut outbox = Outbox::new();
+    outbox.tail().extend_from_slice(b"bye");
+    link.farewell(&mut outbox);
+    let mut heard = Vec::new();
+    peer.read_to_end(&mut heard).unwrap();
+    assert_eq!(heard, b"bye");
+    let (mut link, peer) = unix_pair();
+    outbox.tail().resize(16 * 1024 * 1024, 7);
+    let start = Instant::now();
+    link.farewell(&mut outbox);
+    assert!(start.elapsed() < TICK);
+    drop(peer);
+}
+
+#[test]
+fn options_are_set_on_the_socket() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let options = TcpOptions {
+        keepalive: true,
+        keepalive_idle: Some(Duration::from_secs(77)),
+        keepalive_interval: Some(Duration::from_secs(7)),
+        keepalive_count: Some(5),
+        user_timeout: Some(Duration::from_secs(9)),
+    };
+    let link = Link::connect(&Address::Tcp(listener.local_addr().unwrap()), None, &options).unwrap();
+    let socket = SockRef::from(&link);
+    assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
+    assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(77));
+    assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(7));
+    assert_eq!(socket.tcp_keepalive_retries().unwrap(), 5);
+    #[cfg(target_os = "linux")]
+    assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(9)));
+}
+
+#[test]
+fn a_port_that_nobody_listens_on_refuses() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    drop(listener);
+    for timeout in [None, Some(Duration::from_secs(5))] {
+        let error = Link::connect(&address, timeout, &TcpOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
+    }
+    let absent = Address::Unix("/nonexistent/socket".into());
+    let error = Link::connect(&absent, None, &TcpOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    let long = Address::Unix(format!("/{}", "x".repeat(200)).into());
+    Link::connect(&long, None, &TcpOptions::default()).unwrap_err();
+}
+
+/// A listener whose queue is full, so that a connection stays under way.
+fn full_listener() -> (Socket, Vec<Socket>, Address) {
+    let listener = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let waiting = (0..4)
+        .map(|_| {
+            let socket = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+            socket.set_nonblocking(true).unwrap();
+            let _ = socket.connect(&address);
+            socket
+        })
+        .collect();
+    (listener, waiting, Address::Tcp(address.as_socket().unwrap()))
+}
+
+#[test]
+fn a_connect_comes_back_for_interrupts_and_ends_at_its_deadline() {
+    let (_listener, _waiting, address) = full_listener();
+    let start = Instant::now();
+    let mut connecting = Connecting::new(&address, &TcpOptions::default()).unwrap();
+    assert!(connecting.step(None).unwrap().is_none());
+    assert!(start.elapsed() < TICK * 2, "{:?}", start.elapsed());
+    let deadline = Some(Instant::now() + Duration::from_millis(250));
+    let error = loop {
+        let step = Instant::now();
+        match connecting.step(deadline) {
+            Ok(done) => assert!(done.is_none() && step.elapsed() < TICK * 2),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    connecting.step(None).unwrap_err();
+    let start = Instant::now();
+    let error = Link::connect(&address, Some(Duration::from_millis(50)), &TcpOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert!(start.elapsed() < Duration::from_millis(200));
+}
+
+#[test]
+fn a_unix_socket_whose_queue_is_full_is_waited_for() {
+    let path = SocketPath::new("queue");
+    let listener = Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&socket2::SockAddr::unix(&path.0).unwrap()).unwrap();
+    listener.listen(0).unwrap();
+    let address = Address::Unix(path.0.clone());
+    let _first = Link::connect(&address, None, &TcpOptions::default()).unwrap();
+    let error = Link::connect(&address, Some(Duration::from_millis(50)), &TcpOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+    let listener = UnixListener::from(OwnedFd::from(listener));
+    let accepting = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        [listener.accept().unwrap().0, listener.accept().unwrap().0]
+    });
+    Link::connect(&address, Some(Duration::from_secs(5)), &TcpOptions::default()).unwrap();
+    accepting.join().unwrap();
+}
+
+#[test]
+fn a_timeout_beyond_all_clocks_is_none() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    Link::connect(&address, Some(Duration::MAX), &TcpOptions::default()).unwrap();
+}
+
+#[test]
+fn half_a_connection_still_carries_what_is_under_way() {
+    let (mut link, mut peer) = tcp_pair();
+    peer.write_all(b"answer").unwrap();
+    peer.shutdown(Shutdown::Write).unwrap();
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Received);
+    assert_eq!(inbox.unread(), b"answer");
+    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Eof);
+}
