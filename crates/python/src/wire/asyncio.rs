@@ -145,7 +145,8 @@ impl Wire {
         let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         let dead = state.dead.is_some();
-        let crowded = state.machine.current_caller().is_some_and(|call: &PyCall| call.backlog() > limits::COPY_BACKLOG_BYTES);
+        let crowded =
+            state.machine.current_caller().is_some_and(|call: &PyCall| call.backlog() > limits::COPY_BACKLOG_BYTES);
         drop(state);
         if dead {
             transport.call_method0(py, "abort")?;
