@@ -103,8 +103,11 @@ impl Link {
         socket.set_nonblocking(false)?;
         #[cfg(target_vendor = "apple")]
         socket.set_nosigpipe(true)?;
-        // A blocking recv that gives up after a tick is one system call where poll and recv would be two: with the
-        // server on the same machine that is a microsecond of every round trip.
+        // The socket blocks, and recv gives up after a tick: one system call to wait for an answer. Sends and looks
+        // ahead say DONTWAIT. By `examples/waiting.rs` a question and its answer take, over loopback TCP (and a Unix
+        // socket), 13.4 us (8.9) so, 14.2 us (9.4) with poll before recv, and 14.5 us (9.6) where a recv that finds
+        // nothing comes before both. Linux 6, 2 cores, medians of 31 rounds, quartiles within 0.1 us, both threads on
+        // one core; where they wake each other across cores (53 us, 40 us) the ways cannot be told apart over TCP.
         socket.set_read_timeout(Some(TICK))?;
         Ok(Self { socket, tls: None, sealed: Outbox::new(), received: Vec::new() })
     }
