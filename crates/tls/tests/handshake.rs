@@ -378,7 +378,7 @@ fn the_channel_is_bound_to_the_certificate_that_the_server_showed() {
         let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &server);
         assert_eq!(joined.client.end_point(), None);
         joined.converse().unwrap();
-        // Signed by ECDSA with SHA-256.
+        // The certificate is signed by ECDSA with SHA-256; the cipher suite's own hash is another one.
         let suite = joined.server.negotiated_cipher_suite().unwrap();
         assert!(format!("{suite:?}").contains("SHA384"));
         assert_eq!(joined.client.end_point().unwrap(), Sha256::digest(&identity.chain[0]).to_vec());
