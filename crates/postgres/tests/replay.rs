@@ -411,10 +411,10 @@ fn a_reply_cut_at_every_byte_ends_in_an_error_never_in_a_short_result() {
 }
 
 #[test]
-fn a_flipped_byte_never_panics_and_never_leaves_a_caller_untold() {
+fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_caller_untold() {
     let reply = select_reply();
     for at in 0..reply.len() {
-        for flip in [0x01, 0x80, 0xff] {
+        for flip in 1..=255 {
             let mut bent = reply.clone();
             bent[at] ^= flip;
             let mut session = Session::start();
@@ -423,7 +423,14 @@ fn a_flipped_byte_never_panics_and_never_leaves_a_caller_untold() {
             if fatal || told.borrow().end.is_none() {
                 session.machine.abort((), &Fatal::peer("bent"));
             }
-            assert!(told.borrow().end.is_some(), "byte {at}");
+            let told = told.borrow();
+            assert!(told.end.is_some(), "byte {at}");
+            if told.end.as_deref() == Some("done") {
+                let wrong = told.rows.iter().zip(expected().rows).filter(|(row, right)| *row != right).count();
+                // One spoilt byte spoils one value; in the description, which has no checksum either, one column.
+                let wrong = if at < describe_reply().len() { 0 } else { wrong };
+                assert!(told.rows.len() == 3 && wrong <= 1, "byte {at} ^ {flip}: {:?}", told.rows);
+            }
         }
     }
 }

@@ -69,14 +69,17 @@ impl<C: PgCaller> Machine<C> {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
         let mut sink = entry.caller.as_mut().map(|caller| caller.rows(cx));
-        let mut at = 0;
+        let (mut at, mut rows) = (0, 0);
         while let Some((b'D', total)) = header(&unread[at..])? {
             let Some(message) = unread.get(at..at + total) else { break };
             if let Some(sink) = &mut sink {
                 types::decode_row(&columns.decoders, &message[5..], sink)?;
             }
             at += total;
+            rows += 1;
         }
+        drop(sink);
+        entry.rows += rows;
         Ok(at)
     }
 
@@ -84,7 +87,11 @@ impl<C: PgCaller> Machine<C> {
         match tag {
             b'C' => self.command_complete(cx, body),
             b'Z' => self.ready_for_query(cx, body),
-            b'1' | b'2' | b'3' => self.front("ParseComplete, BindComplete or CloseComplete").map(drop),
+            b'1' | b'2' | b'3' => {
+                const NAME: &str = "ParseComplete, BindComplete or CloseComplete";
+                backend::empty(NAME, body)?;
+                self.front(NAME).map(drop)
+            }
             b'E' => self.error(cx, ServerError::parse(body)?),
             b'N' => {
                 self.notices.push(ServerError::parse(body)?);
@@ -95,12 +102,11 @@ impl<C: PgCaller> Machine<C> {
                 Ok(())
             }
             b'S' => {
-                let mut body = backend::Body::new("ParameterStatus", body);
-                let name = body.text()?;
-                self.parameters.insert(name, body.text()?);
+                let (name, value) = backend::parameter_status(body)?;
+                self.parameters.insert(name, value);
                 Ok(())
             }
-            b'K' => {
+            b'K' if !self.is_ready() => {
                 let mut body = backend::Body::new("BackendKeyData", body);
                 self.process_id = body.i32()?;
                 self.secret = body.rest().to_vec();
@@ -110,12 +116,17 @@ impl<C: PgCaller> Machine<C> {
                 Phase::Startup(startup) => startup.authentication(body, outbox),
                 _ => Err(Fatal::peer("the server asked for authentication in the middle of the session")),
             },
-            b'v' => Ok(()),
+            b'v' if !self.is_ready() => Ok(()),
             b't' => self.parameter_description(body),
             b'T' => self.row_description(cx, body, outbox),
-            b'n' => self.described(None, outbox),
+            b'n' => {
+                backend::empty("NoData", body)?;
+                self.described(None, outbox)
+            }
             b's' => {
+                backend::empty("PortalSuspended", body)?;
                 let entry = self.front("PortalSuspended")?;
+                entry.rows = 0;
                 entry.results += 1;
                 if let Some(caller) = &mut entry.caller {
                     caller.result(cx, b"", true);
@@ -123,6 +134,7 @@ impl<C: PgCaller> Machine<C> {
                 self.after_result(cx)
             }
             b'I' => {
+                backend::empty("EmptyQueryResponse", body)?;
                 let entry = self.front("EmptyQueryResponse")?;
                 entry.results += 1;
                 if let Some(caller) = &mut entry.caller {
@@ -138,13 +150,16 @@ impl<C: PgCaller> Machine<C> {
                 }
                 Ok(())
             }
-            b'c' => self.front("CopyDone").map(drop),
+            b'c' => {
+                backend::empty("CopyDone", body)?;
+                self.front("CopyDone").map(drop)
+            }
             _ => Err(Fatal::peer(format!("the server sent a message of the unknown type {:?}", char::from(tag)))),
         }
     }
 
     fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8]) -> Result<(), Fatal> {
-        let tag = backend::Body::new("CommandComplete", body).cstr()?;
+        let tag = backend::command_complete(body)?;
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let entry = self.front("CommandComplete")?;
         if matches!(entry.stage, Stage::Introspecting { .. }) {
@@ -155,6 +170,14 @@ impl<C: PgCaller> Machine<C> {
             return Ok(());
         }
         entry.results += 1;
+        let rows = std::mem::take(&mut entry.rows);
+        // CREATE TABLE AS counts rows too, and sends none; hence the look at the columns.
+        if let Some(said) = backend::rows_of_tag(tag).filter(|said| *said > rows)
+            && tag.starts_with(b"SELECT ")
+            && entry.columns.is_some()
+        {
+            return Err(Fatal::peer(format!("the server counted {said} rows, of which {rows} arrived")));
+        }
         if let Some(caller) = &mut entry.caller {
             caller.result(cx, tag, false);
         }
@@ -378,6 +401,9 @@ impl<C: PgCaller> Machine<C> {
         }
         if !entry.request.syncs() || matches!(entry.stage, Stage::Describing { .. } | Stage::Copying) {
             return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
+        }
+        if entry.failure.is_none() && entry.results < entry.rows_sent {
+            return Err(Fatal::peer("the server sent ReadyForQuery before the results that it owes"));
         }
         self.settle_front(cx);
         Ok(())

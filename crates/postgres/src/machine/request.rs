@@ -178,6 +178,8 @@ pub(super) struct Entry<C, E> {
     pub began: bool,
     pub rows_sent: u64,
     pub results: u64,
+    /// Rows of the current result so far.
+    pub rows: u64,
     pub failure: Option<Failure<E>>,
 }
 
@@ -198,6 +200,7 @@ impl<C, E> Entry<C, E> {
             began: false,
             rows_sent: 0,
             results: 0,
+            rows: 0,
             failure: None,
         }
     }

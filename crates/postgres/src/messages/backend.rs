@@ -49,9 +49,15 @@ impl<'a> Body<'a> {
         std::mem::take(&mut self.rest)
     }
 
-    /// True at the end.
-    pub fn is_empty(&self) -> bool {
-        self.rest.is_empty()
+    /// Says that everything was read.
+    ///
+    /// # Errors
+    /// [`Fatal`] when something is left: the message is not what its type byte claims.
+    pub fn end(&self) -> Result<(), Fatal> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(Fatal::peer(format!("the server sent a {} message with {} bytes too many", self.name, self.rest.len())))
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Fatal> {
@@ -129,6 +135,7 @@ pub fn row_description(body: &[u8]) -> Result<Vec<Field>, Fatal> {
             format: body.i16()?,
         });
     }
+    body.end()?;
     Ok(fields)
 }
 
@@ -136,7 +143,9 @@ pub fn row_description(body: &[u8]) -> Result<Vec<Field>, Fatal> {
 pub fn parameter_description(body: &[u8]) -> Result<Vec<Oid>, Fatal> {
     let mut body = Body::new("ParameterDescription", body);
     let n = body.i16()? as u16;
-    (0..n).map(|_| body.u32()).collect()
+    let types = (0..n).map(|_| body.u32()).collect::<Result<_, _>>()?;
+    body.end()?;
+    Ok(types)
 }
 
 /// ErrorResponse or NoticeResponse: the server's words, by the one-letter field codes of the manual
@@ -154,7 +163,10 @@ impl ServerError {
         let mut fields = Vec::new();
         loop {
             match body.u8()? {
-                0 => return Ok(Self { fields }),
+                0 => {
+                    body.end()?;
+                    return Ok(Self { fields });
+                }
                 code => fields.push((code, body.text()?)),
             }
         }
@@ -195,7 +207,9 @@ impl Notification {
     /// Reads the body.
     pub fn parse(body: &[u8]) -> Result<Self, Fatal> {
         let mut body = Body::new("NotificationResponse", body);
-        Ok(Self { process_id: body.i32()?, channel: body.text()?, payload: body.text()? })
+        let read = Self { process_id: body.i32()?, channel: body.text()?, payload: body.text()? };
+        body.end()?;
+        Ok(read)
     }
 }
 
@@ -203,7 +217,31 @@ impl Notification {
 pub fn copy_response(body: &[u8]) -> Result<(bool, usize), Fatal> {
     let mut body = Body::new("CopyResponse", body);
     let binary = body.u8()? != 0;
-    Ok((binary, usize::try_from(body.i16()?).unwrap_or(0)))
+    let columns = usize::try_from(body.i16()?).unwrap_or(0);
+    body.bytes(2 * columns)?;
+    body.end()?;
+    Ok((binary, columns))
+}
+
+/// CommandComplete: its tag.
+pub fn command_complete(body: &[u8]) -> Result<&[u8], Fatal> {
+    let mut body = Body::new("CommandComplete", body);
+    let tag = body.cstr()?;
+    body.end()?;
+    Ok(tag)
+}
+
+/// ParameterStatus: a name and its value.
+pub fn parameter_status(body: &[u8]) -> Result<(String, String), Fatal> {
+    let mut body = Body::new("ParameterStatus", body);
+    let read = (body.text()?, body.text()?);
+    body.end()?;
+    Ok(read)
+}
+
+/// A message that is nothing but its type.
+pub fn empty(name: &'static str, body: &[u8]) -> Result<(), Fatal> {
+    Body::new(name, body).end()
 }
 
 /// The part of a command tag that counts rows: 5 in `INSERT 0 5`, `UPDATE 5`, `SELECT 5`, `COPY 5`.
