@@ -37,17 +37,27 @@ POOL_MAX_SIZE: Final = 10
 POOL_TIMEOUT: Final = 30.0
 """Seconds to wait for a connection of a pool."""
 POOL_MAX_LIFETIME: Final = 3600.0
-"""Seconds after which a pooled connection is replaced; each one's own is up to 10 % shorter, so that they do not
-all end together."""
+"""Seconds after which a pooled connection is replaced."""
+POOL_LIFETIME_JITTER: Final = 0.1
+"""Part of its lifetime by which a connection's own may be shorter, so that connections made together do not end
+together."""
 POOL_MAX_IDLE: Final = 600.0
 """Seconds that a connection beyond the minimum may be idle."""
 POOL_MAX_WAITING: Final = 0
 """Requests that may wait for a connection; 0 means any number."""
 POOL_BACKOFF_FIRST: Final = 0.1
-"""Seconds before a failed connection attempt is repeated for the first time."""
-POOL_BACKOFF_MAX: Final = 30.0
-"""Seconds between connection attempts at most."""
+"""Seconds before a failed attempt to connect is repeated for the first time. Each further pause is twice as long, and
+every one is shortened by up to a half at random."""
+POOL_BACKOFF_MAX: Final = 10.0
+"""Seconds between attempts to connect at most. Well below POOL_TIMEOUT: who waits should see the server come back."""
+POOL_RECONNECT_TIMEOUT: Final = 300.0
+"""Seconds of nothing but failures after which a pool stops connecting until the next request."""
+POOL_RESET_TIMEOUT: Final = 5.0
+"""Seconds that the reset of a returned connection may take before it is closed instead; looked at every
+POOL_MAINTENANCE seconds."""
 POOL_MAINTENANCE: Final = 5.0
-"""Seconds between two looks at a pool's idle connections."""
+"""Seconds between two looks at the idle connections."""
 POOL_CLOSE_TIMEOUT: Final = 5.0
 """Seconds that closing a pool waits for connections in use."""
+POOL_SEVER_TIMEOUT: Final = 1.0
+"""Seconds that closing a pool waits for connections to close whose borrowers are in the middle of a request."""

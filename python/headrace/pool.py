@@ -3,40 +3,104 @@
 from __future__ import annotations
 
 import contextlib
-import functools
+import math
+import os
 import threading
 import time
-from collections.abc import Callable, Generator
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from . import defaults
-from ._pool_core import PoolCore, PoolStats, Settings
-from ._postgres.connection import Connection, connect
-from .errors import Error, PoolClosed, ProgrammingError
+from ._pool_core import Connect, Discard, Fail, Hand, PoolCore, Pooled, PoolStats, ResetMode, Settings, Sever
+from .errors import PoolClosed
+from .types import TransactionStatus
+
+if TYPE_CHECKING:
+    # The default of a type variable (PEP 696) is needed by type checkers only.
+    from typing_extensions import TypeVar
+
+    from ._postgres.connection import Connection
+
+__all__ = ["ConnectionPool", "PoolConnection", "PoolStats"]
 
 
-class _Waiter:
-    """A thread that waits for a connection."""
+class PoolConnection(Pooled, Protocol):
+    """What a pool needs of a blocking connection, of whatever database."""
 
-    __slots__ = ("connection", "error", "event")
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """Where it stands, without a round trip."""
+        ...
+
+    def commit(self) -> object:
+        """Ends the open transaction, if there is one."""
+        ...
+
+    def reset(self, mode: str, /) -> object:
+        """``rollback`` ends an open transaction, ``discard`` also forgets all state of the session."""
+        ...
+
+    def close(self) -> object:
+        """Closes it."""
+        ...
+
+
+if TYPE_CHECKING:
+    C = TypeVar("C", bound=PoolConnection, default=Connection[Any])
+else:
+    from typing import TypeVar
+
+    C = TypeVar("C", bound=PoolConnection)
+
+_IDLE = TransactionStatus.IDLE
+
+
+class _Waiter(Generic[C]):
+    """A thread that waits for a connection: on a lock, which is all that it needs."""
+
+    __slots__ = ("connection", "error", "ready")
 
     def __init__(self) -> None:
-        self.event = threading.Event()
-        self.connection: Connection[Any] | None = None
-        self.error: BaseException | None = None
+        self.ready = threading.Lock()
+        self.ready.acquire()
+        self.connection: C | None = None
+        self.error: Exception | None = None
 
 
-class ConnectionPool:
+_Work = list["Connect | Discard[C] | Sever[C]"]
+
+
+class ConnectionPool(Generic[C]):
     """Lends connections to threads, the longest waiting first.
 
     ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises. A connection is
-    checked before it is lent (its age, and a look at its socket; no round trip), and reset when it comes back: with
-    ``reset="rollback"`` an open transaction is rolled back, with ``"discard"`` all session state is discarded. One
-    that is in doubt is closed, never lent again.
+    checked before it is lent (its age, and a look at its socket: no round trip), and reset when it comes back, in the
+    thread that brings it: with ``reset="rollback"`` an open transaction is rolled back, with ``"discard"`` all state of
+    the session is discarded, with ``"none"`` nothing is done. One that is in doubt is closed, never lent again.
 
-    ``configure`` is called with each new connection, ``check`` with each one before it is lent; raising discards it.
-    Times are seconds; see :mod:`headrace.defaults`.
+    Parameters:
+
+    - ``conninfo``, ``kwargs``: passed to ``connect``, by default :func:`headrace.connect`. Any callable that gives a
+      :class:`PoolConnection` will do. It is called for every physical connection, so that a password callable is too.
+    - ``min_size``, ``max_size``: connections kept open, and opened at most.
+    - ``timeout``: seconds that a request waits.
+    - ``max_lifetime``, ``max_idle``: seconds after which a connection is replaced, or closed where it is not needed for
+      ``min_size``; looked at when it is lent and every few seconds. ``None`` is no limit.
+    - ``max_waiting``: requests that may wait; 0 is any number.
+    - ``reconnect_timeout``: seconds of nothing but failures after which the pool stops connecting until the next
+      request, and who waits gets PoolTimeout; ``None`` is never. ``backoff``, ``backoff_max``: the first and the
+      longest pause between attempts.
+    - ``configure``: called with each new connection. ``check``: called with each one before it is lent; when it raises,
+      another connection is tried. ``on_checkout``: the same, but what it raises goes to the caller. What the three
+      leave uncommitted is committed.
+    - ``open``: whether to open now, or in :meth:`open` or ``with``.
+
+    Defaults are in :mod:`headrace.defaults`. A pool that was opened before a fork raises PoolClosed in the child.
+
+    Raises ProgrammingError for settings that make no sense.
     """
 
     def __init__(
@@ -44,209 +108,341 @@ class ConnectionPool:
         conninfo: str = "",
         *,
         kwargs: dict[str, Any] | None = None,
-        connect: Callable[..., Connection[Any]] = connect,
+        connect: Callable[..., C] | None = None,
         min_size: int = defaults.POOL_MIN_SIZE,
         max_size: int = defaults.POOL_MAX_SIZE,
         timeout: float = defaults.POOL_TIMEOUT,
-        max_lifetime: float = defaults.POOL_MAX_LIFETIME,
-        max_idle: float = defaults.POOL_MAX_IDLE,
+        max_lifetime: float | None = defaults.POOL_MAX_LIFETIME,
+        max_idle: float | None = defaults.POOL_MAX_IDLE,
         max_waiting: int = defaults.POOL_MAX_WAITING,
-        reset: str = "rollback",
-        configure: Callable[[Connection[Any]], None] | None = None,
-        check: Callable[[Connection[Any]], None] | None = None,
+        reset: ResetMode = "rollback",
+        configure: Callable[[C], object] | None = None,
+        check: Callable[[C], object] | None = None,
+        on_checkout: Callable[[C], object] | None = None,
+        reconnect_timeout: float | None = defaults.POOL_RECONNECT_TIMEOUT,
+        backoff: float = defaults.POOL_BACKOFF_FIRST,
+        backoff_max: float = defaults.POOL_BACKOFF_MAX,
         name: str = "headrace-pool",
         open: bool = True,
     ) -> None:
         self.name = name
-        self._connect_with = functools.partial(connect, conninfo, **(kwargs or {}))
+        make: Callable[..., Any] = connect or _connect
+        self._connect: Callable[[], C] = lambda: make(conninfo, **(kwargs or {}))
         self._configure = configure
         self._check = check
-        settings = Settings(min_size, max_size, timeout, max_lifetime, max_idle, max_waiting, reset)
-        self._core: PoolCore[Connection[Any], _Waiter] = PoolCore(settings)
+        self._on_checkout = on_checkout
+        self._hooked = check is not None or on_checkout is not None
+        self._core: PoolCore[C, _Waiter[C]] = PoolCore(
+            Settings(
+                min_size,
+                max_size,
+                timeout,
+                max_lifetime,
+                max_idle,
+                max_waiting,
+                reset,
+                reconnect_timeout,
+                backoff,
+                backoff_max,
+            )
+        )
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._stop = threading.Event()
+        self._watchers = 0  # threads in wait() or close()
+        self._wake = threading.Event()
+        self._threads: set[threading.Thread] = set()
+        self._pid = os.getpid()
         if open:
             self.open()
 
+    # opening
+
     def open(self) -> None:
-        """Opens the pool; connections are made in the background."""
+        """Opens the pool; connections are made in the background. Nothing happens where it is open."""
+        if self._core.closed:
+            # Nothing of a closed pool is alive in a child process but its settings.
+            self._pid = os.getpid()
+        self._check_process()
         with self._lock:
             if not self._core.closed:
                 return
-            self._core.closed = False
-            self._stop.clear()
-            threading.Thread(target=self._maintain, name=f"{self.name}-maintenance", daemon=True).start()
-            self._grow()
+            self._core.open(time.monotonic())
+            work = self._settle()
+            self._wake = threading.Event()
+        weakref.finalize(self, self._wake.set)
+        threading.Thread(
+            target=_maintain, args=(weakref.ref(self), self._wake), name=f"{self.name}-maintenance", daemon=True
+        ).start()
+        self._perform(work)
 
-    # connecting; called with the lock held
+    def _check_process(self) -> None:
+        # Before the lock is touched: another thread may have held it when the process forked.
+        if self._pid != os.getpid():
+            raise PoolClosed("the pool was opened before a fork; every process needs a pool of its own")
 
-    def _grow(self) -> None:
-        for _ in range(self._core.missing()):
-            self._core.connecting_one()
-            threading.Thread(target=self._open_one, name=f"{self.name}-connect", daemon=True).start()
+    # doing what the core decided
 
-    def _open_one(self) -> None:
-        connection: Connection[Any] | None = None
+    def _settle(self) -> _Work[C] | None:
+        """Hands connections over, with the lock held; gives what is to be done without it."""
+        core = self._core
+        if not core.actions:
+            return None
+        actions, core.actions = core.actions, []
+        work: _Work[C] = []
+        for action in actions:
+            if isinstance(action, Hand):
+                action.waiter.connection = action.connection
+                action.waiter.ready.release()
+            elif isinstance(action, Fail):
+                action.waiter.error = action.error
+                action.waiter.ready.release()
+            else:
+                work.append(action)
+        if self._watchers:
+            self._changed.notify_all()
+        return work
+
+    def _perform(self, work: _Work[C] | None) -> None:
+        for action in work or ():
+            if isinstance(action, Connect):
+                self._start("connect", self._connect_one, action.attempt)
+            elif isinstance(action, Discard):
+                _close(action.connection)
+            else:
+                # Another thread may be inside a request, and close() wait for it.
+                self._start("close", _close, action.connection)
+
+    def _start(self, what: str, function: Callable[[Any], None], argument: Any) -> None:
+        def run() -> None:
+            try:
+                function(argument)
+            finally:
+                self._threads.discard(thread)
+
+        thread = threading.Thread(target=run, name=f"{self.name}-{what}", daemon=True)
+        self._threads.add(thread)
         try:
-            connection = self._connect_with()
+            thread.start()
+        except RuntimeError as error:
+            # No thread to be had: out of resources, or the interpreter is going down.
+            self._threads.discard(thread)
+            if what == "connect":
+                self._connect_failed(argument, error)
+
+    def _connect_one(self, attempt: int) -> None:
+        connection: C | None = None
+        try:
+            connection = self._connect()
             if self._configure is not None:
                 self._configure(connection)
-                if connection._core.in_transaction():
-                    connection.rollback()
+                _commit(connection)
         except BaseException as error:
             if connection is not None:
-                connection.close()
-            with self._lock:
-                delay = self._core.failed(error)
-                self._changed.notify_all()
-            if not self._stop.wait(delay):
-                with self._lock:
-                    self._core.backing_off -= 1
-                    self._grow()
+                _close(connection)
+            self._connect_failed(attempt, error)
             return
         with self._lock:
+            self._core.connected(attempt, connection, time.monotonic())
+            work = self._settle()
+            if self._watchers:
+                self._changed.notify_all()
+        self._perform(work)
+
+    def _connect_failed(self, attempt: int, error: BaseException) -> None:
+        with self._lock:
+            self._core.connect_failed(attempt, error, time.monotonic())
+            work = self._settle()
+        self._perform(work)
+        self._wake.set()
+
+    def _tick(self) -> float | None:
+        """Looks after the pool; gives the seconds until the next look, None when it is closed."""
+        with self._lock:
             if self._core.closed:
-                self._core.connecting -= 1
-                connection.close()
-                return
-            self._hand(self._core.connected(connection, time.monotonic()), connection)
-            self._changed.notify_all()
-
-    def _hand(self, waiter: _Waiter | None, connection: Connection[Any]) -> None:
-        if waiter is not None:
-            waiter.connection = connection
-            waiter.event.set()
-
-    def _maintain(self) -> None:
-        while not self._stop.wait(defaults.POOL_MAINTENANCE):
-            with self._lock:
-                gone = self._core.stale(time.monotonic())
-                self._grow()
-            for connection in gone:
-                connection.close()
+                return None
+            self._core.tick(time.monotonic())
+            work = self._settle()
+        self._perform(work)
+        with self._lock:
+            return max(0.0, self._core.wakeup - time.monotonic())
 
     # lending
 
-    def getconn(self, timeout: float | None = None) -> Connection[Any]:
-        """Lends a connection; give it back with :meth:`putconn`.
+    def getconn(self, timeout: float | None = None) -> C:
+        """Lends a connection; bring it back with :meth:`putconn`.
 
-        Raises PoolTimeout after ``timeout`` seconds, PoolClosed, TooManyRequests.
+        Raises PoolTimeout after ``timeout`` seconds (``None``: the pool's), with the last error of connecting in its
+        message; PoolClosed; TooManyRequests.
         """
-        while True:
-            connection = self._getconn(timeout)
-            if self._check is None:
-                return connection
-            try:
-                self._check(connection)
-            except Error:
-                self._return(connection, fit=False)
-                continue
-            return connection
+        if self._pid != os.getpid():
+            self._check_process()
+        if self._hooked:
+            return self._getconn_hooked(timeout)
+        return self._getconn(timeout)
 
-    def _getconn(self, timeout: float | None) -> Connection[Any]:
+    def _getconn(self, timeout: float | None) -> C:
         core = self._core
+        waiter: _Waiter[C] | None = None
         with self._lock:
-            core.check_usable()
             now = time.monotonic()
-            connection, unfit = core.checkout(now)
-            waiter = None
+            connection = core.checkout(now)
+            if connection is not None and not core.actions:
+                return connection
             if connection is None:
                 waiter = _Waiter()
-                core.enqueue(waiter)
-            if unfit or waiter is not None:
-                self._grow()
-        for one in unfit:
-            one.close()
-        if connection is not None:
-            return connection
-        assert waiter is not None
-        limit = core.settings.timeout if timeout is None else timeout
+                core.enqueue(waiter, now)
+            work = self._settle()
         try:
-            waiter.event.wait(limit)
+            self._perform(work)
+            if connection is not None:
+                return connection
+            assert waiter is not None
+            limit = core.settings.timeout if timeout is None else timeout
+            got = waiter.ready.acquire(timeout=min(max(limit, 0.0), threading.TIMEOUT_MAX))
         except BaseException:
+            # Ctrl-C: what was handed over meanwhile goes back.
             with self._lock:
-                core.forget(waiter)
-            if waiter.connection is not None:
-                self._return(waiter.connection, fit=True)
+                now = time.monotonic()
+                handed = connection
+                if waiter is not None and not core.cancel(waiter, now):
+                    handed = waiter.connection
+                if handed is not None:
+                    core.refuse(handed, now)
+                work = self._settle()
+            self._perform(work)
             raise
-        with self._lock:
-            core.waited_for(time.monotonic() - now)
-            if waiter.connection is not None:
-                return waiter.connection
-            core.forget(waiter)
-            raise waiter.error or core.timed_out(limit)
+        if not got:
+            with self._lock:
+                error = core.expire(waiter, time.monotonic(), limit)
+            if error is not None:
+                raise error
+        # Set under the lock before ``ready`` was released, or before ``expire`` said that it waits no more.
+        if waiter.error is not None:
+            raise waiter.error
+        assert waiter.connection is not None
+        return waiter.connection
 
-    def putconn(self, connection: Connection[Any]) -> None:
-        """Takes a connection back: resets it, or closes it when it is in doubt."""
-        if not self._core.owns(connection):
-            raise ProgrammingError("the connection does not belong to this pool, or was given back already")
-        fit = not connection.closed
-        if fit and (connection.wire.status() != 0 or self._core.settings.reset == "discard"):
+    def _getconn_hooked(self, timeout: float | None) -> C:
+        limit = self._core.settings.timeout if timeout is None else timeout
+        deadline = time.monotonic() + limit
+        while True:
+            connection = self._getconn(max(0.0, deadline - time.monotonic()))
             try:
-                connection.reset(self._core.settings.reset)
-                fit = connection.wire.status() == 0 or self._core.settings.reset == "none"
-            except Error:
-                fit = False
-        self._return(connection, fit)
+                if self._check is not None:
+                    self._check(connection)
+                    _commit(connection)
+            except Exception as error:
+                self._forsake(connection, error)
+                if time.monotonic() >= deadline:
+                    raise self._core.timed_out(limit, error) from error
+                continue
+            except BaseException as error:
+                self._forsake(connection, error)
+                raise
+            try:
+                if self._on_checkout is not None:
+                    self._on_checkout(connection)
+                    _commit(connection)
+            except BaseException as error:
+                self._forsake(connection, error)
+                raise
+            return connection
 
-    def _return(self, connection: Connection[Any], fit: bool) -> None:
+    def _forsake(self, connection: C, error: BaseException) -> None:
         with self._lock:
-            kept, waiter = self._core.give_back(connection, time.monotonic(), fit)
-            self._hand(waiter, connection)
-            if not kept:
-                self._grow()
-            self._changed.notify_all()
-        if not kept:
-            connection.close()
+            self._core.forsake(connection, error, time.monotonic())
+            work = self._settle()
+        self._perform(work)
+        self._wake.set()
 
-    @contextlib.contextmanager
-    def connection(self, timeout: float | None = None) -> Generator[Connection[Any]]:
-        """Lends a connection for a block: commits at its end, rolls back when it raises."""
-        connection = self.getconn(timeout)
+    def putconn(self, connection: C) -> None:
+        """Takes a connection back: resets it, or closes it when it is in doubt.
+
+        Raises ProgrammingError for one that this pool has not lent, or that was brought back already.
+        """
+        if self._pid != os.getpid():
+            self._check_process()
+        self._give_back(connection, connection.transaction_status, "none")
+
+    def _give_back(self, connection: C, status: TransactionStatus, at_least: ResetMode) -> None:
+        # The status was asked for without the lock: a connection that another thread still uses may make us wait.
+        core = self._core
+        with self._lock:
+            mode = core.checkin(connection, status, time.monotonic(), at_least)
+            work = self._settle() if core.actions else None
+            if self._watchers:
+                self._changed.notify_all()
+        if work:
+            self._perform(work)
+        if mode is None:
+            return
+        fit = False
         try:
-            yield connection
-            if not connection.closed and connection.wire.last_status() != 0:
-                connection.commit()
-        except BaseException:
-            if not connection.closed:
-                with contextlib.suppress(Error):
-                    connection.reset("rollback")
-            raise
+            with contextlib.suppress(Exception):
+                connection.reset(mode)
+                fit = connection.transaction_status == _IDLE
         finally:
-            self.putconn(connection)
+            with self._lock:
+                core.reset_done(connection, time.monotonic(), fit)
+                work = self._settle()
+                if self._watchers:
+                    self._changed.notify_all()
+            self._perform(work)
+
+    def connection(self, timeout: float | None = None) -> AbstractContextManager[C]:
+        """Lends a connection for a block: commits at its end, rolls back when it raises.
+
+        Raises what :meth:`getconn` raises.
+        """
+        return _Lease(self, timeout)
 
     # looking after
 
     def wait(self, timeout: float = defaults.POOL_TIMEOUT) -> None:
-        """Waits until ``min_size`` connections are there. Raises PoolTimeout with the last connect error."""
+        """Waits until ``min_size`` connections are there.
+
+        Raises PoolTimeout after ``timeout`` seconds, with the last error of connecting in its message; PoolClosed.
+        """
+        self._check_process()
+        core = self._core
         deadline = time.monotonic() + timeout
         with self._lock:
-            while self._core.size < self._core.settings.min_size:
-                self._core.check_usable()
+            core.encourage(time.monotonic())
+            work = self._settle()
+        self._perform(work)
+        with self._watching():
+            while not core.full:
+                if core.closed:
+                    raise PoolClosed("the pool is not open")
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise self._core.timed_out(timeout)
-                self._changed.wait(left)
+                    raise core.timed_out(timeout)
+                self._changed.wait(min(left, threading.TIMEOUT_MAX))
+
+    @contextlib.contextmanager
+    def _watching(self) -> Any:
+        with self._lock:
+            self._watchers += 1
+            try:
+                yield
+            finally:
+                self._watchers -= 1
 
     def resize(self, min_size: int, max_size: int | None = None) -> None:
-        """Changes the size."""
-        old = self._core.settings
-        new = Settings(
-            min_size, max_size or max(min_size, old.max_size), old.timeout, old.max_lifetime, old.max_idle,
-            old.max_waiting, old.reset,
-        )  # fmt: skip
+        """Changes the sizes; what is too many goes when nobody uses it. Raises ProgrammingError."""
         with self._lock:
-            self._core.settings = new
-            self._grow()
+            core = self._core
+            core.resize(core.settings.resized(min_size, max_size), time.monotonic())
+            work = self._settle()
+        self._perform(work)
 
     def drain(self) -> None:
-        """Replaces every connection: the idle ones at once, those in use when they come back."""
+        """Replaces every connection, after a failover for instance: the idle ones at once, the others, and those that
+        are being made, when they come back."""
         with self._lock:
-            gone = self._core.drain()
-            self._grow()
-        for connection in gone:
-            connection.close()
+            self._core.drain(time.monotonic())
+            work = self._settle()
+        self._perform(work)
 
     def stats(self) -> PoolStats:
         """A snapshot of the pool."""
@@ -259,26 +455,33 @@ class ConnectionPool:
         return self._core.closed
 
     def close(self, timeout: float = defaults.POOL_CLOSE_TIMEOUT) -> None:
-        """Closes the pool: waits up to ``timeout`` seconds for connections in use, then closes them too."""
+        """Closes the pool. Who waits gets PoolClosed; who has a connection gets ``timeout`` seconds to bring it back,
+        and then it is closed too. In the child of a fork nothing happens: the sockets are the parent's."""
+        if self._pid != os.getpid():
+            return
+        deadline = time.monotonic() + timeout
         with self._lock:
             if self._core.closed:
                 return
-            gone, waiters = self._core.close()
-            self._stop.set()
-        for waiter in waiters:
-            waiter.error = PoolClosed("the pool was closed while the request waited")
-            waiter.event.set()
-        for connection in gone:
-            connection.close()
-        deadline = time.monotonic() + timeout
-        with self._lock:
-            while self._core.in_use and (left := deadline - time.monotonic()) > 0:
-                self._changed.wait(left)
-            late = [entry.connection for entry in self._core.in_use.values()]
-        for connection in late:
-            connection.close()
+            self._core.close(time.monotonic())
+            work = self._settle()
+            self._wake.set()
+        try:
+            self._perform(work)
+            with self._watching():
+                while self._core.in_use and (left := deadline - time.monotonic()) > 0:
+                    self._changed.wait(min(left, threading.TIMEOUT_MAX))
+        finally:
+            with self._lock:
+                self._core.sever()
+                work = self._settle()
+            self._perform(work)
+        deadline = max(deadline, time.monotonic() + (defaults.POOL_SEVER_TIMEOUT if work else 0.0))
+        for thread in list(self._threads):
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, min(deadline - time.monotonic(), threading.TIMEOUT_MAX)))
 
-    def __enter__(self) -> ConnectionPool:
+    def __enter__(self) -> ConnectionPool[C]:
         self.open()
         return self
 
@@ -286,3 +489,67 @@ class ConnectionPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        s = self._core.stats()
+        state = "closed" if self.closed else f"{s.in_use} of {s.size} in use, at most {s.max_size}, {s.waiting} waiting"
+        return f"<{type(self).__module__}.{type(self).__name__} {self.name!r} [{state}]>"
+
+
+class _Lease(AbstractContextManager[C]):
+    """What ``connection()`` gives. A class, not a generator: it costs a third."""
+
+    __slots__ = ("_connection", "_pool", "_timeout")
+
+    def __init__(self, pool: ConnectionPool[C], timeout: float | None) -> None:
+        self._pool = pool
+        self._timeout = timeout
+
+    def __enter__(self) -> C:
+        self._connection = connection = self._pool.getconn(self._timeout)
+        return connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        pool, connection = self._pool, self._connection
+        status = connection.transaction_status
+        if kind is None and status != _IDLE and not connection.closed:
+            try:
+                connection.commit()
+            except BaseException:
+                pool._give_back(connection, connection.transaction_status, "rollback")
+                raise
+            status = connection.transaction_status
+        pool._give_back(connection, status, "none" if kind is None else "rollback")
+
+
+def _connect(conninfo: str, **kwargs: Any) -> Any:
+    from . import connect
+
+    return connect(conninfo, **kwargs)
+
+
+def _commit(connection: PoolConnection) -> None:
+    if connection.transaction_status != _IDLE:
+        connection.commit()
+
+
+def _close(connection: PoolConnection) -> None:
+    # It is gone for the pool, whatever its end is like.
+    with contextlib.suppress(Exception):
+        connection.close()
+
+
+def _maintain(ref: weakref.ref[ConnectionPool[Any]], wake: threading.Event) -> None:
+    """Runs in a thread that does not keep the pool alive."""
+    while True:
+        pool = ref()
+        if pool is None or pool._wake is not wake:
+            return
+        wake.clear()
+        left = pool._tick()
+        if left is None:
+            return
+        del pool
+        wake.wait(None if left == math.inf else left)

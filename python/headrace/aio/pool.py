@@ -4,21 +4,66 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from .. import defaults
-from .._pool_core import PoolCore, PoolStats, Settings
-from ..errors import Error, PoolClosed, ProgrammingError
-from .connection import AsyncConnection, connect
+from .._pool_core import Connect, Discard, Fail, Hand, PoolCore, Pooled, PoolStats, ResetMode, Settings
+from ..errors import PoolClosed, ProgrammingError
+from ..types import TransactionStatus
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    from .connection import AsyncConnection
+
+__all__ = ["AsyncConnectionPool", "AsyncPoolConnection", "PoolStats"]
 
 
-class AsyncConnectionPool:
-    """The twin of :class:`headrace.pool.ConnectionPool`. Open it inside the loop: ``async with`` or ``await open()``.
+class AsyncPoolConnection(Pooled, Protocol):
+    """What a pool needs of an asyncio connection, of whatever database."""
 
-    A task that is cancelled while it waits, or in the moment it is handed a connection, loses none.
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """Where it stands, without a round trip."""
+        ...
+
+    async def commit(self) -> object:
+        """Ends the open transaction, if there is one."""
+        ...
+
+    async def reset(self, mode: str, /) -> object:
+        """``rollback`` ends an open transaction, ``discard`` also forgets all state of the session."""
+        ...
+
+    async def close(self) -> object:
+        """Closes it."""
+        ...
+
+
+if TYPE_CHECKING:
+    C = TypeVar("C", bound=AsyncPoolConnection, default=AsyncConnection[Any])
+else:
+    from typing import TypeVar
+
+    C = TypeVar("C", bound=AsyncPoolConnection)
+
+_IDLE = TransactionStatus.IDLE
+
+_FOREVER = 1e9
+"""Seconds beyond which a timeout is none: loops refuse to count that far."""
+
+
+class AsyncConnectionPool(Generic[C]):
+    """The twin of :class:`headrace.pool.ConnectionPool`: same parameters, methods awaited, callbacks asynchronous.
+
+    It belongs to the loop that it is opened on: with ``open=True`` when it is made inside one, else at its first use.
+
+    A task may be cancelled anywhere. While it waits, or in the moment that it is handed a connection, none is lost; the
+    reset of a connection that it brings back runs on in the background.
     """
 
     def __init__(
@@ -26,225 +71,330 @@ class AsyncConnectionPool:
         conninfo: str = "",
         *,
         kwargs: dict[str, Any] | None = None,
-        connect: Callable[..., Awaitable[AsyncConnection[Any]]] = connect,
+        connect: Callable[..., Awaitable[C]] | None = None,
         min_size: int = defaults.POOL_MIN_SIZE,
         max_size: int = defaults.POOL_MAX_SIZE,
         timeout: float = defaults.POOL_TIMEOUT,
-        max_lifetime: float = defaults.POOL_MAX_LIFETIME,
-        max_idle: float = defaults.POOL_MAX_IDLE,
+        max_lifetime: float | None = defaults.POOL_MAX_LIFETIME,
+        max_idle: float | None = defaults.POOL_MAX_IDLE,
         max_waiting: int = defaults.POOL_MAX_WAITING,
-        reset: str = "rollback",
-        configure: Callable[[AsyncConnection[Any]], Awaitable[None]] | None = None,
-        check: Callable[[AsyncConnection[Any]], Awaitable[None]] | None = None,
+        reset: ResetMode = "rollback",
+        configure: Callable[[C], Awaitable[object]] | None = None,
+        check: Callable[[C], Awaitable[object]] | None = None,
+        on_checkout: Callable[[C], Awaitable[object]] | None = None,
+        reconnect_timeout: float | None = defaults.POOL_RECONNECT_TIMEOUT,
+        backoff: float = defaults.POOL_BACKOFF_FIRST,
+        backoff_max: float = defaults.POOL_BACKOFF_MAX,
         name: str = "headrace-pool",
-        open: bool = False,
+        open: bool = True,
     ) -> None:
         self.name = name
-        self._connect_with = functools.partial(connect, conninfo, **(kwargs or {}))
+        make: Callable[..., Any] = connect or _connect
+        self._connect: Callable[[], Awaitable[C]] = lambda: make(conninfo, **(kwargs or {}))
         self._configure = configure
         self._check = check
-        settings = Settings(min_size, max_size, timeout, max_lifetime, max_idle, max_waiting, reset)
-        self._core: PoolCore[AsyncConnection[Any], asyncio.Future[AsyncConnection[Any]]] = PoolCore(settings)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._changed: asyncio.Event | None = None
+        self._on_checkout = on_checkout
+        self._hooked = check is not None or on_checkout is not None
+        self._core: PoolCore[C, asyncio.Future[C]] = PoolCore(
+            Settings(
+                min_size,
+                max_size,
+                timeout,
+                max_lifetime,
+                max_idle,
+                max_waiting,
+                reset,
+                reconnect_timeout,
+                backoff,
+                backoff_max,
+            )
+        )
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pid = os.getpid()
+        self._lazy = open
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._connecting: set[asyncio.Task[C]] = set()
+        self._resets: dict[int, asyncio.Task[bool]] = {}
+        self._watchers: list[asyncio.Future[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
         if open:
-            self._begin()
+            with contextlib.suppress(RuntimeError):  # no loop yet
+                self._open(asyncio.get_running_loop())
+
+    # opening
 
     async def open(self) -> None:
-        """Opens the pool; connections are made in the background."""
-        self._begin()
-
-    def _begin(self) -> None:
+        """Opens the pool; connections are made in the background. Nothing happens where it is open."""
         if self._core.closed:
-            self._loop = asyncio.get_running_loop()
-            self._changed = asyncio.Event()
-            self._core.closed = False
-            self._spawn(self._maintain())
-            self._grow()
+            self._open(asyncio.get_running_loop())
 
-    def _spawn(self, work: Any) -> None:
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._pid = os.getpid()
+        self._lazy = False
+        self._core.open(loop.time())
+        self._settle()
+
+    def _here(self) -> asyncio.AbstractEventLoop:
+        """The loop, if this is the pool's. Opens a pool that waits for its first use."""
+        loop = asyncio.get_running_loop()
+        if self._lazy:
+            self._open(loop)
+        if self._pid != os.getpid():
+            raise PoolClosed("the pool was opened before a fork; every process needs a pool of its own")
+        if self._loop is not loop:
+            if self._loop is None:
+                raise PoolClosed("the pool is not open: call open(), or use it as a context manager")
+            raise ProgrammingError("the pool was opened on another event loop")
+        return loop
+
+    # doing what the core decided
+
+    def _settle(self) -> None:
+        """Does what the core decided, until nothing is left. A loop, no recursion: thousands of waiters can be
+        cancelled at once, and each connection handed to one of them comes back here."""
+        core, loop = self._core, self._loop
+        assert loop is not None
+        while core.actions:
+            actions, core.actions = core.actions, []
+            for action in actions:
+                if isinstance(action, Hand):
+                    if action.waiter.done():
+                        core.refuse(action.connection, loop.time())
+                    else:
+                        action.waiter.set_result(action.connection)
+                elif isinstance(action, Fail):
+                    if not action.waiter.done():
+                        action.waiter.set_exception(action.error)
+                elif isinstance(action, Connect):
+                    self._start_connect(action.attempt)
+                elif isinstance(action, Discard):
+                    self._start_close(action.connection)
+                else:
+                    reset = self._resets.get(id(action.connection))
+                    if reset is not None:
+                        reset.cancel()
+                    self._start_close(action.connection)
+        if self._watchers:
+            watchers, self._watchers = self._watchers, []
+            for watcher in watchers:
+                if not watcher.done():
+                    watcher.set_result(None)
+        if core.closed:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+        elif self._timer is None or core.wakeup < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_at(core.wakeup, self._tick)
+
+    def _tick(self) -> None:
+        assert self._loop is not None
+        self._timer = None
+        self._core.tick(self._loop.time())
+        self._settle()
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        assert self._loop is not None
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
-    def _notify(self) -> None:
-        if self._changed is not None:
-            changed, self._changed = self._changed, asyncio.Event()
-            changed.set()
+    def _start_close(self, connection: C) -> None:
+        self._spawn(_close(connection))
 
-    # connecting
+    def _start_connect(self, attempt: int) -> None:
+        task: asyncio.Task[C] = self._spawn(self._connect_one())
+        self._connecting.add(task)
 
-    def _grow(self) -> None:
-        for _ in range(self._core.missing()):
-            self._core.connecting_one()
-            self._spawn(self._open_one())
+        # A callback, not the end of the coroutine: it comes even where the task is cancelled before it has begun.
+        def over(task: asyncio.Task[C]) -> None:
+            assert self._loop is not None
+            self._connecting.discard(task)
+            now = self._loop.time()
+            if task.cancelled():
+                self._core.connect_abandoned(attempt, now)
+            elif (error := task.exception()) is not None:
+                self._core.connect_failed(attempt, error, now)
+            else:
+                self._core.connected(attempt, task.result(), now)
+            self._settle()
 
-    async def _open_one(self) -> None:
-        connection: AsyncConnection[Any] | None = None
+        task.add_done_callback(over)
+
+    async def _connect_one(self) -> C:
+        connection = await self._connect()
         try:
-            connection = await self._connect_with()
             if self._configure is not None:
                 await self._configure(connection)
-                if connection._core.in_transaction():
-                    await connection.rollback()
-        except asyncio.CancelledError:
-            self._core.connecting -= 1
-            if connection is not None:
-                await connection.close()
+                await _commit(connection)
+        except BaseException:
+            await _close(connection)
             raise
-        except Exception as error:
-            if connection is not None:
-                await connection.close()
-            delay = self._core.failed(error)
-            self._notify()
-            await asyncio.sleep(delay)
-            self._core.backing_off -= 1
-            self._grow()
-            return
-        if self._core.closed:
-            self._core.connecting -= 1
-            await connection.close()
-            return
-        self._hand(self._core.connected(connection, self._loop.time()), connection)
-        self._notify()
-
-    def _hand(self, waiter: asyncio.Future[AsyncConnection[Any]] | None, connection: AsyncConnection[Any]) -> None:
-        if waiter is None:
-            return
-        if waiter.done():
-            # Cancelled a moment ago: the next in the queue gets it.
-            self._return(connection, fit=True)
-        else:
-            waiter.set_result(connection)
-
-    async def _maintain(self) -> None:
-        while not self._core.closed:
-            await asyncio.sleep(defaults.POOL_MAINTENANCE)
-            for connection in self._core.stale(self._loop.time()):
-                await connection.close()
-            self._grow()
+        return connection
 
     # lending
 
-    async def getconn(self, timeout: float | None = None) -> AsyncConnection[Any]:
-        """Lends a connection; give it back with :meth:`putconn`.
+    async def getconn(self, timeout: float | None = None) -> C:
+        """Lends a connection; bring it back with :meth:`putconn`.
 
-        Raises PoolTimeout after ``timeout`` seconds, PoolClosed, TooManyRequests.
+        Raises PoolTimeout after ``timeout`` seconds (``None``: the pool's), with the last error of connecting in its
+        message; PoolClosed; TooManyRequests.
         """
-        while True:
-            connection = await self._getconn(timeout)
-            if self._check is None:
-                return connection
-            try:
-                await self._check(connection)
-            except Error:
-                self._return(connection, fit=False)
-                continue
-            except BaseException:
-                self._return(connection, fit=False)
-                raise
-            return connection
+        if self._hooked:
+            return await self._getconn_hooked(timeout)
+        return await self._getconn(timeout)
 
-    async def _getconn(self, timeout: float | None) -> AsyncConnection[Any]:
+    async def _getconn(self, timeout: float | None) -> C:
         core = self._core
-        core.check_usable()
-        if self._loop is not asyncio.get_running_loop():
-            raise ProgrammingError("the pool was opened on another event loop")
-        started = self._loop.time()
-        connection, unfit = core.checkout(started)
-        for one in unfit:
-            one.wire.close()
+        loop = self._here()
+        now = loop.time()
+        connection = core.checkout(now)
         if connection is not None:
-            if unfit:
-                self._grow()
+            if core.actions:
+                self._settle()
             return connection
-        waiter: asyncio.Future[AsyncConnection[Any]] = self._loop.create_future()
-        core.enqueue(waiter)
-        self._grow()
+        waiter: asyncio.Future[C] = loop.create_future()
+        core.enqueue(waiter, now)
+        self._settle()
         limit = core.settings.timeout if timeout is None else timeout
-        timer = self._loop.call_later(limit, self._time_out, waiter, limit)
+        timer = loop.call_at(now + limit, self._expire, waiter, limit) if limit < _FOREVER else None
         try:
             return await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._return(waiter.result(), fit=True)
-            else:
-                core.forget(waiter)
+        except BaseException:
+            now = loop.time()
+            if not core.cancel(waiter, now) and waiter.done() and not waiter.cancelled() and not waiter.exception():
+                # Handed over in the moment of the cancellation.
+                core.refuse(waiter.result(), now)
+            self._settle()
             raise
         finally:
-            timer.cancel()
-            core.waited_for(self._loop.time() - started)
+            if timer is not None:
+                timer.cancel()
 
-    def _time_out(self, waiter: asyncio.Future[AsyncConnection[Any]], limit: float) -> None:
+    def _expire(self, waiter: asyncio.Future[C], limit: float) -> None:
+        assert self._loop is not None
         if not waiter.done():
-            self._core.forget(waiter)
-            waiter.set_exception(self._core.timed_out(limit))
+            error = self._core.expire(waiter, self._loop.time(), limit)
+            if error is not None:
+                waiter.set_exception(error)
 
-    async def putconn(self, connection: AsyncConnection[Any]) -> None:
-        """Takes a connection back: resets it, or closes it when it is in doubt."""
-        if not self._core.owns(connection):
-            raise ProgrammingError("the connection does not belong to this pool, or was given back already")
-        reset = self._core.settings.reset
-        fit = not connection.closed
-        if fit and (connection.wire.status() != 0 or reset == "discard"):
-            fit = False
+    async def _getconn_hooked(self, timeout: float | None) -> C:
+        loop = self._here()
+        limit = self._core.settings.timeout if timeout is None else timeout
+        deadline = loop.time() + limit
+        while True:
+            connection = await self._getconn(max(0.0, deadline - loop.time()))
             try:
-                await asyncio.wait_for(connection.reset(reset), defaults.CANCEL_TIMEOUT)
-                fit = connection.wire.status() == 0 or reset == "none"
-            except (Error, asyncio.TimeoutError, TimeoutError):
-                pass
+                if self._check is not None:
+                    await self._check(connection)
+                    await _commit(connection)
+            except Exception as error:
+                self._forsake(connection, error)
+                if loop.time() >= deadline:
+                    raise self._core.timed_out(limit, error) from error
+                continue
             except BaseException:
-                self._return(connection, fit=False)
+                self._give_back(connection, "rollback")
                 raise
-        self._return(connection, fit)
+            try:
+                if self._on_checkout is not None:
+                    await self._on_checkout(connection)
+                    await _commit(connection)
+            except Exception as error:
+                self._forsake(connection, error)
+                raise
+            except BaseException:
+                self._give_back(connection, "rollback")
+                raise
+            return connection
 
-    def _return(self, connection: AsyncConnection[Any], fit: bool) -> None:
-        kept, waiter = self._core.give_back(connection, self._loop.time(), fit)
-        self._hand(waiter, connection)
-        if not kept:
-            connection.wire.close()
-            self._grow()
-        self._notify()
+    def _forsake(self, connection: C, error: BaseException) -> None:
+        assert self._loop is not None
+        self._core.forsake(connection, error, self._loop.time())
+        self._settle()
 
-    @contextlib.asynccontextmanager
-    async def connection(self, timeout: float | None = None) -> AsyncGenerator[AsyncConnection[Any]]:
-        """Lends a connection for a block: commits at its end, rolls back when it raises."""
-        connection = await self.getconn(timeout)
-        try:
-            yield connection
-            if not connection.closed and connection.wire.last_status() != 0:
-                await connection.commit()
-        finally:
-            # An error, or a cancellation, leaves the transaction open: the reset rolls it back.
-            await self.putconn(connection)
+    async def putconn(self, connection: C) -> None:
+        """Takes a connection back: resets it, or closes it when it is in doubt. A cancellation does not stop the reset.
+
+        Raises ProgrammingError for one that this pool has not lent, or that was brought back already.
+        """
+        self._here()
+        reset = self._give_back(connection, "none")
+        if reset is not None:
+            await asyncio.wait((reset,))
+
+    def _give_back(self, connection: C, at_least: ResetMode) -> asyncio.Task[bool] | None:
+        """Takes a connection back without waiting for anything; gives the task that resets it, if it needs that."""
+        core, loop = self._core, self._loop
+        assert loop is not None
+        mode = core.checkin(connection, connection.transaction_status, loop.time(), at_least)
+        if core.actions or self._watchers:
+            self._settle()
+        if mode is None:
+            return None
+        task: asyncio.Task[bool] = self._spawn(_reset(connection, mode))
+        self._resets[id(connection)] = task
+
+        def over(task: asyncio.Task[bool]) -> None:
+            self._resets.pop(id(connection), None)
+            fit = not task.cancelled() and task.exception() is None and task.result()
+            core.reset_done(connection, loop.time(), fit)
+            self._settle()
+
+        task.add_done_callback(over)
+        return task
+
+    def connection(self, timeout: float | None = None) -> AbstractAsyncContextManager[C]:
+        """Lends a connection for a block: commits at its end, rolls back when it raises.
+
+        Raises what :meth:`getconn` raises.
+        """
+        return _Lease(self, timeout)
 
     # looking after
 
     async def wait(self, timeout: float = defaults.POOL_TIMEOUT) -> None:
-        """Waits until ``min_size`` connections are there. Raises PoolTimeout with the last connect error."""
-        deadline = self._loop.time() + timeout
-        while self._core.size < self._core.settings.min_size:
-            self._core.check_usable()
-            assert self._changed is not None
-            try:
-                await asyncio.wait_for(self._changed.wait(), max(0.0, deadline - self._loop.time()))
-            except (asyncio.TimeoutError, TimeoutError):
-                raise self._core.timed_out(timeout) from None
+        """Waits until ``min_size`` connections are there.
+
+        Raises PoolTimeout after ``timeout`` seconds, with the last error of connecting in its message; PoolClosed.
+        """
+        core = self._core
+        loop = self._here()
+        deadline = loop.time() + timeout
+        core.encourage(loop.time())
+        self._settle()
+        while not core.full:
+            if core.closed:
+                raise PoolClosed("the pool is not open")
+            if not await self._watch(deadline):
+                raise core.timed_out(timeout)
+
+    async def _watch(self, deadline: float) -> bool:
+        """Waits until something has changed. False if it is too late."""
+        assert self._loop is not None
+        left = deadline - self._loop.time()
+        if left <= 0:
+            return False
+        watcher: asyncio.Future[None] = self._loop.create_future()
+        self._watchers.append(watcher)
+        await asyncio.wait((watcher,), timeout=left if left < _FOREVER else None)
+        return True
 
     def resize(self, min_size: int, max_size: int | None = None) -> None:
-        """Changes the size."""
-        old = self._core.settings
-        self._core.settings = Settings(
-            min_size, max_size or max(min_size, old.max_size), old.timeout, old.max_lifetime, old.max_idle,
-            old.max_waiting, old.reset,
-        )  # fmt: skip
-        self._grow()
+        """Changes the sizes; what is too many goes when nobody uses it. Raises ProgrammingError."""
+        loop = self._here()
+        self._core.resize(self._core.settings.resized(min_size, max_size), loop.time())
+        self._settle()
 
     async def drain(self) -> None:
-        """Replaces every connection: the idle ones at once, those in use when they come back."""
-        for connection in self._core.drain():
-            await connection.close()
-        self._grow()
+        """Replaces every connection, after a failover for instance: the idle ones at once, the others, and those that
+        are being made, when they come back."""
+        loop = self._here()
+        self._core.drain(loop.time())
+        self._settle()
 
     def stats(self) -> PoolStats:
         """A snapshot of the pool."""
@@ -256,26 +406,27 @@ class AsyncConnectionPool:
         return self._core.closed
 
     async def close(self, timeout: float = defaults.POOL_CLOSE_TIMEOUT) -> None:
-        """Closes the pool: waits up to ``timeout`` seconds for connections in use, then closes them too."""
-        if self._core.closed:
+        """Closes the pool. Who waits gets PoolClosed; who has a connection gets ``timeout`` seconds to bring it back,
+        and then it is closed too. In the child of a fork nothing happens: the sockets are the parent's."""
+        self._lazy = False
+        if self._core.closed or self._pid != os.getpid():
             return
-        gone, waiters = self._core.close()
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_exception(PoolClosed("the pool was closed while the request waited"))
-        for task in list(self._tasks):
+        loop = self._here()
+        deadline = loop.time() + timeout
+        self._core.close(loop.time())
+        self._settle()
+        for task in list(self._connecting):
             task.cancel()
-        for connection in gone:
-            await connection.close()
-        deadline = self._loop.time() + timeout
-        while self._core.in_use and (left := deadline - self._loop.time()) > 0:
-            assert self._changed is not None
-            with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), left)
-        for entry in list(self._core.in_use.values()):
-            await entry.connection.close()
+        try:
+            while self._core.in_use and await self._watch(deadline):
+                pass
+        finally:
+            self._core.sever()
+            self._settle()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=max(defaults.POOL_SEVER_TIMEOUT, deadline - loop.time()))
 
-    async def __aenter__(self) -> AsyncConnectionPool:
+    async def __aenter__(self) -> AsyncConnectionPool[C]:
         await self.open()
         return self
 
@@ -283,3 +434,59 @@ class AsyncConnectionPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def __repr__(self) -> str:
+        s = self._core.stats()
+        state = "closed" if self.closed else f"{s.in_use} of {s.size} in use, at most {s.max_size}, {s.waiting} waiting"
+        return f"<{type(self).__module__}.{type(self).__name__} {self.name!r} [{state}]>"
+
+
+class _Lease(AbstractAsyncContextManager[C]):
+    """What ``connection()`` gives."""
+
+    __slots__ = ("_connection", "_pool", "_timeout")
+
+    def __init__(self, pool: AsyncConnectionPool[C], timeout: float | None) -> None:
+        self._pool = pool
+        self._timeout = timeout
+
+    async def __aenter__(self) -> C:
+        self._connection = connection = await self._pool.getconn(self._timeout)
+        return connection
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        pool, connection = self._pool, self._connection
+        at_least: ResetMode = "none" if kind is None else "rollback"
+        if kind is None and connection.transaction_status != _IDLE and not connection.closed:
+            try:
+                await connection.commit()
+            except BaseException:
+                pool._give_back(connection, "rollback")
+                raise
+        reset = pool._give_back(connection, at_least)
+        if reset is not None:
+            await asyncio.wait((reset,))
+
+
+async def _connect(conninfo: str, **kwargs: Any) -> Any:
+    from . import connect
+
+    return await connect(conninfo, **kwargs)
+
+
+async def _commit(connection: AsyncPoolConnection) -> None:
+    if connection.transaction_status != _IDLE:
+        await connection.commit()
+
+
+async def _reset(connection: AsyncPoolConnection, mode: ResetMode) -> bool:
+    await connection.reset(mode)
+    return connection.transaction_status == _IDLE
+
+
+async def _close(connection: AsyncPoolConnection) -> None:
+    # It is gone for the pool, whatever its end is like.
+    with contextlib.suppress(Exception):
+        await connection.close()
