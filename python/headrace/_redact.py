@@ -1,4 +1,4 @@
-"""Keeps secrets out of what is shown."""
+"""Keeps secrets out of what is shown: connection strings and statements."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ MASK: Final = "***"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 # keyword = value, the value plain or in quotes, with backslashes before characters that stand for themselves.
 _PAIR = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)(?:[^\s\\]|\\.)*|)(?=\s|$)", re.DOTALL)
+# PASSWORD 'text' or $$text$$, as in CREATE ROLE, and password=text, as in a connection string inside of a statement.
+_SQL_PASSWORD = re.compile(
+    r"(\bpassword\s*=?\s*(?:[EU]&?)?)('(?:[^'\\]|''|\\.)*'?|\$(\w*)\$.*?(?:\$\3\$|$)|(?<==)[^\s'\"]+)", re.IGNORECASE
+)
 
 
 def redact(conninfo: str) -> str:
@@ -60,3 +64,19 @@ def _keywords(text: str) -> str:
         shown.append(f"{name}={MASK if value and name.lower() in SECRETS else value}")
         end = found.end()
     return " ".join(shown)
+
+
+def mask_passwords(line: str, column: int) -> tuple[str, int]:
+    """A line of SQL without the passwords written in it, and where the given column has gone."""
+    shown: list[str] = []
+    end = shift = 0
+    for found in _SQL_PASSWORD.finditer(line):
+        start, stop = found.start(2), found.end(2)
+        masked = f"'{MASK}'" if line[start] in "'$" else MASK
+        shown += [line[end:start], masked]
+        if column >= stop:
+            shift += len(masked) - (stop - start)
+        elif column > start:
+            shift += start - column
+        end = stop
+    return "".join(shown) + line[end:], column + shift

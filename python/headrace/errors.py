@@ -1,11 +1,16 @@
-"""The exceptions of PEP 249, shared by all databases, and one class per common SQLSTATE below them.
+"""The exceptions of PEP 249, shared by all databases, and one class per SQLSTATE below them.
 
-``except headrace.errors.UniqueViolation`` is an ``IntegrityError``, a ``DatabaseError`` and an ``Error``.
+``except headrace.errors.UniqueViolation`` is an ``IntegrityError``, a ``DatabaseError`` and an ``Error``. The classes
+of common SQLSTATEs are written out here, where type checkers see them; those of all others in PostgreSQL's list are
+attributes of this module too, and :func:`error_for` gives any of them by its code.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+from ._redact import mask_passwords
+from .sqlstates import CONDITIONS, class_name
 
 
 class Warning(Exception):
@@ -40,18 +45,25 @@ class Error(Exception):
     statement: str | None = None
     row: int | None = None
 
+    @property
+    def context(self) -> str | None:
+        """The call stack of functions on the server: another name of ``where``."""
+        return self.where
+
     def __str__(self) -> str:
         text = super().__str__()
         if self.message is None:
             return text
         lines = [text if self.row is None else f"row {self.row}: {text}"]
         if self.position is not None and self.statement:
-            line, _, column = _locate(self.statement, self.position)
-            lines += [f"  {line}", "  " + " " * column + "^"]
+            lines += _point_at(self.statement, self.position)
         if self.detail:
             lines.append(f"DETAIL: {self.detail}")
         if self.hint:
             lines.append(f"HINT: {self.hint}")
+        if self.internal_query:
+            lines.append("QUERY:")
+            lines += _point_at(self.internal_query, self.internal_position or 1)
         if self.where:
             lines.append(f"CONTEXT: {self.where}")
         return "\n".join(lines)
@@ -66,12 +78,23 @@ def _rebuild(cls: type[Error], args: tuple[Any, ...], state: dict[str, Any]) -> 
     return error
 
 
-def _locate(statement: str, position: int) -> tuple[str, int, int]:
-    """The line that a 1-based position is in, its number, and the column."""
-    before = statement[: position - 1]
-    number = before.count("\n")
-    column = len(before) - (before.rfind("\n") + 1)
-    return statement.split("\n")[number], number, column
+# Characters of a statement's line that are shown at most, around the place.
+_SHOWN: Final = 100
+
+
+def _point_at(statement: str, position: int) -> list[str]:
+    """The line of the statement that a 1-based position is in, and a caret below the place."""
+    before = statement[: max(0, position - 1)]
+    start = before.rfind("\n") + 1
+    line, column = mask_passwords(statement[start:].split("\n", 1)[0], len(before) - start)
+    line = line.rstrip("\r").replace("\t", " ")
+    label = f"line {before.count(chr(10)) + 1}: " if "\n" in statement.rstrip() else ""
+    cut = max(0, min(column - _SHOWN // 2, len(line) - _SHOWN))
+    if cut:
+        line, column = "..." + line[cut:], column - cut + 3
+    if len(line) > _SHOWN + 3:
+        line = line[: _SHOWN + 3] + "..."
+    return [f"  {label}{line}", "  " + " " * (len(label) + column) + "^"]
 
 
 class InterfaceError(Error):
@@ -130,26 +153,39 @@ class TooManyRequests(OperationalError):
     """The pool's queue is full."""
 
 
-def _bases() -> dict[str, type[DatabaseError]]:
-    table: dict[type[DatabaseError], str] = {
-        OperationalError: "08 40 53 54 55 57 58 HV",
-        DataError: "21 22",
-        IntegrityError: "23 27 44",
-        InternalError: "24 25 2D 39 3B XX F0 P0 38 2F 09",
-        ProgrammingError: "03 20 26 28 2B 34 3D 3F 42 0L 0P 0Z",
+# The base of a SQLSTATE's class, by the first two characters of the code, else by the first. Where psycopg has an
+# opinion it is the same one, so that handlers can move.
+_BASES: Final[dict[str, type[DatabaseError]]] = {
+    code: base
+    for base, codes in {
+        OperationalError: "08 27 28 2F 38 39 3B 40 53 54 55 57 58 F H",
+        DataError: "22",
+        IntegrityError: "23",
+        InternalError: "09 24 25 2B 2D X",
+        ProgrammingError: "03 0L 0P 0Z 10 20 21 26 34 3D 3F 42 44 P",
         NotSupportedError: "0A",
-    }
-    return {code: base for base, codes in table.items() for code in codes.split()}
+    }.items()
+    for code in codes.split()
+}
 
 
-_BASE_OF_CLASS = _bases()
+def _base(sqlstate: str) -> type[DatabaseError]:
+    return _BASES.get(sqlstate[:2]) or _BASES.get(sqlstate[:1]) or DatabaseError
+
+
+class ConnectionFailure(OperationalError):
+    """08006"""
+
+
+class ProtocolViolation(OperationalError):
+    """08P01"""
 
 
 class FeatureNotSupported(NotSupportedError):
     """0A000"""
 
 
-class CardinalityViolation(DataError):
+class CardinalityViolation(ProgrammingError):
     """21000"""
 
 
@@ -181,8 +217,16 @@ class InvalidTextRepresentation(DataError):
     """22P02"""
 
 
+class InvalidBinaryRepresentation(DataError):
+    """22P03"""
+
+
 class BadCopyFileFormat(DataError):
     """22P04"""
+
+
+class UntranslatableCharacter(DataError):
+    """22P05"""
 
 
 class IntegrityConstraintViolation(IntegrityError):
@@ -233,6 +277,10 @@ class IdleInTransactionSessionTimeout(InternalError):
     """25P03"""
 
 
+class TransactionTimeout(InternalError):
+    """25P04"""
+
+
 class InvalidSqlStatementName(ProgrammingError):
     """26000"""
 
@@ -245,16 +293,27 @@ class InvalidPassword(OperationalError):
     """28P01"""
 
 
+class DependentObjectsStillExist(InternalError):
+    """2BP01"""
+
+
 class InvalidCursorName(ProgrammingError):
     """34000"""
 
 
 class InvalidCatalogName(OperationalError):
-    """3D000: the database does not exist"""
+    """3D000: the database does not exist.
+
+    An OperationalError, unlike its neighbours, because it is met when connecting.
+    """
 
 
 class InvalidSchemaName(ProgrammingError):
     """3F000"""
+
+
+class TransactionRollback(OperationalError):
+    """40000"""
 
 
 class SerializationFailure(OperationalError):
@@ -289,6 +348,10 @@ class UndefinedObject(ProgrammingError):
     """42704"""
 
 
+class UndefinedParameter(ProgrammingError):
+    """42P02"""
+
+
 class DuplicateColumn(ProgrammingError):
     """42701"""
 
@@ -299,6 +362,18 @@ class DuplicateTable(ProgrammingError):
 
 class DuplicateObject(ProgrammingError):
     """42710"""
+
+
+class DuplicateDatabase(ProgrammingError):
+    """42P04"""
+
+
+class DuplicateFunction(ProgrammingError):
+    """42723"""
+
+
+class DuplicateSchema(ProgrammingError):
+    """42P06"""
 
 
 class DuplicatePreparedStatement(ProgrammingError):
@@ -325,6 +400,14 @@ class GroupingError(ProgrammingError):
     """42803"""
 
 
+class WrongObjectType(ProgrammingError):
+    """42809"""
+
+
+class WithCheckOptionViolation(ProgrammingError):
+    """44000"""
+
+
 class InsufficientResources(OperationalError):
     """53000"""
 
@@ -339,6 +422,14 @@ class OutOfMemory(OperationalError):
 
 class TooManyConnections(OperationalError):
     """53300"""
+
+
+class StatementTooComplex(OperationalError):
+    """54001"""
+
+
+class ObjectNotInPrerequisiteState(OperationalError):
+    """55000"""
 
 
 class ObjectInUse(OperationalError):
@@ -365,30 +456,54 @@ class CannotConnectNow(OperationalError):
     """57P03"""
 
 
-class RaiseException(DatabaseError):
+class DatabaseDropped(OperationalError):
+    """57P04"""
+
+
+class IdleSessionTimeout(OperationalError):
+    """57P05"""
+
+
+class RaiseException(ProgrammingError):
     """P0001"""
 
 
-def _collect() -> dict[str, type[DatabaseError]]:
+class NoDataFound(ProgrammingError):
+    """P0002"""
+
+
+class TooManyRows(ProgrammingError):
+    """P0003"""
+
+
+class AssertFailure(ProgrammingError):
+    """P0004"""
+
+
+def _classes() -> dict[str, type[DatabaseError]]:
+    """The class of every SQLSTATE in the list: the one written above, or one made here."""
+    here = globals()
     found: dict[str, type[DatabaseError]] = {}
-    for value in list(globals().values()):
-        if isinstance(value, type) and issubclass(value, DatabaseError) and value.__doc__:
-            code = value.__doc__[:5]
-            if len(value.__doc__.split(":")[0]) == 5 and code.isalnum() and code.upper() == code:
-                value.sqlstate = code
-                found[code] = value
+    for sqlstate, condition in CONDITIONS.items():
+        name = class_name(sqlstate)
+        if name not in here:
+            # __module__ lets pickle find the class again.
+            body = {"__module__": __name__, "__doc__": f"{sqlstate}: {condition.replace('_', ' ')}"}
+            here[name] = type(name, (_base(sqlstate),), body)
+        found[sqlstate] = here[name]
+        found[sqlstate].sqlstate = sqlstate
     return found
 
 
-_BY_SQLSTATE = _collect()
+_BY_SQLSTATE: Final = _classes()
 
 
 def error_for(sqlstate: str) -> type[DatabaseError]:
-    """The class for an SQLSTATE: its own where it has one, else that of its two-letter class."""
-    return _BY_SQLSTATE.get(sqlstate) or _BASE_OF_CLASS.get(sqlstate[:2], DatabaseError)
+    """The class of a SQLSTATE: its own where it has one, else the PEP 249 class of its first characters."""
+    return _BY_SQLSTATE.get(sqlstate) or _base(sqlstate)
 
 
-_FIELDS = {
+_FIELDS: Final = {
     "C": "sqlstate",
     "M": "message",
     "D": "detail",
@@ -407,17 +522,21 @@ _FIELDS = {
 
 
 def error_from_fields(fields: dict[str, str], statement: str | None = None, row: int | None = None) -> DatabaseError:
-    """The exception for an ErrorResponse, given by the field codes of the protocol manual
-    ("Error and Notice Message Fields")."""
-    error = error_for(fields.get("C", ""))(fields.get("M", "the server gave no reason"))
+    """The exception for an ErrorResponse.
+
+    ``fields`` are by their one-letter codes ("Error and Notice Message Fields" in the manual), ``statement`` is the
+    text that was sent, ``row`` the 0-based row of a batch. Fields that are missing or malformed stay ``None``.
+    """
+    message = fields.get("M") or "the server gave no reason"
+    error = error_for(fields.get("C", ""))(message)
     for code, name in _FIELDS.items():
         if code in fields:
             setattr(error, name, fields[code])
+    error.message = message
+    # V is S untranslated; servers before 9.6 do not send it.
     error.severity = fields.get("V") or fields.get("S")
-    if error.message is None:
-        error.message = error.args[0]
     for code, name in (("P", "position"), ("p", "internal_position")):
-        if fields.get(code, "").isdigit():
+        if fields.get(code, "").isdecimal():
             setattr(error, name, int(fields[code]))
     error.statement = statement or None
     error.row = row
