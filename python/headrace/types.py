@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import enum
 import json
+import re
 import time as _time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
+
+from .errors import ProgrammingError
 
 T = TypeVar("T")
 
 
 class TypeObject(str):
-    """A type object of PEP 249: equals every :class:`TypeCode` that it groups."""
+    """A type object of PEP 249: equals every :class:`TypeCode` that it groups.
+
+    Compare with ``==``. A dict or set does not find a type code by its type object, because one type code may equal
+    two of them (``oid`` is a NUMBER and a ROWID), so that no hash could fit.
+    """
 
     _names: frozenset[str]
 
@@ -33,6 +41,10 @@ class TypeObject(str):
 
     __hash__ = str.__hash__
 
+    def __reduce__(self) -> str:
+        # By name: a copy of a type object is the type object.
+        return str.__str__(self)
+
 
 STRING = TypeObject("STRING", ["text", "varchar", "bpchar", "char", "name", "xml", "json", "jsonb", "unknown"])
 BINARY = TypeObject("BINARY", ["bytea"])
@@ -43,7 +55,8 @@ ROWID = TypeObject("ROWID", ["oid", "tid"])
 
 class TypeCode(str):
     """The ``type_code`` of a column: the SQL name of its type (``"int4"``, ``"numeric(10,2)"``) as text, equal to
-    the PEP 249 type object of its group. ``oid`` is the type's number in ``pg_type``."""
+    the PEP 249 type object of its group. ``oid`` is the type's number in ``pg_type``, ``base`` the name without
+    precision and scale."""
 
     oid: int
     base: str
@@ -53,6 +66,23 @@ class TypeCode(str):
         self.oid = oid
         self.base = base or name
         return self
+
+    @property
+    def precision(self) -> int | None:
+        """Digits of a numeric that has a limit; None otherwise."""
+        return self._modifiers()[0]
+
+    @property
+    def scale(self) -> int | None:
+        """Digits behind the point of a numeric that has a limit; negative ones round before it."""
+        return self._modifiers()[1]
+
+    def _modifiers(self) -> tuple[int | None, int | None]:
+        found = re.fullmatch(r"numeric\((\d+)(?:,(-?\d+))?\)", self)
+        return (int(found[1]), int(found[2] or 0)) if found else (None, None)
+
+    def __getnewargs__(self) -> tuple[str, int, str]:  # type: ignore[override]  # for copy and pickle
+        return (str.__str__(self), self.oid, self.base)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TypeObject):
@@ -97,7 +127,17 @@ class Interval:
 
 
 class Range(Generic[T]):
-    """A range of an ordered type; a bound of ``None`` is no bound. ``bounds`` is one of ``[] [) (] ()``."""
+    """A range of an ordered type; a bound of ``None`` is no bound. ``bounds`` is one of ``[] [) (] ()``.
+
+    Immutable. Ranges are ordered as in PostgreSQL: the empty one first, then by lower, then by upper bound.
+
+    >>> 3 in Range(1, 5), 5 in Range(1, 5)
+    (True, False)
+    >>> str(Range(None, 5, "(]"))
+    '(,5]'
+
+    Raises ValueError for other bounds.
+    """
 
     __slots__ = ("_bounds", "_empty", "_lower", "_upper")
 
@@ -173,10 +213,37 @@ class Range(Generic[T]):
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def _order(self) -> tuple[Any, ...]:
+        # Infinite bounds are told apart by numbers, so that None is compared with nothing.
+        if self._empty:
+            return (0,)
+        lower = (0,) if self._lower is None else (1, self._lower, not self.lower_inc)
+        upper = (1,) if self._upper is None else (0, self._upper, self.upper_inc)
+        return (1, lower, upper)
+
+    def __lt__(self, other: Range[T]) -> bool:
+        return self._order() < other._order() if isinstance(cast("Any", other), Range) else NotImplemented
+
+    def __le__(self, other: Range[T]) -> bool:
+        return self._order() <= other._order() if isinstance(cast("Any", other), Range) else NotImplemented
+
+    def __gt__(self, other: Range[T]) -> bool:
+        return self._order() > other._order() if isinstance(cast("Any", other), Range) else NotImplemented
+
+    def __ge__(self, other: Range[T]) -> bool:
+        return self._order() >= other._order() if isinstance(cast("Any", other), Range) else NotImplemented
+
+    def __str__(self) -> str:
+        if self._empty:
+            return "empty"
+        lower = "" if self._lower is None else str(self._lower)
+        upper = "" if self._upper is None else str(self._upper)
+        return f"{self.bounds[0]}{lower},{upper}{self.bounds[1]}"
+
     def __repr__(self) -> str:
         if self._empty:
             return "Range(empty=True)"
-        return f"Range({self._lower!r}, {self._upper!r}, {self._bounds!r})"
+        return f"Range({self._lower!r}, {self._upper!r}, {self.bounds!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_range, (self._lower, self._upper, self._bounds, self._empty))
@@ -187,15 +254,22 @@ def _range(lower: Any, upper: Any, bounds: str, empty: bool) -> Range[Any]:
 
 
 class Multirange(Sequence[Range[T]], Generic[T]):
-    """Several ranges, in order."""
+    """Several ranges, in the order they are given or come from the server. Immutable.
+
+    The server sorts and merges what it is sent; until then ranges stay as they are.
+    """
 
     __slots__ = ("_ranges",)
 
     def __init__(self, ranges: Iterable[Range[T]] = ()) -> None:
         self._ranges = tuple(ranges)
 
-    def __getitem__(self, index: Any) -> Any:
-        return cast("Any", self._ranges)[index]
+    @overload
+    def __getitem__(self, index: int) -> Range[T]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Multirange[T]: ...
+    def __getitem__(self, index: int | slice) -> Range[T] | Multirange[T]:
+        return Multirange(self._ranges[index]) if isinstance(index, slice) else self._ranges[index]
 
     def __len__(self) -> int:
         return len(self._ranges)
@@ -208,6 +282,21 @@ class Multirange(Sequence[Range[T]], Generic[T]):
 
     def __hash__(self) -> int:
         return hash(self._ranges)
+
+    def __lt__(self, other: Multirange[T]) -> bool:
+        return self._ranges < other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
+
+    def __le__(self, other: Multirange[T]) -> bool:
+        return self._ranges <= other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
+
+    def __gt__(self, other: Multirange[T]) -> bool:
+        return self._ranges > other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
+
+    def __ge__(self, other: Multirange[T]) -> bool:
+        return self._ranges >= other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
+
+    def __str__(self) -> str:
+        return "{" + ",".join(map(str, self._ranges)) + "}"
 
     def __repr__(self) -> str:
         return f"Multirange({list(self._ranges)!r})"
@@ -306,6 +395,21 @@ class Notice:
     message: str
     fields: dict[str, str]
 
+    @property
+    def sqlstate(self) -> str | None:
+        """The SQLSTATE, such as ``01000``."""
+        return self.fields.get("C")
+
+    @property
+    def detail(self) -> str | None:
+        """More about it, or None."""
+        return self.fields.get("D")
+
+    @property
+    def hint(self) -> str | None:
+        """What to do about it, or None."""
+        return self.fields.get("H")
+
 
 class TransactionStatus(enum.IntEnum):
     """Where a connection stands."""
@@ -317,26 +421,63 @@ class TransactionStatus(enum.IntEnum):
     UNKNOWN = 4
 
 
+# Limits of the XA specification (format and parts), in bytes, and of PostgreSQL (the whole text).
+_XID_PART = 64
+_XID_FORMAT = 0x7FFF_FFFF
+_XID_TEXT = 199
+
+
 @dataclass(frozen=True, slots=True)
 class Xid:
-    """A global transaction id for two-phase commit (PEP 249)."""
+    """A global transaction id for two-phase commit (PEP 249).
+
+    On the server it is a text: format, global transaction and branch, the latter two in base 64, with ``_`` between
+    them. The JDBC driver and psycopg write the same, so each can finish what another has left. A text of any other
+    kind is an id by itself: its ``format_id`` and ``bqual`` are ``None``.
+
+    >>> str(Xid(1, "transfer", "bank"))
+    '1_dHJhbnNmZXI=_YmFuaw=='
+
+    Raises ProgrammingError for parts that are too long.
+    """
 
     format_id: int | None
     gtrid: str
     bqual: str | None
+    prepared: datetime.datetime | None = field(default=None, compare=False)
+    owner: str | None = field(default=None, compare=False)
+    database: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.format_id is None:
+            if self.bqual is not None:
+                raise ProgrammingError("an Xid without a format_id has no branch qualifier")
+            if not 0 < len(self.gtrid.encode()) <= _XID_TEXT or "\0" in self.gtrid:
+                raise ProgrammingError(f"a transaction id has 1 to {_XID_TEXT} bytes, none of them NUL")
+            return
+        if not 0 <= self.format_id <= _XID_FORMAT:
+            raise ProgrammingError(f"format_id {self.format_id} is not from 0 to {_XID_FORMAT}")
+        for name, part in (("global transaction id", self.gtrid), ("branch qualifier", self.bqual or "")):
+            if len(part.encode()) > _XID_PART:
+                raise ProgrammingError(f"the {name} is longer than {_XID_PART} bytes")
 
     def __str__(self) -> str:
         if self.format_id is None:
             return self.gtrid
-        return f"{self.format_id}_{self.gtrid.encode().hex()}_{(self.bqual or '').encode().hex()}"
+        gtrid, bqual = (base64.b64encode(part.encode()).decode() for part in (self.gtrid, self.bqual or ""))
+        return f"{self.format_id}_{gtrid}_{bqual}"
 
     @classmethod
     def parse(cls, text: str) -> Xid:
-        """The inverse of ``str``; any other text is a transaction id by itself."""
+        """The inverse of ``str``."""
         parts = text.split("_")
-        if len(parts) == 3 and parts[0].isdigit():
+        if len(parts) == 3 and parts[0].isdecimal():
             try:
-                return cls(int(parts[0]), bytes.fromhex(parts[1]).decode(), bytes.fromhex(parts[2]).decode())
-            except ValueError:
+                gtrid, bqual = (base64.b64decode(part, validate=True).decode() for part in parts[1:])
+                xid = cls(int(parts[0]), gtrid, bqual)
+            except (ValueError, ProgrammingError):
                 pass
+            else:
+                if str(xid) == text:  # else another one's text that only looks alike
+                    return xid
         return cls(None, text, None)
