@@ -6,11 +6,12 @@ of each tuple of values.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import inspect
+import re
 from collections import namedtuple
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, cast
 
 from .errors import ProgrammingError
 
@@ -44,8 +45,9 @@ def dict_row(names: Sequence[str], /) -> Callable[[Row], dict[str, Any]]:
 
 @functools.lru_cache(512)
 def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
-    clean = [name if name.isidentifier() and not name.startswith("_") else f"f_{name}" for name in names]
-    clean = ["".join(c if c.isalnum() or c == "_" else "_" for c in name) for name in clean]
+    # The names that psycopg gives, so that code can move; namedtuple renames what is left.
+    clean = [re.sub(r"\W", "_", name) for name in names]
+    clean = [f"f{name}" if name.startswith(tuple("_0123456789")) else name for name in clean]
     make_type: Any = namedtuple
     kind: Any = make_type("Row", clean, rename=True)
     make: Callable[[Row], Any] = kind._make
@@ -53,7 +55,11 @@ def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
 
 
 def namedtuple_row(names: Sequence[str], /) -> Callable[[Row], Any]:
-    """Rows as named tuples; a name that is no identifier gets ``f_`` in front and ``_`` for what does not fit."""
+    """Rows as named tuples.
+
+    In a name ``_`` stands for what no identifier has, and ``f`` for what none begins with: ``?column?`` is
+    ``f_column_``. A keyword of Python or a name that is there already becomes ``_`` and the column's number.
+    """
     return _named(tuple(names))
 
 
@@ -65,34 +71,67 @@ def scalar_row(names: Sequence[str], /) -> Callable[[Row], Any]:
 
 
 def class_row(cls: type[T]) -> RowFactory[T]:
-    """Rows as objects of a class made by keyword: a dataclass, an attrs class, a pydantic model.
+    """Rows as objects of a class made by keyword: a dataclass, an attrs class, a pydantic model, or any class whose
+    constructor takes the columns' names.
 
-    Raises ProgrammingError when the columns and the fields of a dataclass do not agree.
+    Raises ProgrammingError, before any row is made, when the columns do not fit the constructor. A pydantic model
+    says itself what is missing; columns that it does not know are an error unless its configuration says
+    ``extra="ignore"`` or ``extra="allow"``.
     """
 
     def factory(names: Sequence[str], /) -> Callable[[Row], T]:
         keys = tuple(names)
-        if dataclasses.is_dataclass(cls):
-            fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
-            required = {
-                name
-                for name, f in fields.items()
-                if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-            }
-            unknown, missing = set(keys) - set(fields), required - set(keys)
-            if unknown or missing:
-                raise ProgrammingError(
-                    f"the columns do not fit {cls.__name__}: "
-                    + "; ".join(
-                        f"{what} {', '.join(sorted(some))}"
-                        for what, some in (("unknown", unknown), ("missing", missing))
-                        if some
-                    )
-                )
+        _check_class(cast("Any", cls), keys)
         make: Callable[..., T] = cls
         return lambda values: make(**dict(zip(keys, values, strict=True)))
 
     return factory
+
+
+@functools.lru_cache(512)
+def _check_class(cls: type[Any], names: tuple[str, ...]) -> None:
+    """Raises ProgrammingError for columns that the constructor cannot take; costs nothing for those seen before."""
+    twice = {name for name in names if names.count(name) > 1}
+    known, required = _parameters(cls)
+    unknown = set(names) - known if known is not None else set[str]()
+    problems = [
+        f"{what} {', '.join(sorted(some))}"
+        for what, some in (("unknown", unknown), ("missing", required - set(names)), ("twice", twice))
+        if some
+    ]
+    if problems:
+        raise ProgrammingError(f"the columns do not fit {cls.__name__}: {'; '.join(problems)}")
+
+
+def _parameters(cls: type[Any]) -> tuple[set[str] | None, set[str]]:
+    """The names that a constructor takes, None for any, and those that it needs."""
+    if hasattr(cls, "__pydantic_fields__"):
+        return _pydantic_names(cls), set()
+    try:
+        parameters = list(inspect.signature(cls).parameters.values())
+    except (TypeError, ValueError):  # a class written in C
+        return None, set()
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    return None if anything else {p.name for p in named}, {p.name for p in named if p.default is p.empty}
+
+
+def _pydantic_names(cls: Any) -> set[str] | None:
+    """The names that a pydantic model takes; None where its configuration allows others, or only it can tell."""
+    config = cast("Mapping[str, Any]", cls.model_config)
+    if config.get("extra") in ("ignore", "allow"):
+        return None
+    by_name = config.get("populate_by_name") or config.get("validate_by_name")
+    known: set[str] = set()
+    for name, field in cast("Mapping[str, Any]", cls.model_fields).items():
+        alias = field.validation_alias
+        if alias is None or by_name:
+            known.add(name)
+        if isinstance(alias, str):
+            known.add(alias)
+        elif alias is not None:  # AliasChoices and AliasPath
+            return None
+    return known
 
 
 def args_row(make: Callable[..., T]) -> RowFactory[T]:

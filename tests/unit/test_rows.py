@@ -1,0 +1,144 @@
+"""Row factories."""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass, field
+from typing import Any
+
+import pytest
+
+from headrace.errors import ProgrammingError
+from headrace.rows import args_row, class_row, dict_row, kwargs_row, namedtuple_row, scalar_row, tuple_row
+
+
+def test_tuples_stay_the_same_object() -> None:
+    row = (1, 2)
+    assert tuple_row(("a", "b"))(row) is row
+
+
+def test_dicts() -> None:
+    assert dict_row(("a", "b"))((1, 2)) == {"a": 1, "b": 2}
+    assert dict_row(("a", "a"))((1, 2)) == {"a": 2}
+
+
+@pytest.mark.parametrize(
+    ("names", "fields"),
+    [
+        (("id", "name"), ("id", "name")),
+        (("?column?",), ("f_column_",)),
+        (("1st", "_x"), ("f1st", "f_x")),
+        (("a b", "ä"), ("a_b", "ä")),
+        (("class", "id", "id"), ("_0", "id", "_2")),
+        (("",), ("_0",)),
+        (("a²",), ("_0",)),
+        ((), ()),
+    ],
+)
+def test_named_tuples(names: tuple[str, ...], fields: tuple[str, ...]) -> None:
+    row = namedtuple_row(names)(tuple(range(len(names))))
+    assert row._fields == fields
+    assert row == tuple(range(len(names)))
+
+
+def test_scalars() -> None:
+    assert scalar_row(("a", "b"))((1, 2)) == 1
+    with pytest.raises(ProgrammingError, match="column"):
+        scalar_row(())
+
+
+def test_functions() -> None:
+    assert args_row(complex)(("r", "i"))((1, 2)) == 1 + 2j
+    assert kwargs_row(complex)(("imag", "real"))((1, 2)) == 2 + 1j
+
+
+@dataclass
+class User:
+    """As most are."""
+
+    id: int
+    name: str = "nobody"
+    made: str = field(default="x", init=False)
+
+
+@dataclass
+class Derived:
+    """With a parameter that is no field."""
+
+    id: int
+    key: InitVar[int]
+    sum: int = field(init=False)
+
+    def __post_init__(self, key: int) -> None:
+        self.sum = self.id + key
+
+
+class Plain:
+    """No dataclass at all."""
+
+    def __init__(self, id: int, *, name: str = "nobody") -> None:
+        self.id, self.name = id, name
+
+
+class Anything:
+    """Takes every column."""
+
+    def __init__(self, id: int, **more: Any) -> None:
+        self.id, self.more = id, more
+
+
+def test_classes() -> None:
+    assert class_row(User)(("name", "id"))(("ada", 1)) == User(1, "ada")
+    assert class_row(User)(("id",))((1,)) == User(1)
+    assert class_row(Derived)(("id", "key"))((1, 2)).sum == 3
+    assert class_row(Plain)(("name", "id"))(("ada", 1)).name == "ada"
+    assert class_row(Anything)(("id", "x"))((1, 2)).more == {"x": 2}
+    assert class_row(dict)(("id", "x"))((1, 2)) == {"id": 1, "x": 2}  # its constructor has no signature
+
+
+@pytest.mark.parametrize(
+    ("cls", "names", "problem"),
+    [
+        (User, ("id", "nmae"), "unknown nmae"),
+        (User, ("name",), "missing id"),
+        (User, ("x", "y"), "unknown x, y; missing id"),
+        (User, ("id", "made"), "unknown made"),
+        (User, ("id", "id"), "twice id"),
+        (User, (), "missing id"),
+        (Derived, ("id",), "missing key"),
+        (Plain, ("id", "x"), "unknown x"),
+        (Anything, ("x",), "missing id"),
+    ],
+)
+def test_columns_that_do_not_fit_are_named(cls: type[Any], names: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(ProgrammingError) as caught:
+        class_row(cls)(names)
+    assert str(caught.value) == f"the columns do not fit {cls.__name__}: {problem}"
+
+
+def test_attrs_classes() -> None:
+    attrs: Any = pytest.importorskip("attrs")
+    kind = attrs.make_class("Kind", {"id": attrs.field(), "_private": attrs.field(default=0)})
+    assert class_row(kind)(("id", "private"))((1, 2))._private == 2
+    with pytest.raises(ProgrammingError, match="unknown _private"):
+        class_row(kind)(("id", "_private"))
+
+
+def test_pydantic_models() -> None:
+    pydantic: Any = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Model", id=(int, ...), name=(str, pydantic.Field("x", alias="fullName")))
+    row = class_row(model)(("id", "fullName"))(("1", "ada"))
+    assert (row.id, row.name) == (1, "ada")
+    with pytest.raises(ProgrammingError, match="unknown name"):
+        class_row(model)(("id", "name"))
+    with pytest.raises(pydantic.ValidationError, match="id"):
+        class_row(model)(("fullName",))(("ada",))
+    lenient = pydantic.create_model("Lenient", __config__={"extra": "ignore"}, id=(int, ...))
+    assert class_row(lenient)(("id", "x"))((1, 2)).id == 1
+    by_name = pydantic.create_model(
+        "ByName", __config__={"populate_by_name": True}, id=(int, pydantic.Field(alias="key"))
+    )
+    assert class_row(by_name)(("id",))((1,)).id == class_row(by_name)(("key",))((1,)).id == 1
+    choices = pydantic.create_model(
+        "Choices", id=(int, pydantic.Field(validation_alias=pydantic.AliasChoices("a", "b")))
+    )
+    assert class_row(choices)(("b",))((1,)).id == 1
