@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
+import attrs
+import pydantic
 import pytest
 
 from headrace.errors import ProgrammingError
@@ -116,7 +118,6 @@ def test_columns_that_do_not_fit_are_named(cls: type[Any], names: tuple[str, ...
 
 
 def test_attrs_classes() -> None:
-    attrs: Any = pytest.importorskip("attrs")
     kind = attrs.make_class("Kind", {"id": attrs.field(), "_private": attrs.field(default=0)})
     assert class_row(kind)(("id", "private"))((1, 2))._private == 2
     with pytest.raises(ProgrammingError, match="unknown _private"):
@@ -124,7 +125,6 @@ def test_attrs_classes() -> None:
 
 
 def test_pydantic_models() -> None:
-    pydantic: Any = pytest.importorskip("pydantic")
     model = pydantic.create_model("Model", id=(int, ...), name=(str, pydantic.Field("x", alias="fullName")))
     row = class_row(model)(("id", "fullName"))(("1", "ada"))
     assert (row.id, row.name) == (1, "ada")
