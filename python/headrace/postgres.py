@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from ._postgres.connection import Connection, Rollback, connect
+from ._postgres.connection import Connection, Rollback
 from ._postgres.cursor import Cursor
+from ._postgres.opening import connect
 from .errors import (
     DatabaseError,
     DataError,

@@ -55,6 +55,14 @@ def test_a_stream_gives_every_row_once(conn: Conn) -> None:
     assert conn.fetchval("select 1") == 1
 
 
+def test_a_stream_in_blocks(conn: Conn) -> None:
+    blocks = list(conn.stream_blocks("select generate_series(1, 250)", fetch_size=100))
+    assert [len(block) for block in blocks] == [100, 100, 50]
+    assert blocks[2][-1] == (250,)
+    assert list(conn.stream_blocks("select 1 where false")) == []
+    assert conn.fetchval("select 1") == 1
+
+
 def test_a_stream_that_is_left_early_leaves_the_connection_usable(conn: Conn) -> None:
     for row in conn.stream("select generate_series(1, 1000000)", fetch_size=10):
         if row == (25,):
@@ -168,6 +176,8 @@ async def test_async_pipeline_stream_copy_notify(aconn: Any) -> None:
     async with aconn.pipeline():
         cursors = [await aconn.execute("select $1::int", (i,)) for i in range(20)]
     assert [await c.fetchone() for c in cursors] == [(i,) for i in range(20)]
+    blocks = [b async for b in aconn.stream_blocks("select generate_series(1, 250)", fetch_size=100)]
+    assert [len(block) for block in blocks] == [100, 100, 50]
     assert [r async for r in aconn.stream("select generate_series(1, 1000)", fetch_size=64)] == [
         (i,) for i in range(1, 1001)
     ]

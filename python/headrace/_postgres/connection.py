@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
-import socket
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +11,9 @@ from typing import IO, Any, Generic, TypeVar, overload
 
 from .. import defaults, errors
 from .._native import PgResult, Wire
-from ..errors import ConnectionClosed, ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
-from ..rows import Row, RowFactory, tuple_row
+from ..errors import ConnectionClosed, InterfaceError, OperationalError, ProgrammingError
+from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
-from .attempts import Resolve, Step, Try, attempts
-from .conninfo import ConnectOptions, connect_options
 from .core import ConnectionCore, Flow, Params, quote_identifier
 from .cursor import Cursor, ServerCursor
 
@@ -175,6 +171,15 @@ class Connection(Generic[R]):
     def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
         """The rows of a query one by one, in bounded memory: ``fetch_size`` rows at a time, the next block on its
         way while this one is used. Opens a transaction for its duration where none is open."""
+        with contextlib.closing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
+            for block in blocks:
+                yield from block
+
+    def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+    ) -> Generator[list[R]]:
+        """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
+        of a step per row."""
         if fetch_size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
         with contextlib.ExitStack() as stack:
@@ -182,7 +187,7 @@ class Connection(Generic[R]):
                 stack.enter_context(self.transaction())
             yield from self._stream(sql, params, fetch_size)
 
-    def _stream(self, sql: str, params: Params, fetch_size: int) -> Iterator[R]:
+    def _stream(self, sql: str, params: Params, fetch_size: int) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         portal = f"headrace_{next(core.numbers)}"
         result: PgResult = self._wait(wire.execute(sql, params, portal=(portal, fetch_size), named=core.named), None)
@@ -196,8 +201,9 @@ class Connection(Generic[R]):
                 ahead = wire.fetch(portal, fetch_size, columns) if result.suspended else None
                 if ahead is not None:
                     wire.push(0)
-                rows: Any = result.rows or []
-                yield from rows if make is None else map(make, rows)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
                 del rows
                 if ahead is None:
                     return
@@ -561,116 +567,3 @@ def timings(wire: Wire) -> dict[str, dict[str, int]]:
     """The counters by name."""
     names = ("connect", "execute", "fetch", "close")
     return {name: {"count": c, "ns": ns} for name, (c, ns) in zip(names, wire.counters(), strict=True)}
-
-
-@overload
-def connect(
-    conninfo: str = "",
-    /,
-    *,
-    row_factory: RowFactory[T],
-    autocommit: bool = False,
-    strict_close: bool = False,
-    **keywords: Any,
-) -> Connection[T]: ...
-@overload
-def connect(
-    conninfo: str = "",
-    /,
-    *,
-    row_factory: None = None,
-    autocommit: bool = False,
-    strict_close: bool = False,
-    **keywords: Any,
-) -> Connection[Row]: ...
-def connect(
-    conninfo: str = "",
-    /,
-    *,
-    autocommit: bool = False,
-    row_factory: RowFactory[Any] | None = None,
-    strict_close: bool = False,
-    **keywords: Any,
-) -> Connection[Any]:
-    """Connects to PostgreSQL.
-
-    ``conninfo`` is a URL (``postgresql://user@host/db``) or libpq's keywords (``host=... dbname=...``); keywords can
-    also be given one by one. What neither says comes from the service file, the PG* environment and defaults.
-
-    With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
-    by default it does nothing.
-
-    Raises ProgrammingError for a wrong conninfo, OperationalError when no connection can be made.
-    """
-    started = time.perf_counter_ns()
-    options = connect_options(conninfo, keywords)
-    core = _connect(options)
-    core.autocommit = autocommit
-    core.refresh_begin()
-    if core.timing:
-        core.wire.count(0, time.perf_counter_ns() - started)
-    connection = Connection(core, row_factory or tuple_row)
-    connection._strict_close = strict_close
-    return connection
-
-
-def _connect(options: ConnectOptions) -> ConnectionCore:
-    plan = attempts(options)
-    answer: Any = None
-    try:
-        step = next(plan)
-        while True:
-            try:
-                answer = _step(step, options, answer)
-            except (OSError, errors.Error) as error:
-                step = plan.throw(error)
-            else:
-                step = plan.send(answer)
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
-
-
-def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
-    if isinstance(step, Resolve):
-        found = socket.getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
-        return list(dict.fromkeys((str(address[4][0]), step.port) for address in found))
-    if isinstance(step, Try):
-        return _open(step, options)
-    result: PgResult = session.wire.wait(
-        session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
-    )
-    return read_only_answer(result)
-
-
-def read_only_answer(results: Any) -> tuple[str, str]:
-    """in_hot_standby and default_transaction_read_only, as the server would report them."""
-    recovery, read_only = results[0].rows[0][0], results[1].rows[0][0]
-    return ("on" if recovery else "off", read_only)
-
-
-class _Session(ConnectionCore):
-    def close(self) -> None:
-        """For attempts that do not suit."""
-        self.wire.close()
-
-
-def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
-    password: Any = options.password_for(step.host)
-    if callable(password):
-        password = password()
-        if inspect.isawaitable(password):
-            raise ProgrammingError("the password callable is asynchronous; a blocking connection needs a plain one")
-    wire_options = {**step.options, "password": password}
-    wire = Wire(wire_options)
-    timeout = options.connect_timeout or None
-    deadline = None if timeout is None else time.monotonic() + timeout
-    try:
-        wire.open(timeout)
-        wire.wait(wire.ready(), None if deadline is None else max(0.0, deadline - time.monotonic()))
-    except TimeoutError:
-        wire.close()
-        raise ConnectionTimeout(f"no session within connect_timeout={timeout} s") from None
-    except BaseException:
-        wire.close()
-        raise
-    return _Session(wire, options, wire_options)

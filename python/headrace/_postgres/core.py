@@ -286,3 +286,11 @@ def description(core: ConnectionCore, columns: PgColumns) -> list[Column]:
         precision, digits = scale if scale else (None, None)
         out.append((field[0], type_code(core, field), None, size, precision, digits, None))
     return out
+
+
+class Session(ConnectionCore):
+    """What an attempt to connect opened; nobody's yet."""
+
+    def close(self) -> None:
+        """Closes it: it does not suit."""
+        self.wire.close()

@@ -5,8 +5,9 @@ A connection belongs to the loop it was made on. Concurrent awaits on one connec
 
 from __future__ import annotations
 
-from .connection import AsyncConnection, AsyncPipeline, connect
+from .connection import AsyncConnection, AsyncPipeline
 from .cursor import AsyncCursor, AsyncServerCursor
+from .opening import connect
 from .pool import AsyncConnectionPool
 
 __all__ = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import time
 import weakref
 from collections.abc import (
@@ -20,44 +19,17 @@ from types import TracebackType
 from typing import IO, Any, Generic, TypeVar, overload
 
 from .. import defaults, errors
-from .._native import InboxView, PgResult, Wire
-from .._postgres.attempts import Resolve, Step, Try, attempts
-from .._postgres.connection import Rollback, read_only_answer, server_version, timings
-from .._postgres.conninfo import ConnectOptions, connect_options
+from .._native import PgResult, Wire
+from .._postgres.connection import Rollback, server_version, timings
 from .._postgres.core import ConnectionCore, Flow, Params, quote_identifier
-from ..errors import ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
-from ..rows import Row, RowFactory, tuple_row
+from ..errors import InterfaceError, OperationalError, ProgrammingError
+from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
 from .cursor import AsyncCursor, AsyncServerCursor
+from .transport import open_transport
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-_TRANSPORT_CALLS = (
-    "buffer_updated",
-    "connection_made",
-    "connection_lost",
-    "eof_received",
-    "pause_writing",
-    "resume_writing",
-)
-
-
-class LoopProtocol(asyncio.BufferedProtocol):
-    """Hands the transport's calls to the engine. The loop calls the engine's own methods: there is no Python
-    between the socket and the decoder."""
-
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
-        view = InboxView(wire)
-        mine: dict[str, Any] = {
-            "get_buffer": view.get_buffer,
-            "flush": wire.flush,
-            **{name: getattr(wire, name) for name in _TRANSPORT_CALLS},
-        }
-        # On the instance, in front of the class's own: the loop then calls the engine and nothing else.
-        self.__dict__.update(mine)
 
 
 class AsyncConnection(Generic[R]):
@@ -220,15 +192,25 @@ class AsyncConnection(Generic[R]):
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
     ) -> AsyncIterator[R]:
         """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`."""
+        async with contextlib.aclosing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
+            async for block in blocks:
+                for row in block:
+                    yield row
+
+    async def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.Connection.stream_blocks`."""
         if fetch_size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
         async with contextlib.AsyncExitStack() as stack:
             if not self._core.in_transaction():
                 await stack.enter_async_context(self.transaction())
-            async for row in self._stream(sql, params, fetch_size):
-                yield row
+            async with contextlib.aclosing(self._stream(sql, params, fetch_size)) as blocks:
+                async for block in blocks:
+                    yield block
 
-    async def _stream(self, sql: str, params: Params, fetch_size: int) -> AsyncIterator[R]:
+    async def _stream(self, sql: str, params: Params, fetch_size: int) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         portal = f"headrace_{next(core.numbers)}"
         first = wire.execute(sql, params, portal=(portal, fetch_size), named=core.named)
@@ -241,9 +223,9 @@ class AsyncConnection(Generic[R]):
         try:
             while True:
                 ahead = wire.fetch(portal, fetch_size, columns) if result.suspended else None
-                rows: Any = result.rows or []
-                for row in rows if make is None else map(make, rows):
-                    yield row
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
                 del rows
                 if ahead is None:
                     return
@@ -531,7 +513,7 @@ class AsyncConnection(Generic[R]):
         loop = asyncio.get_running_loop()
         wire = Wire({**core.wire_options, "cancel": core.wire.cancel_key()}, loop)
         try:
-            await _open_transport(loop, wire, core.wire_options)
+            await open_transport(loop, wire, core.wire_options)
             await wire.ready()
             # The server closes the connection once it has sent the signal.
             await wire.notified()
@@ -584,113 +566,3 @@ class AsyncPipeline:
         if core.pipelined is not None:
             cursors, core.pipelined = core.pipelined, []
             await self._connection._drain(cursors, quiet=False)
-
-
-@overload
-async def connect(
-    conninfo: str = "", /, *, row_factory: RowFactory[T], autocommit: bool = False, **keywords: Any
-) -> AsyncConnection[T]: ...
-@overload
-async def connect(
-    conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
-) -> AsyncConnection[Row]: ...
-async def connect(
-    conninfo: str = "",
-    /,
-    *,
-    autocommit: bool = False,
-    row_factory: RowFactory[Any] | None = None,
-    **keywords: Any,
-) -> AsyncConnection[Any]:
-    """Connects to PostgreSQL on the running loop: see :func:`headrace.postgres.connect`. A password callable may
-    be asynchronous."""
-    started = time.perf_counter_ns()
-    options = connect_options(conninfo, keywords)
-    core = await _connect(options)
-    core.autocommit = autocommit
-    core.refresh_begin()
-    if core.timing:
-        core.wire.count(0, time.perf_counter_ns() - started)
-    return AsyncConnection(core, row_factory or tuple_row)
-
-
-async def _connect(options: ConnectOptions) -> ConnectionCore:
-    plan = attempts(options)
-    answer: Any = None
-    try:
-        step = next(plan)
-        while True:
-            try:
-                answer = await _step(step, options, answer)
-            except (OSError, errors.Error) as error:
-                step = plan.throw(error)
-            else:
-                step = plan.send(answer)
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
-
-
-async def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
-    if isinstance(step, Resolve):
-        return await _resolve(step)
-    if isinstance(step, Try):
-        return await _open(step, options)
-    results = await session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
-    return read_only_answer(results)
-
-
-async def _resolve(step: Resolve) -> list[tuple[str, int]]:
-    import ipaddress
-    import socket
-
-    with contextlib.suppress(ValueError):
-        ipaddress.ip_address(step.host)
-        return [(step.host, step.port)]
-    found = await asyncio.get_running_loop().getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys((str(address[4][0]), step.port) for address in found))
-
-
-class _AsyncSession(ConnectionCore):
-    def close(self) -> None:
-        """For attempts that do not suit."""
-        self.wire.close()
-
-
-async def _open_transport(loop: asyncio.AbstractEventLoop, wire: Wire, options: Mapping[str, Any]) -> None:
-    def protocol() -> LoopProtocol:
-        return LoopProtocol(wire)
-
-    where = options.get("unix") or "{}:{}".format(*options["tcp"])
-    try:
-        if options.get("unix"):
-            await loop.create_unix_connection(protocol, options["unix"])
-        else:
-            host, port = options["tcp"]
-            await loop.create_connection(protocol, host, port)
-    except OSError as error:
-        raise OperationalError(f"connection to {where} failed: {error}") from None
-
-
-async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
-    password: Any = options.password_for(step.host)
-    if callable(password):
-        password = password()
-        if inspect.isawaitable(password):
-            password = await password
-    wire_options = {**step.options, "password": password}
-    loop = asyncio.get_running_loop()
-    wire = Wire(wire_options, loop)
-
-    async def session() -> None:
-        await _open_transport(loop, wire, wire_options)
-        await wire.ready()
-
-    try:
-        await asyncio.wait_for(session(), options.connect_timeout or None)
-    except (asyncio.TimeoutError, TimeoutError):
-        wire.close()
-        raise ConnectionTimeout(f"no session within connect_timeout={options.connect_timeout} s") from None
-    except BaseException:
-        wire.close()
-        raise
-    return _AsyncSession(wire, options, wire_options)

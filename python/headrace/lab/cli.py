@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import headrace
+
 from . import workloads as w
-from .contestants import MODULES
+from .contestants import known
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
 
 
@@ -28,7 +30,7 @@ def choose(kind: str, given: Sequence[str], known: Iterable[str]) -> list[str]:
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = f"; did you mean {near[0]}?" if near else "."
             raise UsageError(f"unknown {kind} {name!r}{hint} The {kind}s are: {', '.join(known)}")
     return names or known
 
@@ -67,16 +69,23 @@ def plan_of(args: argparse.Namespace) -> Plan:
     """What the command line asks for. Raises UsageError."""
     if args.database != "postgresql":
         raise UsageError(f"unknown database {args.database!r}. The databases are: postgresql")
-    contestants = choose("contestant", args.contestant, MODULES)
+    try:
+        contestants = choose("contestant", args.contestant, known())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     names = choose("workload", args.workload, w.WORKLOADS)
     chosen: list[tuple[str, int]] = []
+    sizes_known = {size for name in names for size in (*w.WORKLOADS[name].sizes, *w.WORKLOADS[name].quick)}
+    for size in args.size:
+        if size not in sizes_known:
+            raise UsageError(
+                f"none of the workloads has the size {size:,}; they have {', '.join(map(str, sorted(sizes_known)))}"
+            )
     for name in names:
         workload = w.WORKLOADS[name]
         sizes = workload.quick if args.quick else workload.sizes
         chosen += [(name, size) for size in (args.size or sizes) if size in {*workload.sizes, *workload.quick}]
-    if not chosen:
-        raise UsageError(f"no workload chosen has a size of {args.size}")
-    rounds = args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS)
+    rounds = args.rounds if args.rounds is not None else QUICK_ROUNDS if args.quick else ROUNDS
     if rounds < 1:
         raise UsageError("--rounds must be at least 1")
     return Plan(contestants, chosen, rounds, args.quick)
@@ -92,12 +101,13 @@ def percentage(text: str) -> float:
 
 def write(report: dict[str, Any], args: argparse.Namespace) -> None:
     """Writes what was asked for."""
+    from . import page
     from . import report as make
 
     if getattr(args, "json", None):
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
-    for path, text in ((args.markdown, make.markdown), (args.html, make.page)):
+    for path, text in ((args.markdown, make.markdown), (args.html, page.page)):
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text(report), encoding="utf-8")
@@ -127,7 +137,10 @@ def race(args: argparse.Namespace) -> int:
         if path:
             print(f"written: {path}")
     if baseline is not None:
-        worse = make.compare(result, baseline, limit)
+        try:
+            worse = make.compare(result, baseline, limit)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
         for line in worse:
             print(f"worse than the baseline: {line}")
         return 1 if worse else 0
@@ -177,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 2
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, headrace.Error) as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 1
 

@@ -1,4 +1,7 @@
-"""The process of one contestant: reads requests from standard input, one JSON object per line, and answers likewise."""
+"""The process of one contestant: reads requests from standard input, one JSON object per line, and answers likewise.
+
+Run as ``python -m headrace.lab.worker CONTESTANT URL SCHEMA``.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,13 @@ import resource
 import sys
 import time
 import traceback
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
 from . import workloads as w
 from .contestants import load
+from .digest import RowSet, digest_rows
 
 
 def peak_rss() -> int:
@@ -31,58 +36,62 @@ def reset_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def data_for(workload: str, size: int) -> Any:
-    """What a workload needs, made before the clock runs."""
-    if workload in ("fetch", "fetch_types", "fetch_wide"):
-        return w.select(workload, size)
-    if workload in ("executemany", "executemany_autocommit", "bulk_in"):
-        return w.insert_rows(size)
-    return w.pipeline_params() if workload == "pipeline" else None
+def one_round(contestant: Any, request: dict[str, Any], material: Any) -> dict[str, Any]:
+    """Runs a workload once, and gives its times and, where asked for, the digest of its result."""
+    workload, size, inner = request["workload"], request["size"], request["inner"]
+    contestant.latencies, contestant.taken = [], 0
+    contestant.seen = RowSet() if request["digest"] else None
+    gc.collect()
+    reset_peak()
+    cpu = time.process_time()
+    started = time.perf_counter()
+    result = contestant.run(workload, size, inner, material)
+    seconds = time.perf_counter() - started
+    answer: dict[str, Any] = {"seconds": seconds, "cpu": time.process_time() - cpu, "rss": peak_rss()}
+    rows = result if isinstance(result, list) else None
+    answer["count"] = None if rows is not None else result
+    answer["reached"] = rows is not None or contestant.taken > 0
+    answer["digest"] = None
+    if request["digest"] and rows is not None:
+        answer["digest"] = digest_rows(rows)
+    elif request["digest"] and contestant.taken:
+        answer["digest"] = contestant.seen.value()
+    answer["latencies"] = contestant.latencies
+    # What was fetched is let go here, off the clock.
+    contestant.kept = []
+    return answer
 
 
-def serve(name: str, url: str) -> None:
+def serve(name: str, url: str, schema: str) -> None:
     """Answers requests until standard input ends."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a contestant prints must not end up among the answers
-    contestant = load(name, url)
-    contestant.start()
-    version = ""
-    if contestant.package:
-        from importlib.metadata import version as version_of
 
-        version = version_of(contestant.package)
-    print(json.dumps({"version": version, "options": contestant.options, "skips": sorted(contestant.skips)}),
-          file=out, flush=True)  # fmt: skip
-    cache: dict[tuple[str, int], Any] = {}
+    def say(answer: dict[str, Any]) -> None:
+        print(json.dumps(answer), file=out, flush=True)
+
+    sql = w.Sql(schema)
+    try:
+        contestant = load(name, url, sql)
+        contestant.start()
+    except Exception as error:
+        say({"error": f"{type(error).__name__}: {error}"})
+        return
+    version = version_of(contestant.package) if contestant.package else ""
+    say({"version": version, "options": contestant.options, "skips": contestant.skips})
+    material: dict[tuple[str, int], Any] = {}
     for line in sys.stdin:
         request = json.loads(line)
-        workload, size, inner = request["workload"], request["size"], request["inner"]
-        key = (workload, size)
-        if key not in cache:
-            cache.clear()
-            cache[key] = data_for(workload, size)
-        contestant.latencies = []
-        gc.collect()
-        reset_peak()
-        answer: dict[str, Any]
+        key = (request["workload"], request["size"])
+        if key not in material:
+            material = {key: w.material(sql, *key)}
         try:
-            cpu = time.process_time()
-            started = time.perf_counter()
-            result = contestant.run(workload, size, inner, cache[key])
-            seconds = time.perf_counter() - started
-            answer = {"seconds": seconds, "cpu": time.process_time() - cpu, "rss": peak_rss()}
-            rows = result if isinstance(result, list) else None
-            answer["rows"] = len(rows) if rows is not None else result
-            answer["reached"] = rows is not None or workload == "stream"
-            answer["digest"] = w.digest(rows) if rows is not None and request["digest"] else None
-            answer["latencies"] = contestant.latencies
-            del rows, result
-            contestant.kept = []
-        except Exception:
-            answer = {"error": traceback.format_exc()}
-        print(json.dumps(answer), file=out, flush=True)
+            say(one_round(contestant, request, material[key]))
+        except Exception as error:
+            traceback.print_exc()
+            say({"error": f"{type(error).__name__}: {error}"})
     contestant.stop()
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2])
+    serve(*sys.argv[1:4])

@@ -1,34 +1,78 @@
-"""The workloads: their names, sizes, statements and data. Names and sizes never change, so that results stay
-comparable over the years."""
+"""The workloads: their names, sizes and statements. Names and sizes never change, so that results stay comparable over
+the years."""
 
 from __future__ import annotations
 
-import datetime
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-SCHEMA = "headrace_race"
-"""The only schema that a race touches."""
-SIZES = (1_000, 10_000, 100_000)
-WIDE_ROWS = 10_000
-STREAM_ROWS = 1_000_000
-PIPELINED = 10_000
-POOL_SIZE = 4
-TASKS = 32
+from . import data
+from .digest import RowSet, digest_rows
 
-SELECT_ONE = f"SELECT id, name FROM {SCHEMA}.users WHERE id = {{p}}"
-SELECT_TEN = f"SELECT id, name FROM {SCHEMA}.users WHERE id <= {{p}}"
-PIPELINE = f"SELECT id, name FROM {SCHEMA}.users LIMIT {{p}}"
-INSERT = f"INSERT INTO {SCHEMA}.target (id, name, n, f, d) VALUES ({{p}}, {{p}}, {{p}}, {{p}}, {{p}})"
-STREAM = f"SELECT id, name FROM {SCHEMA}.stream"
-COLUMNS = ("id", "name", "n", "f", "d")
+SIZES: Final = (1_000, 10_000, 100_000)
+WIDE_ROWS: Final = 10_000
+STREAM_ROWS: Final = 1_000_000
+STREAM_BLOCK: Final = 2_000
+"""Rows that a contestant fetches at a time while it streams."""
+PIPELINED: Final = 10_000
+POOL_SIZE: Final = 4
+TASKS: Final = 32
+KEY: Final = 7
+"""The user that the one-row selects look for."""
+WRITERS: Final = frozenset({"executemany", "executemany_autocommit", "bulk_in"})
+"""The workloads that fill the target table."""
+
+
+class Sql:
+    """The statements of a race in one schema. ``p`` stands for the contestant's own way to write a parameter."""
+
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+        self.target = f"{schema}.target"
+
+    def select_one(self, p: str) -> str:
+        """One row by its key."""
+        return f"SELECT id, name FROM {self.schema}.users WHERE id = {p}"
+
+    def select_ten(self, p: str) -> str:
+        """Ten rows."""
+        return f"SELECT id, name FROM {self.schema}.users WHERE id <= {p}"
+
+    def pipeline(self, p: str) -> str:
+        """A few rows."""
+        return f"SELECT id, name FROM {self.schema}.users LIMIT {p}"
+
+    def insert(self, *p: str) -> str:
+        """A row into the target: five parameters, or one way to write them all."""
+        marks = p if len(p) > 1 else p * len(data.COLUMNS)
+        return f"INSERT INTO {self.target} ({', '.join(data.COLUMNS)}) VALUES ({', '.join(marks)})"
+
+    def copy_in(self, options: str) -> str:
+        """COPY into the target."""
+        return f"COPY {self.target} ({', '.join(data.COLUMNS)}) FROM STDIN {options}"
+
+    def copy_out(self, size: int, options: str) -> str:
+        """COPY of a five-column table."""
+        return f"COPY {self.table('fetch', size)} TO STDOUT {options}"
+
+    def stream(self, size: int) -> str:
+        """A select to stream."""
+        return f"SELECT id, name FROM {self.schema}.stream LIMIT {size}"
+
+    def table(self, workload: str, size: int) -> str:
+        """The table of a fetch."""
+        kind = {"fetch": "fetch", "fetch_types": "types", "fetch_wide": "wide", "bulk_out": "fetch"}[workload]
+        return f"{self.schema}.{kind}_{size}"
+
+    def select(self, workload: str, size: int) -> str:
+        """The statement of a fetch."""
+        return f"SELECT * FROM {self.table(workload, size)}"
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload: `sizes` of the full race and of the quick one; `inner` repeats per round for each size, so that a
+    """A workload: its sizes in the full race and in the quick one; ``inner`` repeats per round for each size, so that a
     round takes long enough to be timed."""
 
     name: str
@@ -43,9 +87,9 @@ class Workload:
         return max(1, self.inner.get(size, 1) // (4 if quick else 1))
 
 
-WORKLOADS = {
-    w.name: w
-    for w in (
+WORKLOADS: Final = {
+    workload.name: workload
+    for workload in (
         Workload("select_one", "one row by key, prepared", (1,), (1,), {1: 1000}, True),
         Workload("select_ten", "ten rows, prepared", (10,), (10,), {10: 1000}, True),
         Workload(
@@ -60,70 +104,46 @@ WORKLOADS = {
             "rows of numeric, timestamptz, text with NULLs and non-ASCII",
             (10_000, 100_000),
             (10_000,),
-            {10_000: 2},
+            {10_000: 4},
         ),
         Workload("fetch_wide", "rows of 50 columns", (WIDE_ROWS,), (WIDE_ROWS,), {}),
         Workload("executemany", "rows inserted in one transaction", SIZES, (10_000,), {1_000: 4}),
-        Workload("executemany_autocommit", "rows inserted, autocommit", (1_000,), (1_000,), {1_000: 2}),
+        Workload("executemany_autocommit", "rows inserted, autocommit", (1_000,), (1_000,), {1_000: 4}),
         Workload("pipeline", "pipelined selects of 10, 5, 1 rows in turn", (PIPELINED,), (PIPELINED,), {}),
         Workload("bulk_in", "rows in by COPY", (100_000,), (100_000,), {}),
         Workload("bulk_out", "rows out by COPY", (100_000,), (100_000,), {}),
         Workload("connect", "connect and close", (1,), (1,), {1: 20}),
         Workload("pool", "acquire, tiny query, release", (1,), (1,), {1: 500}, True),
         Workload("concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}),
-        Workload("stream", "a streamed select; see peak memory", (STREAM_ROWS,), (100_000,), {}),
+        Workload("stream", "a streamed select; see peak memory", (1, STREAM_ROWS), (1, 100_000), {}),
     )
 }
 
 
-def setup_statements() -> list[str]:
-    """Makes the schema and its tables."""
-    s = SCHEMA
-    five = "id int, name varchar(64), n int, f float8, d date"
-    make_five = "g, 'name of row ' || g, g * 7 % 1000, g / 7.0::float8, date '2020-01-01' + g % 1000"
-    statements = [
-        f"DROP SCHEMA IF EXISTS {s} CASCADE",
-        f"CREATE SCHEMA {s}",
-        f"CREATE TABLE {s}.users (id int PRIMARY KEY, name text)",
-        f"INSERT INTO {s}.users SELECT g, 'user ' || g FROM generate_series(1, 1000) g",
-        f"CREATE UNLOGGED TABLE {s}.target ({five})",
-        f"CREATE TABLE {s}.stream (id int, name text)",
-        f"INSERT INTO {s}.stream SELECT g, 'name of row ' || g FROM generate_series(1, {STREAM_ROWS}) g",
-    ]
-    for size in SIZES:
-        statements += [
-            f"CREATE TABLE {s}.fetch_{size} ({five})",
-            f"INSERT INTO {s}.fetch_{size} SELECT {make_five} FROM generate_series(1, {size}) g",
-            f"CREATE TABLE {s}.types_{size} (n numeric(14,4), t timestamptz, a text, b text)",
-            f"INSERT INTO {s}.types_{size} SELECT g * 1.2345, timestamptz '2020-01-01 00:00:00Z' + g * interval '1.5 s',"
-            f" CASE WHEN g % 3 = 0 THEN NULL ELSE 'text ' || g END, 'čeština 日本 ' || g"
-            f" FROM generate_series(1, {size}) g",
-        ]
-    wide = ", ".join(f"c{i} {'int' if i % 2 else 'text'}" for i in range(50))
-    values = ", ".join("g" if i % 2 else f"'value {i} of ' || g" for i in range(50))
-    statements += [
-        f"CREATE TABLE {s}.wide ({wide})",
-        f"INSERT INTO {s}.wide SELECT {values} FROM generate_series(1, {WIDE_ROWS}) g",
-    ]
-    return statements
-
-
-def select(workload: str, size: int) -> str:
-    """The statement of a fetch."""
-    table = {
-        "fetch": f"fetch_{size}",
-        "fetch_types": f"types_{size}",
-        "fetch_wide": "wide",
-        "bulk_out": f"fetch_{size}",
+def setup(sql: Sql, chosen: list[tuple[str, int]]) -> Iterator[str]:
+    """Makes the tables that the chosen workloads need, in a schema that does not exist yet."""
+    schema = sql.schema
+    yield f"CREATE SCHEMA {schema}"
+    made: dict[str, tuple[str, str, int]] = {
+        f"{schema}.users": ("id int PRIMARY KEY, name text", "g, 'user ' || g", data.USERS)
     }
-    return f"SELECT * FROM {SCHEMA}.{table[workload]}"
-
-
-def insert_rows(size: int) -> list[tuple[Any, ...]]:
-    """The rows that are inserted."""
-    day = datetime.date(2020, 1, 1)
-    days = [day + datetime.timedelta(days=i) for i in range(1000)]
-    return [(i, f"name of row {i}", i * 7 % 1000, i / 7.0, days[i % 1000]) for i in range(size)]
+    for name, size in chosen:
+        if name in WRITERS:
+            yield f"CREATE TABLE IF NOT EXISTS {sql.target} ({data.PLAIN})"
+            made[sql.table("fetch", size)] = (data.PLAIN, data.PLAIN_SQL, size)
+        elif name in ("fetch", "bulk_out"):
+            made[sql.table(name, size)] = (data.PLAIN, data.PLAIN_SQL, size)
+        elif name == "fetch_types":
+            made[sql.table(name, size)] = (data.TYPES, data.TYPES_SQL, size)
+        elif name == "fetch_wide":
+            made[sql.table(name, size)] = (data.WIDE, data.WIDE_SQL, size)
+        elif name == "stream":
+            rows = max(size for other, size in chosen if other == "stream")
+            made[f"{schema}.stream"] = (data.STREAM, data.STREAM_SQL, rows)
+    for table, (columns, values, rows) in made.items():
+        yield f"CREATE TABLE {table} ({columns})"
+        yield f"INSERT INTO {table} SELECT {values} FROM generate_series(1, {rows}) g"
+        yield f"VACUUM ANALYZE {table}"
 
 
 def pipeline_params() -> list[int]:
@@ -131,18 +151,34 @@ def pipeline_params() -> list[int]:
     return [(10, 5, 1)[i % 3] for i in range(PIPELINED)]
 
 
-def digest(rows: Sequence[Any]) -> str:
-    """What two results must agree in: every value, with its type's meaning, in order."""
-    h = hashlib.sha256()
-    for row in rows:
-        values = row.values() if isinstance(row, dict) else row
-        h.update(repr([_plain(v) for v in values]).encode())
-    return h.hexdigest()[:16]
+def material(sql: Sql, workload: str, size: int) -> Any:
+    """What a contestant is given, made before the clock runs: a statement, rows to insert, parameters, or nothing."""
+    if workload in ("fetch", "fetch_types", "fetch_wide"):
+        return sql.select(workload, size)
+    if workload in WRITERS:
+        return data.plain_rows(size)
+    return pipeline_params() if workload == "pipeline" else None
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return value.astimezone(datetime.timezone.utc).isoformat()
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value
+def expected(workload: str, size: int, inner: int) -> str | None:
+    """The digest of a right result of one round; ``None`` where there is no result, or the server makes the digest."""
+    if workload == "stream":
+        rows = RowSet()
+        rows.add(data.rows_of(workload, size))
+        return rows.value()
+    if workload in ("select_one", "pool"):
+        return digest_rows([data.user_row(KEY)])
+    if workload == "concurrent":
+        return digest_rows([data.user_row(KEY)] * inner)
+    if workload == "pipeline":
+        return digest_rows(data.user_row(i) for n in pipeline_params() for i in range(1, n + 1))
+    if workload == "connect" or workload in WRITERS:
+        return None
+    return digest_rows(data.rows_of(workload, size))
+
+
+def table_digest(table: str) -> str:
+    """The query for the digest of a table's rows in any order, made by the server."""
+    return (
+        f"SELECT 'table:' || count(*) || ':' || coalesce(md5(string_agg(t::text, '|' ORDER BY id)), '') FROM {table} t"
+    )

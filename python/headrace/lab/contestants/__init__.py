@@ -1,9 +1,13 @@
-"""The contestants: one small file each. To add one, write a module with a class ``Contestant`` and name it here."""
+"""The contestants: one small file each. To add one, write a module with a class ``Contestant`` and name it here; or
+name a module of your own in HEADRACE_CONTESTANTS (``mydriver=my_module,other=package.module``)."""
 
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
+
+from ..workloads import Sql
 
 MODULES = {
     "headrace": "headrace_sync",
@@ -17,8 +21,25 @@ MODULES = {
     "pg8000": "pg8000_sync",
 }
 
+RIVALS = {"asyncpg": "headrace-async", "asyncpg-uvloop": "headrace-uvloop", "psqlpy": "headrace-async"}
+"""Which of ours a peer is compared with: on the same kind of loop. Blocking peers meet ``headrace``."""
 
-def load(name: str, url: str) -> Any:
+
+def known() -> dict[str, str]:
+    """The module of each contestant by its name: relative to this package for ours, absolute for the user's own.
+
+    Raises ValueError where HEADRACE_CONTESTANTS is not a list of ``name=module``.
+    """
+    found = {name: f"{__name__}.{module}" for name, module in MODULES.items()}
+    for part in filter(None, os.environ.get("HEADRACE_CONTESTANTS", "").split(",")):
+        name, equals, module = part.strip().partition("=")
+        if not (name and equals and module):
+            raise ValueError(f"HEADRACE_CONTESTANTS has {part!r}, which is not name=module")
+        found[name] = module
+    return found
+
+
+def load(name: str, url: str, sql: Sql) -> Any:
     """The contestant of this name, connected to nothing yet."""
-    module = importlib.import_module(f"{__name__}.{MODULES[name]}")
-    return module.Contestant(url, uvloop=name.endswith("-uvloop"))
+    module = importlib.import_module(known()[name])
+    return module.Contestant(url, sql, uvloop=name.endswith("-uvloop"))

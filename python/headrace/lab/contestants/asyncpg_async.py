@@ -7,16 +7,14 @@ from typing import Any
 
 import asyncpg
 
+from .. import data as d
 from .. import workloads as w
 from .base import Async, Rows
-
-ONE, TEN = w.SELECT_ONE.format(p="$1"), w.SELECT_TEN.format(p="$1")
-INSERT = w.INSERT.split("VALUES")[0] + "VALUES ($1, $2, $3, $4, $5)"
 
 
 class Contestant(Async):
     package = "asyncpg"
-    options = "prepared statements, fetchmany for pipelines, copy_records_to_table"
+    options = "prepared statements, fetchmany for pipelines, copy_records_to_table; its COPY out gives bytes, no rows"
 
     async def astart(self) -> None:
         self.conn = await asyncpg.connect(self.url)
@@ -28,11 +26,11 @@ class Contestant(Async):
             await self.pooled.close()
 
     async def select_one(self, size: int, inner: int, data: Any) -> Rows:
-        statement = await self.conn.prepare(ONE)
-        return await self.atimed(inner, lambda: statement.fetch(7))
+        statement = await self.conn.prepare(self.sql.select_one("$1"))
+        return await self.atimed(inner, lambda: statement.fetch(w.KEY))
 
     async def select_ten(self, size: int, inner: int, data: Any) -> Rows:
-        statement = await self.conn.prepare(TEN)
+        statement = await self.conn.prepare(self.sql.select_ten("$1"))
         return await self.atimed(inner, lambda: statement.fetch(10))
 
     async def fetch(self, size: int, inner: int, data: Any) -> Rows:
@@ -43,24 +41,34 @@ class Contestant(Async):
     fetch_types = fetch_wide = fetch
 
     async def executemany(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("$1", "$2", "$3", "$4", "$5")
         for _ in range(inner):
             async with self.conn.transaction():
-                await self.conn.executemany(INSERT, data)
+                await self.conn.executemany(statement, data)
         return size
 
     async def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("$1", "$2", "$3", "$4", "$5")
         for _ in range(inner):
-            await self.conn.executemany(INSERT, data)
+            await self.conn.executemany(statement, data)
         return size
 
     async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
         # asyncpg's fetchmany gives one flat list.
-        rows = await self.conn.fetchmany(w.PIPELINE.format(p="$1"), [(n,) for n in data])
-        return list(rows)
+        return await self.conn.fetchmany(self.sql.pipeline("$1"), [(n,) for n in data])
 
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
-        await self.conn.copy_records_to_table("target", schema_name=w.SCHEMA, records=data, columns=w.COLUMNS)
+        await self.conn.copy_records_to_table("target", schema_name=self.sql.schema, records=data, columns=d.COLUMNS)
         return size
+
+    async def bulk_out(self, size: int, inner: int, data: Any) -> int:
+        async def drop(block: bytes) -> None:
+            pass
+
+        status = await self.conn.copy_from_table(
+            f"fetch_{size}", schema_name=self.sql.schema, output=drop, format="binary"
+        )
+        return int(status.split()[1])
 
     async def connect(self, size: int, inner: int, data: Any) -> int:
         async def once() -> None:
@@ -75,31 +83,28 @@ class Contestant(Async):
         return self.pooled
 
     async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool = await self._pool()
+        pool, statement = await self._pool(), self.sql.select_one("$1")
 
         async def once() -> Rows:
             async with pool.acquire() as conn:
-                return await conn.fetch(ONE, 7)  # type: ignore[no-any-return]
+                return await conn.fetch(statement, w.KEY)  # type: ignore[no-any-return]
 
         return await self.atimed(inner, once)
 
-    async def concurrent(self, size: int, inner: int, data: Any) -> int:
-        pool = await self._pool()
+    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement, rows = await self._pool(), self.sql.select_one("$1"), Rows()
 
         async def work() -> None:
             for _ in range(inner // w.TASKS):
                 async with pool.acquire() as conn:
-                    await conn.fetch(ONE, 7)
+                    rows.extend(await conn.fetch(statement, w.KEY))
 
         await asyncio.gather(*(work() for _ in range(w.TASKS)))
-        return inner
+        return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
-        count = 0
         async with self.conn.transaction():
-            async for _row in self.conn.cursor(f"{w.STREAM} LIMIT {size}", prefetch=2000):
-                count += 1
-        return count
-
-    # asyncpg writes COPY's output to a file or callback; it does not decode rows.
-    skips = frozenset({"bulk_out"})
+            cursor = await self.conn.cursor(self.sql.stream(size))
+            while block := await cursor.fetch(w.STREAM_BLOCK):
+                self.take(block)
+        return size

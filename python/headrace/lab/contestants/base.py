@@ -1,27 +1,33 @@
-"""What contestants share. A contestant has one method per workload; each does the work and gives the rows that reached
-it, or their number where only a count did."""
+"""What contestants share. A contestant has one method per workload, which does the work ``inner`` times and gives the
+rows that reached it, or their number where only a count did. Streams hand each block to :meth:`Sync.take`."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
+
+from ..digest import RowSet
+from ..workloads import Sql
 
 Rows = list[Any]
 
 
 class Sync:
-    """A blocking contestant."""
+    """A blocking contestant. ``skips`` are the workloads that it does not offer, each with the reason."""
 
     package = ""
     options = ""
-    skips: frozenset[str] = frozenset()
+    skips: dict[str, str] = {}
 
-    def __init__(self, url: str, uvloop: bool = False) -> None:
+    def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         self.url = url
+        self.sql = sql
         self.latencies: list[float] = []
         self.kept: list[Any] = []
+        self.taken = 0
+        self.seen: RowSet | None = None
 
     def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
         """Runs a workload and gives its last result."""
@@ -32,6 +38,12 @@ class Sync:
 
     def stop(self) -> None:
         """Disconnects."""
+
+    def take(self, rows: Sequence[Any]) -> None:
+        """A block of a stream has reached the caller."""
+        self.taken += len(rows)
+        if self.seen is not None:
+            self.seen.add(rows)
 
     def timed(self, inner: int, once: Callable[[], Any]) -> Any:
         """Repeats one small operation, and keeps the time of each."""
@@ -49,8 +61,8 @@ class Sync:
 class Async(Sync):
     """An asyncio contestant: its methods are coroutines, run on one loop."""
 
-    def __init__(self, url: str, uvloop: bool = False) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
+        super().__init__(url, sql)
         if uvloop:
             import uvloop as uv
 

@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 from .. import workloads as w
 from .base import Sync
 
-ONE, TEN = w.SELECT_ONE.format(p="$1"), w.SELECT_TEN.format(p="$1")
-INSERT = w.INSERT.split("VALUES")[0] + "VALUES ($1, $2, $3, $4, $5)"
 BUFFER = 1 << 20
 SYNC = b"S\0\0\0\4"
 DATE_EPOCH = 730_120  # date(2000, 1, 1).toordinal()
@@ -164,10 +162,10 @@ class Contestant(Sync):
         return 0
 
     def select_one(self, size: int, inner: int, data: Any) -> int:
-        return self._queries("one", ONE, 7, inner)
+        return self._queries("one", self.sql.select_one("$1"), w.KEY, inner)
 
     def select_ten(self, size: int, inner: int, data: Any) -> int:
-        return self._queries("ten", TEN, 10, inner)
+        return self._queries("ten", self.sql.select_ten("$1"), 10, inner)
 
     pool = select_one
 
@@ -181,7 +179,7 @@ class Contestant(Sync):
     fetch_types = fetch_wide = fetch
 
     def _batch(self, size: int, inner: int, data: Any, begin: bytes, end: bytes, ready: int) -> int:
-        self.prepare("insert", INSERT)
+        self.prepare("insert", self.sql.insert("$1", "$2", "$3", "$4", "$5"))
         key = ("insert", size, begin)
         if key not in self.requests:
             self.requests[key] = begin + b"".join(bind_execute("insert", row_values(r)) for r in data) + SYNC + end
@@ -196,7 +194,7 @@ class Contestant(Sync):
         return self._batch(size, inner, data, b"", b"", 1)
 
     def pipeline(self, size: int, inner: int, data: Any) -> int:
-        self.prepare("limit", w.PIPELINE.format(p="$1"))
+        self.prepare("limit", self.sql.pipeline("$1"))
         if "limit" not in self.requests:
             self.requests["limit"] = b"".join(bind_execute("limit", [struct.pack("!q", n)]) for n in data) + SYNC
         self.link.exchange("limit", self.requests["limit"])
@@ -208,13 +206,13 @@ class Contestant(Sync):
             rows += b"".join(b"\0\5" + b"".join(struct.pack("!i", len(v)) + v for v in row_values(row)) for row in data)
             block = 1 << 16
             blocks = [message(b"d", rows[i : i + block]) for i in range(0, len(rows), block)]
-            statement = query(f"COPY {w.SCHEMA}.target ({', '.join(w.COLUMNS)}) FROM STDIN (FORMAT BINARY)")
+            statement = query(self.sql.copy_in("(FORMAT BINARY)"))
             self.requests["copy"] = statement + b"".join(blocks) + message(b"d", b"\xff\xff") + message(b"c", b"")
         self.link.exchange("copy", self.requests["copy"])
         return 0
 
     def bulk_out(self, size: int, inner: int, data: Any) -> int:
-        self.link.ask("out", query(f"COPY {w.SCHEMA}.fetch_{size} TO STDOUT (FORMAT BINARY)"))
+        self.link.ask("out", query(self.sql.copy_out(size, "(FORMAT BINARY)")))
         return 0
 
     def connect(self, size: int, inner: int, data: Any) -> int:
@@ -224,13 +222,13 @@ class Contestant(Sync):
     def concurrent(self, size: int, inner: int, data: Any) -> int:
         while len(self.links) < w.POOL_SIZE:
             self.links.append(Link(self.url))
-            self.links[-1].socket.sendall(parse("one", ONE) + SYNC)
+            self.links[-1].socket.sendall(parse("one", self.sql.select_one("$1")) + SYNC)
             self.links[-1].until_ready()
         if "one" not in self.prepared:
-            self.link.socket.sendall(parse("one", ONE) + SYNC)
+            self.link.socket.sendall(parse("one", self.sql.select_one("$1")) + SYNC)
             self.link.until_ready()
             self.prepared.add("one")
-        request = bind_execute("one", [struct.pack("!i", 7)]) + SYNC
+        request = bind_execute("one", [struct.pack("!i", w.KEY)]) + SYNC
         self.link.ask("one", request)
         expected = self.link.known["one"]
         poll = select.poll()
@@ -254,7 +252,6 @@ class Contestant(Sync):
         return 0
 
     def stream(self, size: int, inner: int, data: Any) -> int:
-        statement = f"{w.STREAM} LIMIT {size}"
-        self.prepare("stream", statement)
+        self.prepare("stream", self.sql.stream(size))
         self.link.ask("stream", bind_execute("stream", []) + SYNC)
         return 0

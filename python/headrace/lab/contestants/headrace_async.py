@@ -7,11 +7,9 @@ from typing import Any
 
 import headrace.aio
 
+from .. import data as d
 from .. import workloads as w
 from .base import Async, Rows
-
-ONE, TEN = w.SELECT_ONE.format(p="$1"), w.SELECT_TEN.format(p="$1")
-INSERT = w.INSERT.split("VALUES")[0] + "VALUES ($1, $2, $3, $4, $5)"
 
 
 class Contestant(Async):
@@ -28,10 +26,12 @@ class Contestant(Async):
             await self.pooled.close()
 
     async def select_one(self, size: int, inner: int, data: Any) -> Rows:
-        return await self.atimed(inner, lambda: self.conn.fetch(ONE, 7))
+        statement = self.sql.select_one("$1")
+        return await self.atimed(inner, lambda: self.conn.fetch(statement, w.KEY))
 
     async def select_ten(self, size: int, inner: int, data: Any) -> Rows:
-        return await self.atimed(inner, lambda: self.conn.fetch(TEN, 10))
+        statement = self.sql.select_ten("$1")
+        return await self.atimed(inner, lambda: self.conn.fetch(statement, 10))
 
     async def fetch(self, size: int, inner: int, data: Any) -> Rows:
         # Kept until the clock has stopped: letting go of a result is not fetching one.
@@ -41,24 +41,26 @@ class Contestant(Async):
     fetch_types = fetch_wide = fetch
 
     async def executemany(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("$1", "$2", "$3", "$4", "$5")
         for _ in range(inner):
             async with self.conn.transaction():
-                await self.conn.executemany(INSERT, data)
+                await self.conn.executemany(statement, data)
         return size
 
     async def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("$1", "$2", "$3", "$4", "$5")
         for _ in range(inner):
-            await self.conn.executemany(INSERT, data)
+            await self.conn.executemany(statement, data)
         return size
 
     async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        return await self.conn.fetchmany(w.PIPELINE.format(p="$1"), [(n,) for n in data])
+        return await self.conn.fetchmany(self.sql.pipeline("$1"), [(n,) for n in data])
 
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
-        return await self.conn.copy_in((w.SCHEMA, "target"), data, columns=w.COLUMNS)
+        return await self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)
 
     async def bulk_out(self, size: int, inner: int, data: Any) -> Rows:
-        return [row async for row in await self.conn.copy_out((w.SCHEMA, f"fetch_{size}"))]
+        return [row async for row in await self.conn.copy_out((self.sql.schema, f"fetch_{size}"))]
 
     async def connect(self, size: int, inner: int, data: Any) -> int:
         async def once() -> None:
@@ -79,27 +81,26 @@ class Contestant(Async):
         return self.pooled
 
     async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool = await self._pool()
+        pool, statement = await self._pool(), self.sql.select_one("$1")
 
         async def once() -> Rows:
             async with pool.connection() as conn:
-                return await conn.fetch(ONE, 7)  # type: ignore[no-any-return]
+                return await conn.fetch(statement, w.KEY)  # type: ignore[no-any-return]
 
         return await self.atimed(inner, once)
 
-    async def concurrent(self, size: int, inner: int, data: Any) -> int:
-        pool = await self._pool()
+    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement, rows = await self._pool(), self.sql.select_one("$1"), Rows()
 
         async def work() -> None:
             for _ in range(inner // w.TASKS):
                 async with pool.connection() as conn:
-                    await conn.fetch(ONE, 7)
+                    rows.extend(await conn.fetch(statement, w.KEY))
 
         await asyncio.gather(*(work() for _ in range(w.TASKS)))
-        return inner
+        return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
-        count = 0
-        async for _row in self.conn.stream(f"{w.STREAM} LIMIT {size}"):
-            count += 1
-        return count
+        async for block in self.conn.stream_blocks(self.sql.stream(size), fetch_size=w.STREAM_BLOCK):
+            self.take(block)
+        return size

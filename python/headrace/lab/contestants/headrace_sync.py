@@ -7,11 +7,9 @@ from typing import Any
 
 import headrace
 
+from .. import data as d
 from .. import workloads as w
 from .base import Rows, Sync
-
-ONE, TEN = w.SELECT_ONE.format(p="$1"), w.SELECT_TEN.format(p="$1")
-INSERT = w.INSERT.format(p="%s")
 
 
 class Contestant(Sync):
@@ -28,12 +26,12 @@ class Contestant(Sync):
             self.pooled.close()
 
     def select_one(self, size: int, inner: int, data: Any) -> Rows:
-        cursor = self.conn.cursor()
-        return self.timed(inner, lambda: cursor.execute(ONE, (7,)).fetchall())
+        cursor, statement = self.conn.cursor(), self.sql.select_one("$1")
+        return self.timed(inner, lambda: cursor.execute(statement, (w.KEY,)).fetchall())
 
     def select_ten(self, size: int, inner: int, data: Any) -> Rows:
-        cursor = self.conn.cursor()
-        return self.timed(inner, lambda: cursor.execute(TEN, (10,)).fetchall())
+        cursor, statement = self.conn.cursor(), self.sql.select_ten("$1")
+        return self.timed(inner, lambda: cursor.execute(statement, (10,)).fetchall())
 
     def fetch(self, size: int, inner: int, data: Any) -> Rows:
         # Kept until the clock has stopped: letting go of a result is not fetching one.
@@ -43,24 +41,26 @@ class Contestant(Sync):
     fetch_types = fetch_wide = fetch
 
     def executemany(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("%s")
         for _ in range(inner):
             with self.conn.transaction():
-                self.conn.executemany(INSERT, data)
+                self.conn.executemany(statement, data)
         return size
 
     def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("%s")
         for _ in range(inner):
-            self.conn.executemany(INSERT, data)
+            self.conn.executemany(statement, data)
         return size
 
     def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        return self.conn.fetchmany(w.PIPELINE.format(p="$1"), [(n,) for n in data])
+        return self.conn.fetchmany(self.sql.pipeline("$1"), [(n,) for n in data])
 
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
-        return self.conn.copy_in((w.SCHEMA, "target"), data, columns=w.COLUMNS)
+        return self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)
 
     def bulk_out(self, size: int, inner: int, data: Any) -> Rows:
-        return list(self.conn.copy_out((w.SCHEMA, f"fetch_{size}")))
+        return list(self.conn.copy_out((self.sql.schema, f"fetch_{size}")))
 
     def connect(self, size: int, inner: int, data: Any) -> int:
         self.timed(inner, lambda: headrace.connect(self.url).close())
@@ -77,31 +77,30 @@ class Contestant(Sync):
         return self.pooled
 
     def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool = self._pool()
+        pool, statement = self._pool(), self.sql.select_one("$1")
 
         def once() -> Rows:
             with pool.connection() as conn:
-                return conn.execute(ONE, (7,)).fetchall()  # type: ignore[no-any-return]
+                return conn.execute(statement, (w.KEY,)).fetchall()  # type: ignore[no-any-return]
 
         return self.timed(inner, once)
 
-    def concurrent(self, size: int, inner: int, data: Any) -> int:
-        pool = self._pool()
+    def concurrent(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement, rows = self._pool(), self.sql.select_one("$1"), Rows()
 
         def work() -> None:
             for _ in range(inner // w.TASKS):
                 with pool.connection() as conn:
-                    conn.execute(ONE, (7,)).fetchall()
+                    rows.extend(conn.execute(statement, (w.KEY,)).fetchall())
 
         threads = [threading.Thread(target=work) for _ in range(w.TASKS)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return inner
+        return rows
 
     def stream(self, size: int, inner: int, data: Any) -> int:
-        count = 0
-        for _row in self.conn.stream(f"{w.STREAM} LIMIT {size}"):
-            count += 1
-        return count
+        for block in self.conn.stream_blocks(self.sql.stream(size), fetch_size=w.STREAM_BLOCK):
+            self.take(block)
+        return size

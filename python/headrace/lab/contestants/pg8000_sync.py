@@ -10,14 +10,18 @@ import pg8000.native
 from .. import workloads as w
 from .base import Rows, Sync
 
-INSERT = w.INSERT.split("VALUES")[0] + "VALUES (:a, :b, :c, :d, :e)"
-
 
 class Contestant(Sync):
     package = "pg8000"
     options = "native API, prepared statements"
-    # It has no pool, no pipelining and no server-side cursor, and its COPY takes and gives text.
-    skips = frozenset({"pool", "concurrent", "pipeline", "bulk_in", "bulk_out", "stream"})
+    skips = {
+        "pool": "it has no pool",
+        "concurrent": "it has no pool",
+        "pipeline": "it has no pipelining",
+        "bulk_in": "its COPY takes text, no rows",
+        "bulk_out": "its COPY gives text, no rows",
+        "stream": "it reads whole results only",
+    }
 
     def _connect(self) -> Any:
         parts = urlsplit(self.url)
@@ -33,11 +37,11 @@ class Contestant(Sync):
         self.conn.close()
 
     def select_one(self, size: int, inner: int, data: Any) -> Rows:
-        statement = self.conn.prepare(w.SELECT_ONE.format(p=":id"))
-        return self.timed(inner, lambda: statement.run(id=7))
+        statement = self.conn.prepare(self.sql.select_one(":id"))
+        return self.timed(inner, lambda: statement.run(id=w.KEY))
 
     def select_ten(self, size: int, inner: int, data: Any) -> Rows:
-        statement = self.conn.prepare(w.SELECT_TEN.format(p=":id"))
+        statement = self.conn.prepare(self.sql.select_ten(":id"))
         return self.timed(inner, lambda: statement.run(id=10))
 
     def fetch(self, size: int, inner: int, data: Any) -> Rows:
@@ -56,7 +60,7 @@ class Contestant(Sync):
 
     def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
         for _ in range(inner):
-            statement = self.conn.prepare(INSERT)
+            statement = self.conn.prepare(self.sql.insert(":a", ":b", ":c", ":d", ":e"))
             for a, b, c, d, e in data:
                 statement.run(a=a, b=b, c=c, d=d, e=e)
         return size

@@ -10,9 +10,6 @@ import psycopg
 from .. import workloads as w
 from .base import Rows, Sync
 
-ONE, TEN = w.SELECT_ONE.format(p="%s"), w.SELECT_TEN.format(p="%s")
-INSERT = w.INSERT.format(p="%s")
-
 
 class Contestant(Sync):
     package = "psycopg"
@@ -29,12 +26,12 @@ class Contestant(Sync):
             self.pooled.close()
 
     def select_one(self, size: int, inner: int, data: Any) -> Rows:
-        cursor = self.conn.cursor(binary=True)
-        return self.timed(inner, lambda: cursor.execute(ONE, (7,), prepare=True).fetchall())
+        cursor, statement = self.conn.cursor(binary=True), self.sql.select_one("%s")
+        return self.timed(inner, lambda: cursor.execute(statement, (w.KEY,), prepare=True).fetchall())
 
     def select_ten(self, size: int, inner: int, data: Any) -> Rows:
-        cursor = self.conn.cursor(binary=True)
-        return self.timed(inner, lambda: cursor.execute(TEN, (10,), prepare=True).fetchall())
+        cursor, statement = self.conn.cursor(binary=True), self.sql.select_ten("%s")
+        return self.timed(inner, lambda: cursor.execute(statement, (10,), prepare=True).fetchall())
 
     def fetch(self, size: int, inner: int, data: Any) -> Rows:
         # Kept until the clock has stopped: letting go of a result is not fetching one.
@@ -44,16 +41,16 @@ class Contestant(Sync):
     fetch_types = fetch_wide = fetch
 
     def executemany(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("%b")
         for _ in range(inner):
             with self.conn.transaction():
-                self.conn.cursor().executemany(INSERT, data)
+                self.conn.cursor().executemany(statement, data)
         return size
 
     executemany_autocommit = executemany
 
     def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        statement = w.PIPELINE.format(p="%s")
-        rows: Rows = []
+        statement, rows = self.sql.pipeline("%s"), Rows()
         with self.conn.pipeline():
             cursors = [self.conn.cursor(binary=True).execute(statement, (n,), prepare=True) for n in data]
             for cursor in cursors:
@@ -61,21 +58,14 @@ class Contestant(Sync):
         return rows
 
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
-        columns = ", ".join(w.COLUMNS)
-        with (
-            self.conn.cursor() as cursor,
-            cursor.copy(f"COPY {w.SCHEMA}.target ({columns}) FROM STDIN (FORMAT BINARY)") as copy,
-        ):
+        with self.conn.cursor() as cursor, cursor.copy(self.sql.copy_in("(FORMAT BINARY)")) as copy:
             copy.set_types(["int4", "varchar", "int4", "float8", "date"])
             for row in data:
                 copy.write_row(row)
         return size
 
     def bulk_out(self, size: int, inner: int, data: Any) -> Rows:
-        with (
-            self.conn.cursor() as cursor,
-            cursor.copy(f"COPY {w.SCHEMA}.fetch_{size} TO STDOUT (FORMAT BINARY)") as copy,
-        ):
+        with self.conn.cursor() as cursor, cursor.copy(self.sql.copy_out(size, "(FORMAT BINARY)")) as copy:
             copy.set_types(["int4", "varchar", "int4", "float8", "date"])
             return list(copy.rows())
 
@@ -94,34 +84,32 @@ class Contestant(Sync):
         return self.pooled
 
     def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool = self._pool()
+        pool, statement = self._pool(), self.sql.select_one("%s")
 
         def once() -> Rows:
             with pool.connection() as conn:
-                return conn.execute(ONE, (7,), prepare=True, binary=True).fetchall()  # type: ignore[no-any-return]
+                return conn.execute(statement, (w.KEY,), prepare=True, binary=True).fetchall()  # type: ignore[no-any-return]
 
         return self.timed(inner, once)
 
-    def concurrent(self, size: int, inner: int, data: Any) -> int:
-        pool = self._pool()
+    def concurrent(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement, rows = self._pool(), self.sql.select_one("%s"), Rows()
 
         def work() -> None:
             for _ in range(inner // w.TASKS):
                 with pool.connection() as conn:
-                    conn.execute(ONE, (7,), prepare=True, binary=True).fetchall()
+                    rows.extend(conn.execute(statement, (w.KEY,), prepare=True, binary=True).fetchall())
 
         threads = [threading.Thread(target=work) for _ in range(w.TASKS)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return inner
+        return rows
 
     def stream(self, size: int, inner: int, data: Any) -> int:
-        count = 0
         with self.conn.transaction(), self.conn.cursor("race", binary=True) as cursor:  # type: ignore[call-overload]
-            cursor.itersize = 2000
-            cursor.execute(f"{w.STREAM} LIMIT {size}")
-            for _row in cursor:
-                count += 1
-        return count
+            cursor.execute(self.sql.stream(size))
+            while block := cursor.fetchmany(w.STREAM_BLOCK):
+                self.take(block)
+        return size

@@ -1,0 +1,110 @@
+"""Opening an asyncio connection: the attempts of :mod:`headrace._postgres.attempts`, made one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import ipaddress
+import socket
+import time
+from typing import Any, TypeVar, overload
+
+from .. import errors
+from .._native import Wire
+from .._postgres.attempts import Resolve, Step, Try, attempts
+from .._postgres.conninfo import ConnectOptions, connect_options
+from .._postgres.core import ConnectionCore, Session
+from .._postgres.opening import read_only_answer
+from ..errors import ConnectionTimeout
+from ..rows import Row, RowFactory, tuple_row
+from .connection import AsyncConnection
+from .transport import open_transport
+
+T = TypeVar("T")
+
+
+@overload
+async def connect(
+    conninfo: str = "", /, *, row_factory: RowFactory[T], autocommit: bool = False, **keywords: Any
+) -> AsyncConnection[T]: ...
+@overload
+async def connect(
+    conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
+) -> AsyncConnection[Row]: ...
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    **keywords: Any,
+) -> AsyncConnection[Any]:
+    """Connects to PostgreSQL on the running loop: see :func:`headrace.postgres.connect`. A password callable may
+    be asynchronous."""
+    started = time.perf_counter_ns()
+    options = connect_options(conninfo, keywords)
+    core = await _connect(options)
+    core.autocommit = autocommit
+    core.refresh_begin()
+    if core.timing:
+        core.wire.count(0, time.perf_counter_ns() - started)
+    return AsyncConnection(core, row_factory or tuple_row)
+
+
+async def _connect(options: ConnectOptions) -> ConnectionCore:
+    plan = attempts(options)
+    answer: Any = None
+    try:
+        step = next(plan)
+        while True:
+            try:
+                answer = await _step(step, options, answer)
+            except (OSError, errors.Error) as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+async def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
+    if isinstance(step, Resolve):
+        return await _resolve(step)
+    if isinstance(step, Try):
+        return await _open(step, options)
+    results = await session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
+    return read_only_answer(results)
+
+
+async def _resolve(step: Resolve) -> list[tuple[str, int]]:
+    with contextlib.suppress(ValueError):
+        ipaddress.ip_address(step.host)
+        return [(step.host, step.port)]
+    found = await asyncio.get_running_loop().getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys((str(address[4][0]), step.port) for address in found))
+
+
+async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
+    password: Any = options.password_for(step.host)
+    if callable(password):
+        password = password()
+        if inspect.isawaitable(password):
+            password = await password
+    wire_options = {**step.options, "password": password}
+    loop = asyncio.get_running_loop()
+    wire = Wire(wire_options, loop)
+
+    async def session() -> None:
+        await open_transport(loop, wire, wire_options)
+        await wire.ready()
+
+    try:
+        await asyncio.wait_for(session(), options.connect_timeout or None)
+    except (asyncio.TimeoutError, TimeoutError):
+        wire.close()
+        raise ConnectionTimeout(f"no session within connect_timeout={options.connect_timeout} s") from None
+    except BaseException:
+        wire.close()
+        raise
+    return Session(wire, options, wire_options)

@@ -1,0 +1,80 @@
+"""The rows that are raced, by formula: as SQL, which fills the tables on the server, and as Python, which tells what a
+right result is and gives the rows that contestants insert. The two know nothing of each other, so a contestant's digest
+is compared with a value that no driver has touched."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+Row = tuple[Any, ...]
+
+USERS: Final = 1_000
+"""Rows of the table of users."""
+WIDE_COLUMNS: Final = 50
+COLUMNS: Final = ("id", "name", "n", "f", "d")
+"""Columns of the five-column tables."""
+
+PLAIN: Final = "id int, name varchar(64), n int, f float8, d date"
+PLAIN_SQL: Final = "g, 'name of row ' || g, g * 7 % 1000, g / 7.0::float8, date '2020-01-01' + g % 1000"
+TYPES: Final = "n numeric(14,4), t timestamptz, a text, b text"
+TYPES_SQL: Final = (
+    "g * 1.2345, timestamptz '2020-01-01 00:00:00Z' + g * interval '1.5 s',"
+    " CASE WHEN g % 3 = 0 THEN NULL ELSE 'text ' || g END, 'čeština 日本 ' || g"
+)
+WIDE: Final = ", ".join(f"c{i} {'int' if i % 2 else 'text'}" for i in range(WIDE_COLUMNS))
+WIDE_SQL: Final = ", ".join("g" if i % 2 else f"'value {i} of ' || g" for i in range(WIDE_COLUMNS))
+STREAM: Final = "id int, name text"
+STREAM_SQL: Final = "g, 'name of row ' || g"
+
+_DAYS: Final = [dt.date(2020, 1, 1) + dt.timedelta(days=i) for i in range(1000)]
+_START: Final = dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)
+
+
+def plain_row(i: int) -> Row:
+    """int, varchar(64), int, float8, date."""
+    return (i, f"name of row {i}", i * 7 % 1000, i / 7.0, _DAYS[i % 1000])
+
+
+def types_row(i: int) -> Row:
+    """numeric(14,4), timestamptz, text with NULLs, non-ASCII text."""
+    moment = _START + dt.timedelta(milliseconds=1500 * i)
+    return (Decimal(i * 12345).scaleb(-4), moment, None if i % 3 == 0 else f"text {i}", f"čeština 日本 {i}")
+
+
+def wide_row(i: int) -> Row:
+    """25 times text, int."""
+    return tuple(i if c % 2 else f"value {c} of {i}" for c in range(WIDE_COLUMNS))
+
+
+def user_row(i: int) -> Row:
+    """int, text."""
+    return (i, f"user {i}")
+
+
+def stream_row(i: int) -> Row:
+    """int, text."""
+    return (i, f"name of row {i}")
+
+
+def plain_rows(size: int) -> list[Row]:
+    """The rows that are inserted."""
+    return [plain_row(i) for i in range(1, size + 1)]
+
+
+def rows_of(workload: str, size: int) -> Iterator[Row]:
+    """The rows that a right result has, in order."""
+    numbers = range(1, size + 1)
+    if workload in ("fetch", "bulk_out"):
+        return map(plain_row, numbers)
+    if workload == "fetch_types":
+        return map(types_row, numbers)
+    if workload == "fetch_wide":
+        return map(wide_row, numbers)
+    if workload == "stream":
+        return map(stream_row, numbers)
+    if workload == "select_ten":
+        return map(user_row, numbers)
+    raise KeyError(workload)

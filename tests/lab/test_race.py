@@ -1,0 +1,196 @@
+"""The race itself, on a real server: digests, honesty about failures, and manners on somebody's server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace.lab import contestants, processes, race, workloads
+from headrace.lab.cli import UsageError, main, parser, plan_of
+from headrace.lab.servers import Server
+
+
+def run(server: Server, names: list[str], chosen: list[tuple[str, int]], rounds: int = 1) -> list[dict[str, Any]]:
+    plan = race.Plan(names, chosen, rounds, True)
+    return race.Race(server.url, plan, server.pid, lambda what, share: None).run()["results"]  # type: ignore[no-any-return]
+
+
+EVERY = [(name, w.quick[0]) for name, w in workloads.WORKLOADS.items()]
+
+
+def test_every_contestant_gives_right_results_in_every_workload(server: Server) -> None:
+    rows = run(server, list(contestants.MODULES), EVERY)
+    kinds = {name: 2 if w.one_query else 1 for name, w in workloads.WORKLOADS.items()}
+    assert len(rows) == sum(kinds.values()) * len(contestants.MODULES)
+    for r in rows:
+        what = (r["workload"], r["contestant"])
+        assert r["disqualified"] is None, what
+        if r["error"]:
+            assert r["error"].startswith("not offered: "), r
+            continue
+        assert r["median_s"] > 0, what
+        assert r["rounds"] == 1, what
+        if r["contestant"] == "floor":
+            assert not r["rows_reached_caller"], what
+            assert r["ratio_to_floor"] == 1.0, what
+        elif r["workload"] not in ("connect", *workloads.WRITERS):
+            assert r["digest"] or not r["rows_reached_caller"], what
+            asyncpg_copy = r["workload"] == "bulk_out" and r["contestant"].startswith("asyncpg")
+            assert r["rows_reached_caller"] == (not asyncpg_copy), what
+    ours = [r for r in rows if r["contestant"].startswith("headrace")]
+    assert not any(r["error"] for r in ours)
+
+
+LIAR = """
+from headrace.lab.contestants.headrace_sync import Contestant as Honest
+
+
+class Contestant(Honest):
+    def fetch(self, size, inner, data):
+        return [(*row[:2], row[2] + 1, *row[3:]) for row in super().fetch(size, inner, data)]
+
+    def executemany(self, size, inner, data):
+        return super().executemany(size, inner, data[:-1])
+
+    def select_one(self, size, inner, data):
+        raise RuntimeError("no mood")
+
+    def select_ten(self, size, inner, data):
+        import os
+        os._exit(3)
+"""
+
+
+def test_who_lies_is_disqualified_and_who_fails_has_an_error(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zz_liar.py").write_text(LIAR)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("HEADRACE_CONTESTANTS", "liar=zz_liar,absent=zz_no_such_module")
+    chosen = [("fetch", 1_000), ("executemany", 1_000), ("select_one", 1), ("select_ten", 10)]
+    names = ["headrace", "floor", "liar", "absent"]
+    rows = {(r["workload"], r["contestant"], r["cores"]): r for r in run(server, names, chosen)}
+    for workload in ("fetch", "executemany"):
+        assert rows[workload, "liar", "idle"]["disqualified"] == "another result"
+        assert rows[workload, "headrace", "idle"]["disqualified"] is None
+        assert "ModuleNotFoundError" in rows[workload, "absent", "idle"]["error"]
+    assert rows["select_one", "liar", "idle"]["error"] == "RuntimeError: no mood"
+    assert "code 3" in rows["select_ten", "liar", "idle"]["error"]
+    assert rows["select_ten", "headrace", "idle"]["median_s"] > 0, "the others go on"
+
+
+def test_a_race_touches_nothing_but_a_schema_of_its_own(server: Server) -> None:
+    with headrace.connect(server.url, autocommit=True) as conn:
+        schemas = "SELECT array_agg(nspname::text ORDER BY 1) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'"
+        conn.execute("CREATE SCHEMA IF NOT EXISTS headrace_race")
+        conn.execute("CREATE TABLE IF NOT EXISTS headrace_race.users (mine text)")
+        vacuumed = "SELECT vacuum_count + analyze_count FROM pg_stat_user_tables WHERE relname = 'users'"
+        before = conn.fetchval(schemas), conn.fetchval(vacuumed)
+        run(server, ["headrace", "floor"], [("select_one", 1), ("executemany", 1_000)])
+        conn.execute("SELECT pg_stat_force_next_flush()")
+        assert (conn.fetchval(schemas), conn.fetchval(vacuumed)) == before
+        conn.execute("DROP SCHEMA headrace_race CASCADE")
+
+
+def test_a_contestant_that_hangs_is_ended(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "ROUND_TIMEOUT_S", 0.3)
+    worker = processes.Worker("headrace", server.url, "public")
+    try:
+        if "error" not in worker.info:  # it may take longer than that to start
+            with headrace.connect(server.url) as other:
+                other.execute("CREATE TABLE IF NOT EXISTS public.users (id int, name text)")
+                other.commit()
+                other.execute("LOCK TABLE public.users IN ACCESS EXCLUSIVE MODE")
+                assert worker.run("select_one", 1, 1, False)["error"].startswith("it hung")
+        else:
+            assert worker.info["error"].startswith("it hung")
+        assert worker.process.wait(5) != 0
+    finally:
+        worker.stop()
+
+
+def test_spinners_end_with_the_racer() -> None:
+    code = (
+        "import subprocess, sys; from headrace.lab.processes import SPIN;"
+        "p = subprocess.Popen([sys.executable, '-c', SPIN]); print(p.pid)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=30)
+    pid = int(out.stdout)
+    ended = threading.Event()
+    for _ in range(100):
+        if not Path(f"/proc/{pid}").exists() or ") Z " in Path(f"/proc/{pid}/stat").read_text():
+            ended.set()
+            break
+        ended.wait(0.1)
+    assert ended.is_set()
+
+
+def test_the_command_writes_what_it_was_asked_for(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "html", "markdown")}
+    command = [
+        "race",
+        "--url",
+        server.url,
+        "--workload",
+        "select_one",
+        "--contestant",
+        "headrace,floor",
+        "--rounds",
+        "1",
+    ]
+    for name, path in files.items():
+        command += [f"--{name}", str(path)]
+    assert main(command) == 0
+    result = json.loads(files["json"].read_text())
+    assert {r["contestant"] for r in result["results"]} == {"headrace", "floor"}
+    assert result["environment"]["server"]["server_version"]
+    assert result["contestants"]["headrace"]["version"] == headrace.__version__
+    assert "select_one" in files["markdown"].read_text()
+    capsys.readouterr()
+    baseline = ["--baseline", str(files["json"]), "--fail-over", "100000%"]
+    assert main([*command, *baseline]) == 0
+    for r in result["results"]:
+        r["ratio_to_floor"] = 0.001
+    files["json"].write_text(json.dumps(result))
+    (tmp_path / "base.json").write_text(json.dumps(result))
+    assert main([*command, "--baseline", str(tmp_path / "base.json")]) == 1
+    assert "worse than the baseline: postgresql select_one" in capsys.readouterr().out
+    assert main(["report", str(files["json"])]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--workload", "fech"], "unknown workload 'fech'; did you mean fetch?"),
+        (["--contestant", "nobody"], "unknown contestant 'nobody'. The contestants are: headrace,"),
+        (["--database", "oracle"], "unknown database 'oracle'"),
+        (["--rounds", "0"], "--rounds must be at least 1"),
+        (["--size", "12"], "none of the workloads has the size 12"),
+        (["--fail-over", "lots"], "'lots' is no percentage"),
+        (["--url", "postgresql://127.0.0.1:1/x"], "127.0.0.1"),
+        (["--contestant", "floor", "--baseline", "/nothing/here.json"], "/nothing/here.json"),
+    ],
+)
+def test_a_wrong_command_line_is_told_so(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["race", *arguments]) in (1, 2)
+    assert problem in capsys.readouterr().err
+
+
+def test_what_a_command_line_asks_for() -> None:
+    plan = plan_of(parser().parse_args(["race", "--workload", "fetch,stream", "--size", "10000", "--size", "1"]))
+    assert plan.workloads == [("fetch", 10_000), ("stream", 1)]
+    assert plan.rounds == race.ROUNDS
+    with pytest.raises(UsageError):
+        plan_of(parser().parse_args(["race", "--size", "-1"]))

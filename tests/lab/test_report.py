@@ -1,0 +1,118 @@
+"""Reports: the same figures in the terminal, in Markdown and on the page, readable where they are read."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.lab import page, readme, report
+
+
+def row(contestant: str, median: float | None, **more: Any) -> dict[str, Any]:
+    plain = {
+        "database": "postgresql", "workload": "fetch", "size": 10_000, "contestant": contestant, "cores": "idle",
+        "rounds": 15, "digest": "rows:1", "rows_reached_caller": True, "peak_rss_bytes": 40_000_000,
+        "disqualified": None, "error": None, "median_s": median, "iqr_s": 0.0001, "client_cpu_s": 0.002,
+        "server_cpu_s": 0.0, "ratio_to_floor": None if median is None else median / 0.001,
+        "ratio_ci": [0.9, 1.2], "p50_s": None, "p99_s": None, "rival": None, "ratio_to_rival": None,
+        "ratio_to_rival_ci": None,
+    }  # fmt: skip
+    return plain | more
+
+
+@pytest.fixture
+def result() -> dict[str, Any]:
+    server = {"server_version": "18.0", "fsync": "off", "ssl": "off", "shared_buffers": "256MB"}
+    environment = {"server": server, "python": "3.11", "cpu": "a CPU", "cores": 2, "system": "Linux", "time": "now"}
+    rows = [
+        row("pg8000", None, error="not offered: <it has no such thing>"),
+        row("liar", 0.0005, disqualified="another result"),
+        row("psycopg", 0.003, rival="headrace", ratio_to_rival=1.5, ratio_to_rival_ci=[1.4, 1.6]),
+        row("asyncpg", 0.002, rival="headrace-async", ratio_to_rival=1.0, ratio_to_rival_ci=[0.9, 1.1]),
+        row("headrace", 0.002),
+        row("floor", 0.001, rows_reached_caller=False),
+    ]
+    return {"schema_version": 2, "environment": environment, "results": rows, "contestants": {}, "quick": False}
+
+
+def test_the_floor_is_on_top_and_what_does_not_count_at_the_end(result: dict[str, Any]) -> None:
+    ((title, rows),) = report.groups(result)
+    assert title == "fetch 10,000: rows of int, varchar(64), int, float8, date"
+    assert rows[0]["contestant"] == "floor"
+    assert {r["contestant"] for r in rows[-2:]} == {"pg8000", "liar"}
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_the_terminal_table_fits(result: dict[str, Any], width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    report.terminal(result, width)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    assert "…" not in out, "nothing may be cut off"
+    for word in ("psycopg", "3 ms", "3.00", "1.50x (slower)", "no difference shown"):
+        assert word in out, word
+    assert ("not shown" in out.lower()) == (width < report.MEDIUM)
+    assert "1.00x" not in out.split("liar")[1].split("\n")[0]
+
+
+def test_markdown_has_every_column(result: dict[str, Any]) -> None:
+    text = report.markdown(result)
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in lines}) == 1
+    assert "count only" in text
+    assert "disqualified: another result" in text
+
+
+class Tags(html.parser.HTMLParser):
+    """Counts tags, and collects what the page would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = 0
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.rows += tag == "tr"
+        self.loaded += [f"{tag} {v}" for k, v in attrs if k in ("src", "href") and v]
+
+
+def test_the_page_needs_nothing_but_itself(result: dict[str, Any]) -> None:
+    text = page.page(result)
+    tags = Tags()
+    tags.feed(text)
+    assert tags.loaded == []
+    assert tags.rows == 1 + len(result["results"])
+    assert "&lt;it has no such thing&gt;" in text
+    assert 'name="viewport"' in text or "name='viewport'" in text
+    assert "1.50x (slower)" in text
+
+
+def test_a_baseline_is_compared_by_the_ratio_to_the_floor(result: dict[str, Any]) -> None:
+    before = json.loads(json.dumps(result))
+    assert report.compare(result, before, 0.25) == []
+    for r in before["results"]:
+        r["median_s"] = 1000.0  # another machine
+        if r["ratio_to_floor"]:
+            r["ratio_to_floor"] /= 1.5
+    (worse,) = report.compare(result, before, 0.25)
+    assert "headrace" in worse
+    assert "2.00 of the floor, 1.33" in worse
+    assert report.compare(result, before, 0.6) == []
+    before["results"] = [r | {"workload": "stream"} for r in before["results"]]
+    with pytest.raises(ValueError, match="in common"):
+        report.compare(result, before, 0.25)
+
+
+def test_the_readme_gets_figures_between_its_marks_only(result: dict[str, Any], tmp_path: Path) -> None:
+    results, target = tmp_path / "r.json", tmp_path / "README.md"
+    results.write_text(json.dumps(result))
+    target.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n")
+    assert readme.main([str(results), str(target)]) == 0
+    text = target.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "2 ms (2.00)" in text
