@@ -24,7 +24,7 @@ impl Sink for Depth {
         assert!(ascii.is_ascii() && !ascii.is_empty());
     }
     fn inet(&mut self, value: Inet<'_>) {
-        assert!(usize::from(value.prefix) <= value.address.len() * 8 || value.address.len() <= 16);
+        assert!(matches!(value.address.len(), 4 | 16) && usize::from(value.prefix) <= value.address.len() * 8);
     }
     fn bits(&mut self, bits: usize, bytes: &[u8]) {
         assert_eq!(bytes.len(), bits.div_ceil(8));

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import decimal
+import gc
 import ipaddress
 import math
+import pickle
+import sys
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import headrace
-from headrace import errors
+from headrace import _native, errors
 from headrace.types import (
     BitString,
     Box,
@@ -238,3 +242,38 @@ def test_what_does_not_fit_says_so(conn: Conn) -> None:
             conn.execute(f"select $1::{kind}", (value,))
         conn.rollback()
     assert conn.fetchval("select 1") == 1
+
+
+def test_decimals_are_made_from_their_coefficients_and_are_like_any_other(conn: Conn) -> None:
+    assert sys.implementation.name != "cpython" or _native.makes_decimals()
+    texts = [
+        "0",
+        "0.00",
+        "-0.5",
+        "1234567890.123",
+        "9999999999999999999",
+        "10000000000000000000.0",
+        "18446744073709551616",
+    ]
+    texts += ["9" * 38, "-" + "9" * 38, "1" + "0" * 38, "0." + "0" * 37 + "1", "0." + "0" * 38 + "1", "12345.678"]
+    for text in texts:
+        made, right = conn.fetchval(f"select '{text}'::numeric"), decimal.Decimal(text)
+        assert (str(made), made.as_tuple(), hash(made)) == (str(right), right.as_tuple(), hash(right)), text
+        assert made == right
+        assert type(made) is decimal.Decimal
+        assert (made + 1, -made, made * made, made.sqrt() if made > 0 else 0) == (
+            right + 1, -right, right * right, right.sqrt() if right > 0 else 0,
+        ), text  # fmt: skip
+        assert pickle.loads(pickle.dumps(made)).as_tuple() == copy.deepcopy(made).as_tuple() == right.as_tuple()
+        assert sys.getsizeof(made) == sys.getsizeof(right)
+        assert gc.is_tracked(made) == gc.is_tracked(right)
+
+
+@given(text=text)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_text_of_every_width(conn: Conn, text: str) -> None:
+    for value in (text, text.encode("ascii", "ignore").decode(), "é" + text, "日" + text, "🚀" + text, "é", "🚀"):
+        back = conn.fetchval("select $1::text", value)
+        assert (back, hash(back), back.isascii(), sys.getsizeof(back)) == (
+            value, hash(value), value.isascii(), sys.getsizeof("".join(list(value))),
+        )  # fmt: skip

@@ -52,6 +52,18 @@ pub struct Inet<'a> {
     pub network: bool,
 }
 
+/// The text of `coefficient` × 10^-`scale`, all digits behind the point shown.
+pub fn decimal_text(negative: bool, coefficient: u128, scale: u32) -> String {
+    let mut text = format!("{coefficient:0width$}", width = scale as usize + 1);
+    if scale > 0 {
+        text.insert(text.len() - scale as usize, '.');
+    }
+    if negative {
+        text.insert(0, '-');
+    }
+    text
+}
+
 /// Receives values, decoded exactly once.
 ///
 /// A row is [`Sink::begin_row`], one value per column in order, [`Sink::end_row`]. A sink that cannot hold a value
@@ -77,6 +89,11 @@ pub trait Sink {
     fn float(&mut self, value: f64);
     /// An exact decimal number as ASCII text (`-12.50`), or `NaN`, `Infinity`, `-Infinity`.
     fn decimal(&mut self, ascii: &str);
+    /// An exact decimal number of at most 38 digits: `coefficient` × 10^-`scale`, whose text shows all `scale` digits
+    /// behind the point.
+    fn decimal128(&mut self, negative: bool, coefficient: u128, scale: u32) {
+        self.decimal(&decimal_text(negative, coefficient, scale));
+    }
     /// Text.
     fn text(&mut self, utf8: &[u8]);
     /// Bytes.

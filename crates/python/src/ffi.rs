@@ -105,13 +105,53 @@ pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
             return Bound::from_owned_ptr_or_opt(py, text);
         }
     }
+    wide_text(py, utf8)
+}
+
+/// [`text`] for what is not ASCII.
+fn wide_text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
+    // CPython's decoder guesses the width of the characters, and copies once it knows; two passes that know are faster.
+    let (mut len, mut all) = (0, 0);
+    if let Ok(text) = std::str::from_utf8(utf8) {
+        for character in text.chars() {
+            len += 1;
+            all |= character as u32;
+        }
+        // SAFETY: PyUnicode_New gives a new compact string of `len` characters that nobody else has seen (or NULL with
+        // an exception set), each 1, 2 or 4 bytes wide, as the largest character asks for: the bits of all of them
+        // together are below 256 or 65536 exactly where each of them is. `len` characters are written. A string of
+        // one character may be shared, and is left to CPython.
+        unsafe {
+            if len > 1 {
+                let object = ffi::PyUnicode_New(len, all.min(0x10_FFFF));
+                if !object.is_null() {
+                    let data = ffi::PyUnicode_DATA(object);
+                    match all {
+                        0..=0xFF => fill(text, data.cast::<u8>(), |c| c as u8),
+                        0x100..=0xFFFF => fill(text, data.cast::<u16>(), |c| c as u16),
+                        _ => fill(text, data.cast::<u32>(), |c| c as u32),
+                    }
+                }
+                return Bound::from_owned_ptr_or_opt(py, object);
+            }
+        }
+    }
     // SAFETY: the pointer and length describe `utf8`; returns a new reference or NULL with an exception set.
     unsafe {
         let data = utf8.as_ptr().cast();
-        Bound::from_owned_ptr_or_opt(
-            py,
-            ffi::PyUnicode_DecodeUTF8(data, utf8.len() as ffi::Py_ssize_t, c"strict".as_ptr()),
-        )
+        let strict = c"strict".as_ptr();
+        Bound::from_owned_ptr_or_opt(py, ffi::PyUnicode_DecodeUTF8(data, utf8.len() as ffi::Py_ssize_t, strict))
+    }
+}
+
+/// Writes the characters of `text` one after the other.
+///
+/// # Safety
+/// `to` must have room for all of them.
+unsafe fn fill<T>(text: &str, to: *mut T, narrow: impl Fn(char) -> T) {
+    for (i, character) in text.chars().enumerate() {
+        // SAFETY: by this function's own contract.
+        unsafe { to.add(i).write(narrow(character)) };
     }
 }
 

@@ -1,5 +1,6 @@
 //! Python objects that are looked up once: types of the standard library and of headrace's own Python half.
 
+use crate::decimals::Maker;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -11,12 +12,15 @@ macro_rules! globals {
             $(#[doc = concat!("`", $module, ".", $attribute, "`")] pub $name: Py<PyAny>,)*
             /// `datetime.timezone.utc`
             pub utc: Py<PyAny>,
+            /// Makes decimals from coefficients, where this Python's layout is the known one.
+            pub decimals: Option<Maker>,
         }
 
         impl Globals {
             fn load(py: Python<'_>) -> PyResult<Self> {
                 Ok(Self {
                     $($name: py.import($module)?.getattr($attribute)?.unbind(),)*
+                    decimals: Maker::probe(&py.import("decimal")?.getattr("Decimal")?),
                     utc: py.import("datetime")?.getattr("timezone")?.getattr("utc")?.unbind(),
                 })
             }
@@ -68,6 +72,13 @@ static GLOBALS: PyOnceLock<Globals> = PyOnceLock::new();
 /// When the package is incomplete.
 pub fn globals(py: Python<'_>) -> PyResult<&Globals> {
     GLOBALS.get_or_try_init(py, || Globals::load(py))
+}
+
+/// Whether decimals are made from their coefficients here, not by way of text: what the tests of CPython's own
+/// implementation insist on.
+#[pyfunction]
+pub fn makes_decimals(py: Python<'_>) -> PyResult<bool> {
+    Ok(globals(py)?.decimals.is_some())
 }
 
 /// Whether `value` is an instance of the class `class` (a subclass counts).

@@ -1,6 +1,7 @@
 //! The CPython extension `headrace._native`: the border between Python and the engine.
 //!
 //! * [`ffi`]: the only unsafe CPython calls, each with its invariant;
+//! * [`decimals`]: `decimal.Decimal` from a coefficient, unsafe too;
 //! * [`sink`]: rows into Python objects;
 //! * [`params`]: Python objects into parameters;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
@@ -11,6 +12,7 @@
 
 mod call;
 mod columns;
+mod decimals;
 mod errors;
 mod ffi;
 mod globals;
@@ -28,6 +30,8 @@ mod _native {
     use crate::call::Ticket;
     #[pymodule_export]
     use crate::columns::PgColumns;
+    #[pymodule_export]
+    use crate::globals::makes_decimals;
     #[pymodule_export]
     use crate::query::{Query, convert};
     #[pymodule_export]

@@ -4,6 +4,7 @@ use crate::ffi::{self, RowTuple};
 use crate::globals::{Globals, globals};
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::limits::DATES;
+use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyTzInfo};
@@ -271,6 +272,14 @@ impl Sink for RowSink<'_> {
             self.tried(value);
         } else {
             self.null();
+        }
+    }
+
+    #[inline]
+    fn decimal128(&mut self, negative: bool, coefficient: u128, scale: u32) {
+        match self.globals.and_then(|globals| globals.decimals.as_ref()) {
+            Some(maker) => self.made(maker.make(self.py, negative, coefficient, scale)),
+            None => self.decimal(&decimal_text(negative, coefficient, scale)),
         }
     }
 

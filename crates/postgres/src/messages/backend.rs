@@ -250,7 +250,7 @@ pub fn rows_of_tag(tag: &[u8]) -> Option<u64> {
     if last.len() == tag.len() || last.is_empty() {
         return None;
     }
-    last.iter().try_fold(0u64, |n, b| if b.is_ascii_digit() { Some(n * 10 + u64::from(b - b'0')) } else { None })
+    std::str::from_utf8(last).ok().filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
 }
 
 #[cfg(test)]
@@ -266,6 +266,7 @@ mod tests {
             ("BEGIN", None),
             ("CREATE TABLE", None),
             ("", None),
+            ("SELECT 99999999999999999999", None),
         ] {
             assert_eq!(rows_of_tag(tag.as_bytes()), rows, "{tag}");
         }

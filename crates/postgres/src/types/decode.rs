@@ -291,6 +291,10 @@ fn scalar_value<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) -> Option<()
 fn rare_scalar<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) -> Option<()> {
     match scalar {
         Scalar::Numeric => {
+            if let Some((negative, coefficient, scale)) = numeric::parts(body) {
+                sink.decimal128(negative, coefficient, scale);
+                return Some(());
+            }
             let mut text = Vec::with_capacity(48);
             numeric::decode(body, &mut text)?;
             sink.decimal(std::str::from_utf8(&text).ok()?);

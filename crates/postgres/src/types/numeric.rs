@@ -12,9 +12,59 @@ const MAX_WHOLE: usize = 131_072;
 /// Decimal digits behind the point that numeric can hold.
 const MAX_SCALE: usize = 16_383;
 
+/// Digits of a coefficient that [`parts`] gives, and that fit 128 bits.
+const PARTS_DIGITS: u32 = 38;
+/// Groups of four digits that fit 128 bits whatever they are.
+const PARTS_GROUPS: usize = 9;
+
 fn word(body: &[u8], i: usize) -> Option<u16> {
     let pair = body.get(2 * i..2 * i + 2)?;
     Some(u16::from_be_bytes([pair[0], pair[1]]))
+}
+
+/// Sign, coefficient and scale of a number whose coefficient has at most 38 digits; `None` for all others, and for what is
+/// no numeric.
+pub fn parts(body: &[u8]) -> Option<(bool, u128, u32)> {
+    let digits = usize::from(word(body, 0)?);
+    let weight = i32::from(word(body, 1)? as i16);
+    let negative = match word(body, 2)? {
+        0 => false,
+        NEGATIVE => true,
+        _ => return None,
+    };
+    let scale = u32::from(word(body, 3)?);
+    if body.len() != 8 + 2 * digits || digits > PARTS_GROUPS || scale > PARTS_DIGITS {
+        return None;
+    }
+    let mut coefficient = 0u128;
+    for pair in body[8..].chunks_exact(2) {
+        let group = u16::from_be_bytes([pair[0], pair[1]]);
+        if group >= 10_000 {
+            return None;
+        }
+        coefficient = coefficient * 10_000 + u128::from(group);
+    }
+    // The groups end at 10^exponent, the coefficient has to end at 10^-scale.
+    let exponent = 4 * (weight + 1 - digits as i32);
+    let shift = exponent + scale as i32;
+    coefficient = match shift {
+        0 => coefficient,
+        _ if coefficient == 0 => 0,
+        1.. => coefficient.checked_mul(10u128.checked_pow(shift.unsigned_abs())?)?,
+        _ => {
+            let down = 10u128.checked_pow(shift.unsigned_abs())?;
+            // Nearly always both fit a word, whose division takes a tenth of the time.
+            let (quotient, rest) = match (u64::try_from(coefficient), u64::try_from(down)) {
+                (Ok(coefficient), Ok(down)) => (u128::from(coefficient / down), u128::from(coefficient % down)),
+                _ => (coefficient / down, coefficient % down),
+            };
+            if rest != 0 {
+                return None;
+            }
+            quotient
+        }
+    };
+    (coefficient < 10u128.pow(PARTS_DIGITS)).then_some((negative, coefficient, scale))
 }
 
 /// Writes the exact decimal text, with all the digits that the display scale shows. `None` when the bytes are no
@@ -215,6 +265,65 @@ mod tests {
             ("+7", "7"),
         ] {
             assert_eq!(there_and_back(given), back, "{given}");
+        }
+    }
+
+    #[test]
+    fn parts_are_the_same_number_as_the_text() {
+        for (text, expected) in [
+            ("0", Some((false, 0, 0))),
+            ("0.00", Some((false, 0, 2))),
+            ("-12345.678", Some((true, 12_345_678, 3))),
+            ("10000", Some((false, 10_000, 0))),
+            ("0.00001", Some((false, 1, 5))),
+            ("1.5e-7", Some((false, 15, 8))),
+            ("99999999999999999999999999999999.99", Some((false, 10u128.pow(34) - 1, 2))),
+            ("1E+60", None),
+            ("1e-39", None),
+            ("NaN", None),
+            ("-Infinity", None),
+        ] {
+            let mut body = Vec::new();
+            encode(text, &mut body).unwrap();
+            assert_eq!(parts(&body), expected, "{text}");
+        }
+        for bad in [&[][..], &[0, 1, 0, 0, 0, 0, 0, 0], &[0, 1, 0, 0, 0, 0, 0, 0, 0x27, 0x10]] {
+            assert_eq!(parts(bad), None, "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_and_text_agree(negative: bool, number in 0u128..10u128.pow(38), scale in 0u32..39) {
+            let mut text = format!("{number:0width$}", width = scale as usize + 1);
+            if scale > 0 {
+                text.insert(text.len() - scale as usize, '.');
+            }
+            if negative && number != 0 {
+                text.insert(0, '-');
+            }
+            let mut body = Vec::new();
+            encode(&text, &mut body).unwrap();
+            // More than nine groups, which a number that begins and ends inside one can need, go by text.
+            if usize::from(body[1]) <= PARTS_GROUPS {
+                prop_assert_eq!(parts(&body), Some((negative && number != 0, number, scale)));
+            } else {
+                prop_assert_eq!(parts(&body), None);
+            }
+        }
+
+        #[test]
+        fn parts_of_any_bytes_agree_with_their_text(body: Vec<u8>) {
+            let mut text = Vec::new();
+            if let (Some((negative, coefficient, scale)), Some(())) = (parts(&body), decode(&body, &mut text)) {
+                let (sign, digits) = match text.strip_prefix(b"-") {
+                    Some(rest) => (true, rest),
+                    None => (false, &text[..]),
+                };
+                let plain: String = digits.iter().filter(|c| **c != b'.').map(|c| char::from(*c)).collect();
+                prop_assert_eq!((sign, plain.parse::<u128>().unwrap()), (negative, coefficient));
+                prop_assert_eq!(digits.len() - digits.iter().position(|c| *c == b'.').map_or(digits.len(), |at| at + 1), scale as usize);
+            }
         }
     }
 

@@ -16,6 +16,14 @@ pub fn parse<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) {
     }
 }
 
+/// Whether `text` is a number as `numeric_out` writes it.
+fn is_decimal(text: &str) -> bool {
+    let plain = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = plain.split_once('.').unwrap_or((plain, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+    (digits(whole) && digits(fraction)) || matches!(text, "NaN" | "Infinity" | "-Infinity")
+}
+
 fn try_parse<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<()> {
     match scalar {
         Scalar::Bool => match text {
@@ -27,7 +35,8 @@ fn try_parse<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<()> {
         Scalar::UInt8 => sink.uint(text.parse().ok()?),
         Scalar::Float8 => sink.float(text.parse().ok()?),
         Scalar::Float4 => sink.float(f64::from(text.parse::<f32>().ok()?)),
-        Scalar::Numeric => sink.decimal(text),
+        Scalar::Numeric if is_decimal(text) => sink.decimal(text),
+        Scalar::Numeric => return None,
         Scalar::Bytea => sink.bytes(&bytea(text.as_bytes())?),
         Scalar::Json | Scalar::Jsonb => sink.json(text.as_bytes()),
         Scalar::Uuid => {
@@ -65,13 +74,14 @@ fn try_parse<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<()> {
             };
             // Only cidr always shows its prefix; a host network of either kind decodes to the same value but for that.
             let network = false;
+            let octets = |address: &[u8], sink: &mut S| {
+                let bits = 8 * address.len() as u8;
+                let prefix = prefix.unwrap_or(bits);
+                (prefix <= bits).then(|| sink.inet(Inet { address, prefix, network }))
+            };
             match address.parse().ok()? {
-                std::net::IpAddr::V4(ip) => {
-                    sink.inet(Inet { address: &ip.octets(), prefix: prefix.unwrap_or(32), network });
-                }
-                std::net::IpAddr::V6(ip) => {
-                    sink.inet(Inet { address: &ip.octets(), prefix: prefix.unwrap_or(128), network });
-                }
+                std::net::IpAddr::V4(ip) => octets(&ip.octets(), sink)?,
+                std::net::IpAddr::V6(ip) => octets(&ip.octets(), sink)?,
             }
         }
         Scalar::Void => sink.null(),
@@ -108,6 +118,9 @@ fn bytea(text: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
+/// The last year of PostgreSQL's own date type.
+const MAX_YEAR: i64 = 5_874_897;
+
 fn date(text: &str) -> Option<i32> {
     match text {
         "infinity" => return Some(i32::MAX),
@@ -123,7 +136,7 @@ fn date(text: &str) -> Option<i32> {
     if parts.next().is_some() || year.len() < 4 {
         return None;
     }
-    let year: i64 = year.parse().ok()?;
+    let year: i64 = year.parse().ok().filter(|year| (0..=MAX_YEAR).contains(year))?;
     let (month, day) = (month.parse().ok()?, day.parse().ok()?);
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -133,16 +146,16 @@ fn date(text: &str) -> Option<i32> {
 
 fn time(text: &str) -> Option<i64> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let mut micros = 0i64;
+    let mut seconds = 0i64;
     let mut parts = clock.split(':');
     for scale in [3600, 60, 1] {
-        micros += parts.next()?.parse::<u32>().ok().map(i64::from)? * scale;
+        seconds += parts.next()?.parse::<u32>().ok().map(i64::from)? * scale;
     }
     if parts.next().is_some() || fraction.len() > 6 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
     let fraction = if fraction.is_empty() { 0 } else { format!("{fraction:0<6}").parse::<i64>().ok()? };
-    Some(micros * 1_000_000 + fraction)
+    seconds.checked_mul(1_000_000)?.checked_add(fraction)
 }
 
 /// `+05`, `+05:30`, `-00:00:30`
@@ -154,7 +167,7 @@ fn offset(text: &str) -> Option<i32> {
     };
     let mut seconds = 0;
     for (part, scale) in rest.split(':').zip([3600, 60, 1]) {
-        seconds += part.parse::<i32>().ok()? * scale;
+        seconds += part.parse::<u8>().ok().map(i32::from)? * scale;
     }
     Some(sign * seconds)
 }
@@ -315,6 +328,9 @@ mod tests {
         assert_eq!(interval("1 year 2 mons -3 days -04:05:06.7"), Some((14, -3, -14_706_700_000)));
         assert_eq!(interval("00:00:00"), Some((0, 0, 0)));
         assert_eq!(interval("P1Y"), None);
+        assert_eq!(date("99999999999-01-01"), None);
+        assert_eq!(time("4294967295:00:00"), None);
+        assert_eq!(offset("+9999999"), None);
     }
 
     #[test]

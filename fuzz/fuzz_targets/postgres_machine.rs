@@ -1,0 +1,89 @@
+//! Any bytes as a server's answers: no panic, no row out of nothing, and whoever waits is told once how it ended.
+#![no_main]
+
+#[path = "../../crates/postgres/tests/support/mod.rs"]
+#[allow(dead_code)]
+mod support;
+
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Inbox, Outbox};
+use headrace_postgres::machine::{
+    Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls,
+};
+use libfuzzer_sys::fuzz_target;
+use std::cell::RefCell;
+use std::rc::Rc;
+use support::{TestCaller, Told};
+
+/// Bytes of a row to make for a message: what a fuzzer would take long to find is how long a message is, so each block of
+/// its input becomes one, and only now and then is the length its own.
+fn messages(mut data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    while let [tag, len, rest @ ..] = data {
+        let body = &rest[..rest.len().min(usize::from(len & 0x7F))];
+        data = &rest[body.len()..];
+        out.push(*tag);
+        if len & 0x80 == 0 {
+            out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+        }
+        out.extend_from_slice(body);
+    }
+    out
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((script, data)) = data.split_first() else { return };
+    let options = Options {
+        purpose: Purpose::Session,
+        parameters: vec![("user".into(), "u".into())],
+        user: "u".into(),
+        password: None,
+        tls: Tls::No,
+        binding: Binding::Prefer,
+        methods: Vec::new(),
+    };
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let mut machine: Machine<TestCaller> = Machine::new(options, 2, &mut outbox);
+    if script & 1 == 0 {
+        inbox.extend(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I");
+        machine.read((), &mut inbox, &mut outbox).expect("a right greeting");
+    }
+    let mut told = Vec::new();
+    for i in 0..3u8 {
+        let batch = script >> 1 & 1 == 1 && i == 1;
+        let mine = Rc::new(RefCell::new(Told::default()));
+        let rows = if batch { vec![vec![1], vec![2], vec![3]] } else { Vec::new() };
+        let caller = TestCaller { told: mine.clone(), batch: rows.into_iter(), row: vec![7] };
+        told.push(mine);
+        let request = if script >> 2 & 1 == 1 && i == 2 {
+            Request::Script { sql: "SELECT 1; SELECT 2".into(), prelude: None, copy: script >> 3 & 1 == 1, ends_block: false }
+        } else {
+            Request::Execute(Execute {
+                sql: if script >> 4 & 1 == 1 { "same".into() } else { format!("statement {i}").into() },
+                hints: Vec::new(),
+                rows: if batch { Rows::Batch } else { Rows::One },
+                prepare: Prepare::Named,
+                prelude: (script >> 5 & 1 == 1).then(|| "BEGIN".into()),
+                portal: None,
+                sync: script >> 6 & 1 == 1 || i == 2,
+                ordered: script >> 7 & 1 == 1,
+            })
+        };
+        machine.enqueue(request, caller);
+    }
+    machine.transmit((), &mut outbox);
+    let mut failed = false;
+    for block in messages(data).chunks(37) {
+        inbox.extend(block);
+        if machine.read((), &mut inbox, &mut outbox).is_err() {
+            failed = true;
+            break;
+        }
+        machine.transmit((), &mut outbox);
+        outbox.take();
+    }
+    let open = told.iter().filter(|told| told.borrow().end.is_none()).count();
+    assert!(failed || machine.queued() >= open, "a caller was forgotten");
+    machine.abort((), &Fatal::gone("the end of the input"));
+    assert!(told.iter().all(|told| told.borrow().end.is_some()), "a caller was not told");
+});
