@@ -11,6 +11,7 @@ import pytest
 
 import headrace
 from headrace import errors, rows
+from headrace.lab.servers import Server
 
 Conn = headrace.Connection[Any]
 
@@ -236,3 +237,29 @@ def test_a_schema_change_before_a_transactions_first_statement_is_not_seen(url: 
             conn.execute("select * from shifting")
         conn.rollback()
         assert conn.execute("select * from shifting").fetchall() == [(1, 2, None)]
+
+
+def test_closing_from_another_thread_ends_the_running_statement(server: Server) -> None:
+    conn = headrace.connect(server.url)
+    met: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            conn.execute("select pg_sleep(30)")
+        except BaseException as error:
+            met.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    with headrace.connect(server.url, autocommit=True) as other:
+        running = "select count(*) from pg_stat_activity where pid = $1 and state = 'active'"
+        while not other.fetchval(running, conn.backend_pid):
+            time.sleep(0.01)
+        conn.close()
+        thread.join(5)
+        assert not thread.is_alive()
+        assert conn.closed
+        (error,) = met
+        assert isinstance(error, errors.OperationalError)
+        assert "closed by another thread" in str(error)
+        other.execute("select pg_terminate_backend($1)", (conn.backend_pid,))

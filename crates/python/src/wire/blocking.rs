@@ -38,16 +38,23 @@ impl Wire {
             Ok(Progress::Timeout) => return Ok(true),
             Ok(Progress::Eof) => {
                 self.digest(py, state);
-                let reason = Fatal::gone("the server closed the connection unexpectedly");
+                let reason = self.ended("the server closed the connection unexpectedly");
                 self.die(py, state, &reason);
             }
             Err(fatal) => {
                 // What came before the reset, an error message above all, still counts.
                 self.digest(py, state);
+                let fatal = if self.closing.load(Ordering::Relaxed) { self.ended("") } else { fatal };
                 self.die(py, state, &fatal);
             }
         }
         Ok(false)
+    }
+
+    /// Why the connection came to its end: ours, or as `otherwise` has it.
+    fn ended(&self, otherwise: &str) -> Fatal {
+        let closing = self.closing.load(Ordering::Relaxed);
+        Fatal::gone(if closing { "the connection was closed by another thread" } else { otherwise })
     }
 }
 

@@ -23,13 +23,13 @@ use crate::errors;
 use crate::sink::Settings;
 use headrace_core::{Fatal, Inbox, Outbox, Protocol};
 use headrace_postgres::machine::{Machine, TlsStep, TransactionStatus};
-use headrace_pump::{Address, Link, TcpOptions};
+use headrace_pump::{Address, Hangup, Link, TcpOptions};
 use headrace_tls::{TlsClient, TlsConfig};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 /// What moves the bytes.
 #[derive(Debug)]
@@ -95,6 +95,9 @@ pub struct Wire {
     /// A flush of the outbox is scheduled on the loop.
     flush_due: AtomicBool,
     closed: AtomicBool,
+    /// Another thread is closing the connection under a request.
+    closing: AtomicBool,
+    hangup: OnceLock<Hangup>,
     process_id: AtomicI32,
     /// Outside of the lock: whoever cancels does so while another thread holds it.
     secret: Mutex<Vec<u8>>,
@@ -219,6 +222,17 @@ impl Wire {
         state.dead.get_or_insert(reason);
         if let Io::Blocking(_) = &state.io {
             state.io = Io::None;
+        }
+    }
+
+    /// Ends the request that another thread waits for with the lock held, if there is one.
+    fn interrupt(&self) {
+        if matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
+            && self.owner.load(Ordering::Relaxed) != thread_number()
+            && let Some(hangup) = self.hangup.get()
+        {
+            self.closing.store(true, Ordering::Relaxed);
+            hangup.now();
         }
     }
 

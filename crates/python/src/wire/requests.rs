@@ -282,8 +282,9 @@ impl Wire {
         Ok(())
     }
 
-    /// Closes the connection: says goodbye and ends every request in flight.
+    /// Closes the connection: says goodbye and ends every request in flight, another thread's too.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.interrupt();
         let mut state = self.hold(py)?;
         if self.closed.swap(true, Ordering::Relaxed) && matches!(state.io, Io::None) {
             return Ok(());

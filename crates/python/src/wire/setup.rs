@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// Reads an optional entry.
@@ -131,6 +131,8 @@ impl Wire {
             paused: AtomicBool::new(false),
             flush_due: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            hangup: OnceLock::new(),
             process_id: AtomicI32::new(0),
             secret: Mutex::new(Vec::new()),
             event_loop,
@@ -156,6 +158,7 @@ impl Wire {
             errors::fatal(py, &Fatal::refused(format!("connection to {shown} failed: {error}")))
         })?;
         let mut state = self.hold(py)?;
+        self.hangup.get_or_init(|| link.hangup());
         state.io = Io::Blocking(Box::new(link));
         if state.machine.tls_step() == TlsStep::Start
             && let Err(fatal) = state.start_tls()
