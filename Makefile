@@ -62,7 +62,7 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 
 bench: build $(STAMPS)/test cargo
 	@echo "==> bench: Rust"
-	@cargo bench --workspace --exclude headrace-python $(BENCH_ARGS)
+	@cargo bench --workspace --exclude headrace-python --bench '*' $(BENCH_ARGS)
 	@for file in benches/*.py; do \
 		[ -e "$$file" ] || continue; \
 		echo "==> bench: $$file"; \

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import decimal
 import threading
 import time
 from typing import Any
@@ -263,3 +265,27 @@ def test_closing_from_another_thread_ends_the_running_statement(server: Server) 
         assert isinstance(error, errors.OperationalError)
         assert "closed by another thread" in str(error)
         other.execute("select pg_terminate_backend($1)", (conn.backend_pid,))
+
+
+def test_parameters_follow_a_table_that_has_changed(conn: Conn) -> None:
+    insert, batch = "insert into mutable values ($1)", "insert into mutable values (%s)"
+    conn.autocommit = True
+    conn.execute("create table mutable (v int)")
+    conn.execute(insert, (1,))
+    assert conn.executemany(batch, [(2,), (3,)]).rowcount == 2
+    with pytest.raises(errors.ProgrammingError, match="cannot be sent as int4"):
+        conn.execute(insert, (1.5,))
+    with pytest.raises(errors.DataError, match="invalid input syntax"):
+        conn.execute(insert, ("text",))
+    conn.execute(insert, (4,))
+    conn.execute("alter table mutable alter v type text")
+    conn.execute(insert, ("five",))
+    assert conn.executemany(batch, [("six",), ("seven",)]).rowcount == 2
+    conn.execute("drop table mutable")
+    conn.execute("create table mutable (v date)")
+    conn.execute(insert, (datetime.date(2020, 1, 1),))
+    with conn.transaction():
+        conn.execute("alter table mutable alter v type numeric using 0")
+        conn.executemany(batch, [(decimal.Decimal("1.5"),)])
+    assert conn.fetchval("select sum(v) from mutable") == decimal.Decimal("1.5")
+    conn.execute("drop table mutable")

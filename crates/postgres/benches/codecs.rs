@@ -17,7 +17,7 @@ macro_rules! swallow {
 impl Sink for Nowhere {
     swallow! {
         begin_row(n: usize); end_row(); null(); bool(v: bool); int(v: i64); uint(v: u64); float(v: f64);
-        decimal(v: &str); text(v: &[u8]); bytes(v: &[u8]); date(v: i32); time(v: i64); timetz(v: i64, o: i32);
+        decimal(v: &str); decimal128(n: bool, c: u128, s: u32); text(v: &[u8]); bytes(v: &[u8]); date(v: i32); time(v: i64); timetz(v: i64, o: i32);
         timestamp(v: i64); timestamptz(v: i64); interval(m: i32, d: i32, u: i64); uuid(v: &[u8; 16]); json(v: &[u8]);
         inet(v: Inet<'_>); bits(n: usize, v: &[u8]); custom(t: u32, b: bool, v: &[u8]);
         begin(c: Container, n: usize); end(); invalid(w: &str);

@@ -297,6 +297,24 @@ fn a_forgotten_statement_is_prepared_again() {
 }
 
 #[test]
+fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
+    let mut session = Session::start();
+    session.execute("insert", None, vec![1], true);
+    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 21]), msg(b'n', b"")].concat()).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
+    session.execute("alter", None, Vec::new(), true);
+    session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"ALTER TABLE\0"), ready(b'I')].concat()).unwrap();
+    session.outbox.take();
+    let told = session.execute("insert", None, vec![70_000], true);
+    assert!(told.borrow().end.is_none());
+    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), msg(b'n', b"")].concat()).unwrap();
+    session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert!(session.machine.is_idle());
+}
+
+#[test]
 fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() {
     let mut session = Session::start();
     session.execute("s", None, Vec::new(), true);

@@ -5,6 +5,7 @@
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
 
 /// An owned reference: what every constructor here returns. `None` means that Python raised.
 pub type Object<'py> = Option<Bound<'py, PyAny>>;
@@ -163,6 +164,20 @@ pub fn bytes<'py>(py: Python<'py>, value: &[u8]) -> Object<'py> {
         let data = value.as_ptr().cast();
         Bound::from_owned_ptr_or_opt(py, ffi::PyBytes_FromStringAndSize(data, value.len() as ffi::Py_ssize_t))
     }
+}
+
+/// An instance of `class`, a class written in Python, whose `__init__` has not run: what `object.__new__` gives.
+pub fn instance<'py>(class: &Bound<'py, PyType>) -> Object<'py> {
+    // SAFETY: `class` is a live type; allocation gives a new reference to a zeroed instance, which is a valid one for a
+    // class without C members of its own, or NULL with an exception set.
+    unsafe { Bound::from_owned_ptr_or_opt(class.py(), ffi::PyType_GenericAlloc(class.as_type_ptr(), 0)) }
+}
+
+/// `object.__setattr__`, past the class's own.
+pub fn set_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    // SAFETY: three live objects; the references are borrowed.
+    let done = unsafe { ffi::PyObject_GenericSetAttr(object.as_ptr(), name.as_ptr(), value.as_ptr()) };
+    if done == 0 { Ok(()) } else { Err(PyErr::fetch(object.py())) }
 }
 
 /// The exact types that parameters are told apart by, without a call into Python.

@@ -12,6 +12,8 @@ macro_rules! globals {
             $(#[doc = concat!("`", $module, ".", $attribute, "`")] pub $name: Py<PyAny>,)*
             /// `datetime.timezone.utc`
             pub utc: Py<PyAny>,
+            /// `uuid.SafeUUID.unknown`
+            pub uuid_unknown: Py<PyAny>,
             /// Makes decimals from coefficients, where this Python's layout is the known one.
             pub decimals: Option<Maker>,
         }
@@ -20,6 +22,7 @@ macro_rules! globals {
             fn load(py: Python<'_>) -> PyResult<Self> {
                 Ok(Self {
                     $($name: py.import($module)?.getattr($attribute)?.unbind(),)*
+                    uuid_unknown: py.import("uuid")?.getattr("SafeUUID")?.getattr("unknown")?.unbind(),
                     decimals: Maker::probe(&py.import("decimal")?.getattr("Decimal")?),
                     utc: py.import("datetime")?.getattr("timezone")?.getattr("utc")?.unbind(),
                 })

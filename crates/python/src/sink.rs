@@ -7,7 +7,7 @@ use headrace_core::limits::DATES;
 use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
 use pyo3::prelude::*;
-use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyTzInfo};
+use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyType, PyTzInfo};
 
 /// What becomes of a value that Python cannot hold: infinity, BC, a year above 9999.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -373,10 +373,14 @@ impl Sink for RowSink<'_> {
 
     fn uuid(&mut self, value: &[u8; 16]) {
         let Some(globals) = self.globals else { return self.null() };
+        // Its constructor is Python code that looks at six ways to say what is known here.
         let made = || -> PyResult<Bound<'_, PyAny>> {
-            let kwargs = PyDict::new(self.py);
-            kwargs.set_item(pyo3::intern!(self.py, "int"), u128::from_be_bytes(*value))?;
-            globals.uuid.bind(self.py).call((), Some(&kwargs))
+            let class = globals.uuid.bind(self.py).cast::<PyType>()?;
+            let uuid = ffi::instance(class).ok_or_else(|| PyErr::fetch(self.py))?;
+            let int = u128::from_be_bytes(*value).into_pyobject(self.py)?;
+            ffi::set_attribute(&uuid, pyo3::intern!(self.py, "int"), &int)?;
+            ffi::set_attribute(&uuid, pyo3::intern!(self.py, "is_safe"), globals.uuid_unknown.bind(self.py))?;
+            Ok(uuid)
         }();
         self.tried(made);
     }

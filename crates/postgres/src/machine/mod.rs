@@ -73,6 +73,8 @@ pub struct Machine<C: Caller> {
     skipping: bool,
     statements: StatementCache<Key, Arc<Statement>>,
     statement_number: u64,
+    /// How often this session has changed or dropped something that statements may use.
+    changes: u64,
     /// Names of evicted statements that the server has not been told about.
     to_close: Vec<String>,
     registry: TypeRegistry,
@@ -100,6 +102,7 @@ impl<C: PgCaller> Machine<C> {
             skipping: false,
             statements: StatementCache::new(statements),
             statement_number: 0,
+            changes: 0,
             to_close: Vec::new(),
             registry: TypeRegistry::default(),
             introspection: true,

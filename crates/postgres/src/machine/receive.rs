@@ -160,6 +160,7 @@ impl<C: PgCaller> Machine<C> {
 
     fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8]) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
+        let changed = tag.starts_with(b"ALTER ") || tag.starts_with(b"DROP ");
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let entry = self.front("CommandComplete")?;
         if matches!(entry.stage, Stage::Introspecting { .. }) {
@@ -184,6 +185,7 @@ impl<C: PgCaller> Machine<C> {
         if entry.request.is_script() {
             entry.columns = None;
         }
+        self.changes += u64::from(changed);
         if forgotten {
             self.statements.drain();
             self.to_close.clear();
@@ -244,6 +246,7 @@ impl<C: PgCaller> Machine<C> {
             sql: draft.sql.clone(),
             parameters,
             encoders: Vec::new(),
+            changes: draft.changes,
             columns: fields.map(|fields| Arc::new(Columns { fields, decoders: Vec::new(), formats: Vec::new() })),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
@@ -272,6 +275,7 @@ impl<C: PgCaller> Machine<C> {
             sql: described.sql.clone(),
             encoders: described.parameters.iter().map(|oid| Encoder::new(registry, *oid)).collect(),
             parameters: described.parameters.clone(),
+            changes: described.changes,
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(entry) = self.queue.front_mut() else { return };
@@ -415,7 +419,9 @@ impl<C: PgCaller> Machine<C> {
         match &entry.failure {
             Some(Failure::Server { error, .. }) if entry.from_cache => {
                 let stale_plan = error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
-                stale_plan || error.sqlstate() == "26000"
+                // Text that was sent for a parameter of another type than the column has by now.
+                let outdated = entry.statement.as_ref().is_some_and(|statement| statement.changes < self.changes);
+                stale_plan || error.sqlstate() == "26000" || (outdated && error.sqlstate() == "22P02")
             }
             _ => false,
         }

@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
-use super::statement::{Lookup, Statement};
+use super::statement::{Key, Lookup, Statement};
 use super::{Machine, PgCaller, Phase, TransactionStatus};
 use crate::messages::frontend;
 use crate::types::{Format, Oid};
@@ -173,6 +173,7 @@ impl<C: PgCaller> Machine<C> {
             parameters: Vec::new(),
             encoders: Vec::new(),
             columns: None,
+            changes: self.changes,
         }));
     }
 
@@ -252,6 +253,20 @@ impl<C: PgCaller> Machine<C> {
             self.poison(at, outbox);
             return;
         }
+        if self.may_be_outdated(at, row, cx) {
+            let entry = &mut self.queue[at];
+            let request = std::mem::replace(&mut entry.request, Request::Sync);
+            let mut fresh = Entry::new(entry.id, request, entry.caller.take());
+            fresh.retried = true;
+            if entry.prelude_open {
+                // BEGIN was taken back with the rest.
+                self.in_block = false;
+            }
+            self.queue[at] = fresh;
+            self.start_statement(at, cx, outbox);
+            return;
+        }
+        let entry = &mut self.queue[at];
         let owes_sync = entry.request.syncs() && (entry.described || open);
         if entry.prelude_open {
             // BEGIN was taken back with the rest.
@@ -267,6 +282,28 @@ impl<C: PgCaller> Machine<C> {
             if let Some(caller) = entry.caller {
                 caller.finish(cx, Outcome::Caller { error, row });
             }
+        }
+    }
+
+    /// Whether a statement from the cache may only be refused because it was prepared for a table that has changed: it
+    /// is forgotten in any case, and if this session itself has changed one since, it is worth preparing again.
+    fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: C::Cx<'_>) -> bool {
+        let entry = &mut self.queue[at];
+        let Some(statement) = entry.statement.clone().filter(|_| entry.from_cache && !entry.retried) else {
+            return false;
+        };
+        let outdated = statement.changes < self.changes;
+        let again = outdated && (row.is_none() || entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+        self.forget(at, &statement);
+        again
+    }
+
+    /// Takes the statement of the entry `at` out of the cache; the server is told with the next request.
+    fn forget(&mut self, at: usize, statement: &Statement) {
+        let (sql, hints, _) = entry_statement(&self.queue[at].request);
+        let key = Key { sql: sql.clone(), hints: hints.to_vec() };
+        if self.statements.remove(&key).is_some() && !statement.name.is_empty() {
+            self.to_close.push(statement.name.clone());
         }
     }
 

@@ -66,6 +66,8 @@ pub struct Statement {
     pub encoders: Vec<Encoder>,
     /// Its columns, `None` when it returns no rows.
     pub columns: Option<Arc<Columns>>,
+    /// How often the session had changed its schema when this was prepared.
+    pub changes: u64,
 }
 
 /// What a prepared statement is found by.
