@@ -284,8 +284,7 @@ def test_parameters_follow_a_table_that_has_changed(conn: Conn) -> None:
     conn.execute("drop table mutable")
     conn.execute("create table mutable (v date)")
     conn.execute(insert, (datetime.date(2020, 1, 1),))
-    with conn.transaction():
-        conn.execute("alter table mutable alter v type numeric using 0")
-        conn.executemany(batch, [(decimal.Decimal("1.5"),)])
+    conn.execute("alter table mutable alter v type numeric using 0")
+    conn.executemany(batch, [(decimal.Decimal("1.5"),)])
     assert conn.fetchval("select sum(v) from mutable") == decimal.Decimal("1.5")
     conn.execute("drop table mutable")

@@ -419,9 +419,10 @@ impl<C: PgCaller> Machine<C> {
         match &entry.failure {
             Some(Failure::Server { error, .. }) if entry.from_cache => {
                 let stale_plan = error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
-                // Text that was sent for a parameter of another type than the column has by now.
+                // Parameters of another type than the column has by now, or text that was sent for one.
                 let outdated = entry.statement.as_ref().is_some_and(|statement| statement.changes < self.changes);
-                stale_plan || error.sqlstate() == "26000" || (outdated && error.sqlstate() == "22P02")
+                let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
+                stale_plan || other_type || error.sqlstate() == "26000"
             }
             _ => false,
         }
