@@ -79,7 +79,7 @@ def main(names: list[str]) -> int:
         problem = run_page(page)
         count = len(blocks(page))
         if count:
-            print(f"{'failed' if problem else 'ok':6} {page.relative_to(DOCS)} ({count} blocks)", flush=True)
+            print(f"{'failed' if problem else 'ok':6} {page.relative_to(DOCS.parent)} ({count} blocks)", flush=True)
         if problem:
             print(textwrap.indent(problem, "    "))
             failed += 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import copy
+import dataclasses
 import datetime as dt
 import decimal
+import enum
 import gc
 import ipaddress
 import math
@@ -227,6 +230,72 @@ def test_own_loaders_and_dumpers(conn: Conn) -> None:
     back = conn.fetchval("select $1::money", Money(123456))
     assert isinstance(back, Money)
     assert back.cents == 123456
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Mood(enum.Enum):
+    sad = 1
+    happy = 2
+
+
+@dataclasses.dataclass
+class Pixel:
+    x: int
+    colour: Colour
+
+
+def test_composites_and_enumerations_as_classes(conn: Conn) -> None:
+    conn.executescript("create type colour as enum ('red', 'green'); create type mood as enum ('sad', 'happy')")
+    conn.executescript("create type pixel as (x int, colour colour); create type stroke as (a pixel, b pixel)")
+    assert conn.fetchval("select row(1, 'red')::pixel") == (1, "red")
+    stroke = collections.namedtuple("stroke", "a b")
+    conn.register_enum("colour", Colour)
+    conn.register_enum("public.mood", Mood)
+    conn.register_composite("pixel", Pixel)
+    conn.register_composite("stroke", stroke)
+    assert conn.fetchval("select row(1, 'red')::pixel") == Pixel(1, Colour.RED)
+    assert conn.fetchval("select row(row(1, 'red'), row(2, 'green'))::stroke") == stroke(
+        Pixel(1, Colour.RED), Pixel(2, Colour.GREEN)
+    )
+    assert conn.fetchval("select array[row(1, null)::pixel, null]") == [Pixel(1, None), None]
+    assert conn.fetchval("select array['red', 'green']::colour[]") == [Colour.RED, Colour.GREEN]
+    for value, kind in [(Colour.GREEN, "colour"), (Mood.sad, "mood"), ([Mood.happy], "mood[]")]:
+        assert conn.fetchval(f"select $1::{kind}", value) == value
+        assert conn.fetchval(f"select $1::{kind}::text", value)
+    for value, kind in [(Pixel(3, Colour.RED), "pixel"), ((4, "green"), "pixel"), ({"x": 5, "colour": "red"}, "pixel")]:
+        assert isinstance(conn.fetchval(f"select $1::{kind}", value), Pixel)
+    assert conn.fetchval("select ($1::stroke).b.x", stroke(Pixel(1, Colour.RED), (7, Colour.GREEN))) == 7
+
+    def refuse(x: int, colour: Colour) -> None:
+        raise LookupError(f"no pixel at {x}")
+
+    conn.register_composite("pixel", refuse)
+    with pytest.raises(LookupError, match="no pixel at 1"):
+        conn.fetch("select row(1, 'red')::pixel")
+    assert conn.fetchval("select 1") == 1
+    with pytest.raises(errors.UndefinedObject):
+        conn.register_enum("nothing", Colour)
+    conn.rollback()
+
+
+def test_registrations_that_make_no_sense(conn: Conn) -> None:
+    conn.execute("create type size as enum ('s', 'm')")
+    with pytest.raises(errors.ProgrammingError, match="int4 is no composite type"):
+        conn.register_composite("int4", tuple)
+    with pytest.raises(errors.ProgrammingError, match="int4 is no enumeration"):
+        conn.register_enum("int4", Colour)
+    with pytest.raises(errors.ProgrammingError, match="Colour has no member for the label 's' of size"):
+        conn.register_enum("size", Colour)
+
+
+def test_each_registration_adds_to_those_before(conn: Conn) -> None:
+    conn.register_adapters(loaders={23: lambda data: f"int4 {data.decode()}"})
+    conn.register_adapters(loaders={25: lambda data: b"text " + data}, binary=[25])
+    assert conn.fetchrow("select 1::int4, 'a'::text") == ("int4 1", b"text a")
 
 
 def test_what_does_not_fit_says_so(conn: Conn) -> None:

@@ -5,8 +5,11 @@
 pub enum Container {
     /// One dimension of an array, a collection.
     List,
-    /// A composite value (ROW).
-    Record,
+    /// A composite value (ROW) of the protocol's type `type_id`, 0 where it has none.
+    Record {
+        /// The protocol's own number for the type.
+        type_id: u32,
+    },
     /// A range: its finite bounds follow (lower first), each only where the range has it.
     Range {
         /// No value is in the range; no bound follows.

@@ -8,6 +8,7 @@ use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyType, PyTzInfo};
+use std::collections::HashMap;
 
 /// What becomes of a value that Python cannot hold: infinity, BC, a year above 9999.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Settings {
     pub unrepresentable: Unrepresentable,
     /// The user's own loaders by type number, if there are any: callables that take bytes.
     pub loaders: Option<Py<PyDict>>,
+    /// What makes the user's own objects of composite values, by type number.
+    pub records: HashMap<u32, Py<PyAny>>,
     /// The user's own dumpers by class, if there are any: callables that take the value and give bytes or str.
     pub dumpers: Option<Py<PyDict>>,
 }
@@ -148,9 +151,13 @@ impl<'a> RowSink<'a> {
                 self.atomic = false;
                 ffi::list(py, items.into_iter().map(Bound::unbind).collect())
             }
-            Container::Record => {
+            Container::Record { type_id } => {
                 self.atomic = false;
-                pyo3::types::PyTuple::new(py, items).map(Bound::into_any)
+                let factory = self.settings.records.get(&type_id);
+                pyo3::types::PyTuple::new(py, items).and_then(|attributes| match factory {
+                    Some(factory) => factory.bind(py).call1(attributes),
+                    None => Ok(attributes.into_any()),
+                })
             }
             Container::Range { empty, has_lower, has_upper, lower_inc, upper_inc } => {
                 self.atomic = false;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from .._native import PgResult, Wire
 from ..errors import ConnectionClosed, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
+from .adapters import Adapters
 from .core import ConnectionCore, Flow, Params, quote_identifier
 from .cursor import Cursor, ServerCursor
 
@@ -40,6 +42,7 @@ class Connection(Generic[R]):
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         self._core = core
+        self._adapters = Adapters(core.wire)
         # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
         me = weakref.ref(self)
 
@@ -466,7 +469,25 @@ class Connection(Generic[R]):
     ) -> None:
         """Registers loaders by type oid, which get the value's bytes (text format, or binary for the oids in
         ``binary``), and dumpers by class, which give str (text format) or bytes (binary format)."""
-        self._core.wire.set_adapters(dict(loaders or {}), list(binary), dict(dumpers or {}))
+        self._adapters.add(loaders, dumpers, binary)
+
+    def register_composite(self, name: str, factory: Callable[..., Any]) -> None:
+        """Values of the composite type ``name``, which is written as in SQL, become ``factory(*attributes)``: a named
+        tuple, a dataclass. Without this they are tuples.
+
+        Raises UndefinedObject for an unknown type and ProgrammingError for one that is no composite.
+        """
+        self._run(self._adapters.composite(name, factory))
+
+    def register_enum(self, name: str, kind: type[enum.Enum]) -> None:
+        """Values of the enumeration ``name``, which is written as in SQL, become members of ``kind``, and members are
+        sent as labels. A label belongs to the member with that value or, where not all labels are values, to the one
+        with that name. Without this they are text.
+
+        Raises UndefinedObject for an unknown type and ProgrammingError for one that is no enumeration, or where a label
+        has no member.
+        """
+        self._run(self._adapters.enumeration(name, kind))
 
     # ending
 

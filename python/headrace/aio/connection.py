@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import enum
 import time
 import weakref
 from collections.abc import (
@@ -20,6 +21,7 @@ from typing import IO, Any, Generic, TypeVar, overload
 
 from .. import defaults, errors
 from .._native import PgResult, Wire
+from .._postgres.adapters import Adapters
 from .._postgres.connection import Rollback, server_version, timings
 from .._postgres.core import ConnectionCore, Flow, Params, quote_identifier
 from ..errors import InterfaceError, OperationalError, ProgrammingError
@@ -37,6 +39,7 @@ class AsyncConnection(Generic[R]):
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         self._core = core
+        self._adapters = Adapters(core.wire)
         # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
         me = weakref.ref(self)
 
@@ -487,7 +490,15 @@ class AsyncConnection(Generic[R]):
         binary: Iterable[int] = (),
     ) -> None:
         """See :meth:`headrace.Connection.register_adapters`."""
-        self._core.wire.set_adapters(dict(loaders or {}), list(binary), dict(dumpers or {}))
+        self._adapters.add(loaders, dumpers, binary)
+
+    async def register_composite(self, name: str, factory: Callable[..., Any]) -> None:
+        """See :meth:`headrace.Connection.register_composite`."""
+        await self._run(self._adapters.composite(name, factory))
+
+    async def register_enum(self, name: str, kind: type[enum.Enum]) -> None:
+        """See :meth:`headrace.Connection.register_enum`."""
+        await self._run(self._adapters.enumeration(name, kind))
 
     # ending
 

@@ -31,7 +31,7 @@ pub enum Decoder {
     /// A multirange: how each of its ranges is decoded.
     Multirange(Box<Decoder>),
     /// A composite type: how each attribute is decoded.
-    Composite(Vec<Decoder>),
+    Composite(Oid, Vec<Decoder>),
     /// An anonymous record, whose attributes name their types.
     Record(Arc<TypeRegistry>),
 }
@@ -76,7 +76,7 @@ impl Decoder {
             Kind::Composite { fields } => {
                 let fields: Option<Vec<_>> =
                     fields.iter().map(|(_, oid)| Self::binary(registry, *oid, depth + 1)).collect();
-                Decoder::Composite(fields?)
+                Decoder::Composite(oid, fields?)
             }
         })
     }
@@ -149,12 +149,12 @@ impl Decoder {
                 }
                 sink.end();
             }
-            Decoder::Composite(fields) => {
+            Decoder::Composite(oid, fields) => {
                 let attributes = attributes(body)?;
                 if attributes.len() != fields.len() {
                     return None;
                 }
-                sink.begin(Container::Record, fields.len());
+                sink.begin(Container::Record { type_id: *oid }, fields.len());
                 for (field, (_, value)) in fields.iter().zip(attributes) {
                     item(field, value, sink);
                 }
@@ -162,7 +162,7 @@ impl Decoder {
             }
             Decoder::Record(registry) => {
                 let attributes = attributes(body)?;
-                sink.begin(Container::Record, attributes.len());
+                sink.begin(Container::Record { type_id: 0 }, attributes.len());
                 for (oid, value) in attributes {
                     match Self::binary(registry, oid, 0) {
                         Some(decoder) => item(&decoder, value, sink),

@@ -12,6 +12,7 @@ use headrace_postgres::machine::{Execute, Portal, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -250,6 +251,7 @@ impl Wire {
         loaders: &Bound<'_, PyDict>,
         binary_loaders: Vec<Oid>,
         dumpers: &Bound<'_, PyDict>,
+        records: HashMap<Oid, Py<PyAny>>,
     ) -> PyResult<()> {
         let mut state = self.hold(py)?;
         let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
@@ -259,6 +261,7 @@ impl Wire {
         }
         state.settings = Arc::new(Settings {
             unrepresentable: state.settings.unrepresentable,
+            records,
             loaders: (!loaders.is_empty()).then(|| loaders.clone().unbind()),
             dumpers: (!dumpers.is_empty()).then(|| dumpers.clone().unbind()),
         });

@@ -10,6 +10,7 @@ use headrace_pump::{Address, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -97,6 +98,7 @@ impl Wire {
                 &[("raise", Unrepresentable::Raise), ("none", Unrepresentable::None), ("text", Unrepresentable::Text)],
             )?,
             loaders: None,
+            records: HashMap::new(),
             dumpers: None,
         };
         let mut outbox = Outbox::new();
