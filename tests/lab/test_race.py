@@ -15,6 +15,7 @@ import pytest
 import headrace
 from headrace.lab import contestants, processes, race, workloads
 from headrace.lab.cli import UsageError, main, parser, plan_of
+from headrace.lab.link import Link
 from headrace.lab.servers import Server
 
 
@@ -194,3 +195,21 @@ def test_what_a_command_line_asks_for() -> None:
     assert plan.rounds == race.ROUNDS
     with pytest.raises(UsageError):
         plan_of(parser().parse_args(["race", "--size", "-1"]))
+
+
+@pytest.mark.parametrize(
+    ("user", "query"), [("scram_user", ""), ("md5_user", ""), ("password_user", "?sslmode=disable")]
+)
+def test_the_floor_logs_in_like_everybody(tls_server: Server, user: str, query: str) -> None:
+    with headrace.connect(tls_server.url, autocommit=True) as admin:
+        admin.execute(f"GRANT CREATE ON DATABASE {tls_server.database} TO {user}")
+    url = f"postgresql://{user}:secret@{tls_server.host}:{tls_server.port}/{tls_server.database}{query}"
+    plan = race.Plan(["floor", "headrace"], [("select_one", 1), ("executemany", 1_000), ("pipeline", 10_000)], 1, True)
+    for r in race.Race(url, plan, None, lambda what, share: None).run()["results"]:
+        assert r["error"] is None, r
+        assert r["disqualified"] is None, r
+    link = Link(url)
+    assert link.encrypted == (query == "")
+    link.close()
+    with pytest.raises(RuntimeError, match="password"):
+        Link(url.replace("secret", "wrong"))

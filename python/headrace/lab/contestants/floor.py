@@ -7,40 +7,14 @@ server and the socket take; no driver can be faster.
 from __future__ import annotations
 
 import select
-import socket
 import struct
 from typing import Any
-from urllib.parse import urlsplit
 
 from .. import workloads as w
+from ..link import SYNC, Link, bind_execute, message, parse, query
 from .base import Sync
 
-BUFFER = 1 << 20
-SYNC = b"S\0\0\0\4"
 DATE_EPOCH = 730_120  # date(2000, 1, 1).toordinal()
-
-
-def message(tag: bytes, body: bytes) -> bytes:
-    """One message."""
-    return tag + struct.pack("!i", len(body) + 4) + body
-
-
-def parse(name: str, sql: str) -> bytes:
-    """Parse."""
-    return message(b"P", name.encode() + b"\0" + sql.encode() + b"\0\0\0")
-
-
-def bind_execute(name: str, values: list[bytes]) -> bytes:
-    """Bind with binary parameters and results, and Execute."""
-    body = b"\0" + name.encode() + b"\0" + struct.pack("!hhh", 1, 1, len(values))
-    for value in values:
-        body += struct.pack("!i", len(value)) + value
-    return message(b"B", body + struct.pack("!hh", 1, 1)) + message(b"E", b"\0\0\0\0\0")
-
-
-def query(sql: str) -> bytes:
-    """Query."""
-    return message(b"Q", sql.encode() + b"\0")
 
 
 def row_values(row: tuple[Any, ...]) -> list[bytes]:
@@ -48,87 +22,6 @@ def row_values(row: tuple[Any, ...]) -> list[bytes]:
     i, name, n, f, d = row
     date = struct.pack("!i", d.toordinal() - DATE_EPOCH)
     return [struct.pack("!i", i), name.encode(), struct.pack("!i", n), struct.pack("!d", f), date]
-
-
-class Link:
-    """A connection that counts bytes."""
-
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self.socket = socket.create_connection((parts.hostname or "localhost", parts.port or 5432))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.buffer = bytearray(BUFFER)
-        self.view = memoryview(self.buffer)
-        self.startup = b"\0\3\0\0user\0" + (parts.username or "postgres").encode() + b"\0database\0"
-        self.startup += (parts.path[1:] or "postgres").encode() + b"\0\0"
-        self.startup = struct.pack("!i", len(self.startup) + 4) + self.startup
-        self.socket.sendall(self.startup)
-        self.until_ready()
-        self.known: dict[Any, int] = {}
-
-    def until_ready(self, ready: int = 1) -> int:
-        """Reads up to the given ReadyForQuery, looking at the messages, and gives the number of bytes."""
-        pending, total = b"", 0
-        while True:
-            data = self.socket.recv(BUFFER)
-            if not data:
-                raise ConnectionError("the server closed the connection")
-            total += len(data)
-            pending += data
-            at = 0
-            while len(pending) - at >= 5:
-                end = at + 1 + int.from_bytes(pending[at + 1 : at + 5], "big")
-                if len(pending) < end:
-                    break
-                if pending[at : at + 1] == b"E":
-                    raise RuntimeError(f"the server says {pending[at + 5 : end]!r}")
-                if pending[at : at + 1] == b"R" and pending[at + 5 : at + 9] != b"\0\0\0\0":
-                    raise RuntimeError("the floor needs a server that trusts it: allow the user without a password")
-                ready -= pending[at : at + 1] == b"Z"
-                at = end
-            pending = pending[at:]
-            if not ready:
-                return total
-
-    def ask(self, key: Any, request: bytes, ready: int = 1) -> None:
-        """Sends a small request and reads its whole reply."""
-        self.socket.sendall(request)
-        left = self.known.get(key)
-        if left is None:
-            self.known[key] = self.until_ready(ready)
-            return
-        receive, view = self.socket.recv_into, self.view
-        while left > 0:
-            left -= receive(view, min(left, BUFFER))
-
-    def exchange(self, key: Any, request: bytes, ready: int = 1) -> None:
-        """Sends a large request while reading its reply."""
-        left = self.known.get(key)
-        if left is None:
-            # The first time somebody has to count; the kernel's buffers may not hold it all, so a thread sends.
-            import threading
-
-            sender = threading.Thread(target=self.socket.sendall, args=(request,))
-            sender.start()
-            self.known[key] = self.until_ready(ready)
-            sender.join()
-            return
-        sock, view, out = self.socket, self.view, memoryview(request)
-        poll = select.poll()
-        poll.register(sock, select.POLLIN | select.POLLOUT)
-        while out:
-            for _, events in poll.poll():
-                if events & select.POLLIN:
-                    left -= sock.recv_into(view, BUFFER)
-                if events & select.POLLOUT:
-                    out = out[sock.send(out, socket.MSG_DONTWAIT) :]
-        while left > 0:
-            left -= sock.recv_into(view, min(left, BUFFER))
-
-    def close(self) -> None:
-        """Terminate."""
-        self.socket.sendall(b"X\0\0\0\4")
-        self.socket.close()
 
 
 class Contestant(Sync):
