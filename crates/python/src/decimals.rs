@@ -112,14 +112,14 @@ impl Maker {
     }
 }
 
-/// Whether instances of `kind` have the size of [`DecimalObject`], and are plain memory to the collector.
+/// Whether instances of `kind` have the size of [`DecimalObject`]. Since Python 3.13 the collector tracks them; tp_alloc
+/// sees to that.
 fn has_layout(kind: &Bound<'_, PyType>) -> bool {
     let object = kind.as_type_ptr();
     // SAFETY: `kind` is a live type object, so its slots can be read.
     unsafe {
         (*object).tp_basicsize == size_of::<DecimalObject>() as ffi::Py_ssize_t
             && (*object).tp_itemsize == 0
-            && (*object).tp_flags & ffi::Py_TPFLAGS_HAVE_GC == 0
             && (*object).tp_alloc.is_some()
     }
 }
