@@ -149,18 +149,32 @@ class Connection(Generic[R]):
         cursor._set_all(self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
         return cursor
 
+    def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
+        core = self._core
+        if core.pipelined is not None or core.timing:
+            cursor = Cursor(self, factory).execute(sql, args or None)
+            return cursor.fetchall()
+        # What a cursor would give, without one.
+        result: PgResult = self._wait(core.submit(sql, args or None), None)
+        if factory is tuple_row and result.rows is not None:
+            return result.rows  # type: ignore[return-value]
+        cursor = Cursor(self, factory)
+        cursor._set(result)
+        return cursor._all()
+
     def fetch(self, sql: str, *args: Any) -> list[R]:
         """All rows of a query, its parameters given one by one."""
-        return self.execute(sql, args or None).fetchall()
+        return self._rows(self.row_factory, sql, args)
 
     def fetchrow(self, sql: str, *args: Any) -> R | None:
         """The first row of a query, or ``None``."""
-        return self.execute(sql, args or None).fetchone()
+        rows = self._rows(self.row_factory, sql, args)
+        return rows[0] if rows else None
 
     def fetchval(self, sql: str, *args: Any) -> Any:
         """The first value of the first row of a query, or ``None``."""
-        row = Cursor(self, tuple_row).execute(sql, args or None).fetchone()
-        return None if row is None else row[0]
+        rows = self._rows(tuple_row, sql, args)
+        return rows[0][0] if rows else None
 
     def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""

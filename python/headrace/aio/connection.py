@@ -170,18 +170,32 @@ class AsyncConnection(Generic[R]):
         cursor._set_all(await self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
         return cursor
 
+    async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
+        core = self._core
+        if core.pipelined is not None or core.timing:
+            cursor = await AsyncCursor(self, factory).execute(sql, args or None)
+            return await cursor.fetchall()
+        # What a cursor would give, without one.
+        result: PgResult = await self._wait(core.submit(sql, args or None), None)
+        if factory is tuple_row and result.rows is not None:
+            return result.rows  # type: ignore[return-value]
+        cursor = AsyncCursor(self, factory)
+        cursor._set(result)
+        return cursor._all()
+
     async def fetch(self, sql: str, *args: Any) -> list[R]:
         """All rows of a query, its parameters given one by one."""
-        return await (await self.execute(sql, args or None)).fetchall()
+        return await self._rows(self.row_factory, sql, args)
 
     async def fetchrow(self, sql: str, *args: Any) -> R | None:
         """The first row of a query, or ``None``."""
-        return await (await self.execute(sql, args or None)).fetchone()
+        rows = await self._rows(self.row_factory, sql, args)
+        return rows[0] if rows else None
 
     async def fetchval(self, sql: str, *args: Any) -> Any:
         """The first value of the first row of a query, or ``None``."""
-        row = await (await AsyncCursor(self, tuple_row).execute(sql, args or None)).fetchone()
-        return None if row is None else row[0]
+        rows = await self._rows(tuple_row, sql, args)
+        return rows[0][0] if rows else None
 
     async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
