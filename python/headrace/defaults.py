@@ -28,6 +28,8 @@ ARRAY_SIZE: Final = 1
 """Rows that ``fetchmany`` gives when it is not told (PEP 249)."""
 COPY_BLOCK: Final = 128 * 1024
 """Bytes read from a file at a time by ``copy_in``."""
+COPY_ROWS: Final = 500
+"""Rows of an asynchronous iterator that ``copy_in`` collects before it sends them."""
 
 # pool
 POOL_MIN_SIZE: Final = 1

@@ -185,11 +185,17 @@ async def test_async_pipeline_stream_copy_notify(aconn: Any) -> None:
     assert await aconn.copy_in("c", rows) == 20_000
     assert [r async for r in await aconn.copy_out("c")] == rows
 
-    async def source() -> Any:
-        for i in range(20_000, 20_100):
-            yield (i, "async", None)
+    async def source(first: int, bad: int | None = None) -> Any:
+        for i in range(first, first + 1_200):
+            yield (i if i != bad else "bad", "async", None)
 
-    assert await aconn.copy_in("c", source()) == 100
+    assert await aconn.copy_in("c", source(20_000)) == 1_200
+    async with aconn.transaction():
+        with pytest.raises(errors.ProgrammingError) as caught:
+            async with aconn.transaction():
+                await aconn.copy_in("c", source(30_000, 30_700))
+        assert caught.value.row == 700
+    assert await aconn.fetchval("select count(*) from c") == 21_200
     with pytest.raises(errors.UniqueViolation):
         await aconn.copy_in("c", rows)
     await aconn.rollback()

@@ -103,6 +103,8 @@ class AsyncConnection(Generic[R]):
             return
         try:
             if wire.copy_state(ticket) == 1:
+                # The server's complaint about it is what was wanted, and nobody's to hear.
+                ticket.add_done_callback(_heard)
                 wire.copy_end(ticket, reason)
             else:
                 wire.resume_reading()
@@ -591,3 +593,8 @@ class AsyncPipeline:
         if core.pipelined is not None:
             cursors, core.pipelined = core.pipelined, []
             await self._connection._drain(cursors, quiet=False)
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    if not future.cancelled():
+        future.exception()

@@ -195,8 +195,11 @@ class Race:
                 if "floor" in peers and peers["floor"].seconds:
                     ratio, low, high = ratio_interval(times.seconds, peers["floor"].seconds)
                     row["ratio_to_floor"], row["ratio_ci"] = ratio, [low, high]
-                if not contestant.startswith(("headrace", "floor")) and rival in peers and peers[rival].seconds:
-                    ratio, low, high = ratio_interval(times.seconds, peers[rival].seconds)
+                ours = peers.get(rival)
+                # Who only counts rows has not done what is compared.
+                same_work = ours is not None and ours.seconds and ours.reached == times.reached
+                if not contestant.startswith(("headrace", "floor")) and ours is not None and same_work:
+                    ratio, low, high = ratio_interval(times.seconds, ours.seconds)
                     row |= {"rival": rival, "ratio_to_rival": ratio, "ratio_to_rival_ci": [low, high]}
             results.append(row)
         return results
