@@ -127,6 +127,11 @@ pub trait Sink {
     fn begin(&mut self, container: Container, len: usize);
     /// The innermost container has all its items.
     fn end(&mut self);
+    /// A date, or date and time, that the database holds but no calendar has (`0000-00-00`, `2024-02-31 12:00:00`), as
+    /// the server prints it. It counts as a value; a sink that has no policy for it takes it for an invalid one.
+    fn no_such_date(&mut self, text: &str) {
+        self.invalid(&format!("the date {text} is in no calendar"));
+    }
     /// The value at this place could not be decoded; `why` says what was wrong. It counts as a value.
     fn invalid(&mut self, why: &str);
 }
