@@ -1,0 +1,17 @@
+//! The MySQL and MariaDB client/server protocol as a state machine without sockets, clocks or Python.
+//!
+//! * [`packets`]: what travels, by the manuals' names;
+//! * [`auth`]: the authentication plugins;
+//! * [`types`]: the column types, and how they are decoded and encoded;
+//! * [`sql`]: as much of the dialect's lexis as joining rows and placing parameters needs;
+//! * [`machine`]: the connection.
+//!
+//! Section names in the documentation are those of the MySQL Internals manual, "Client/Server Protocol"
+//! (dev.mysql.com/doc/dev/mysql-server), and of the MariaDB manual, "Clients & Connectors: MariaDB protocol".
+#![forbid(unsafe_code)]
+
+pub mod auth;
+pub mod machine;
+pub mod packets;
+pub mod sql;
+pub mod types;

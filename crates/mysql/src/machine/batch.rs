@@ -1,0 +1,483 @@
+//! Batches: many rows of parameters for one statement, applied all or none.
+//!
+//! The protocol has no "skip to the end after an error", so a batch brings its own guard. In autocommit that is
+//! `SET autocommit=0` ... `COMMIT` and `SET autocommit=1`, not START TRANSACTION: a deadlock ends a transaction in the
+//! middle of the batch, and the rows already in flight behind it must then fall into a new one, that is rolled back too,
+//! and not be committed one by one. Inside a transaction it is a savepoint; where that transaction was begun by START
+//! TRANSACTION in autocommit, the rows behind a deadlock could not be caught, so there one command is in flight at a time.
+//!
+//! Rows that travel together get a savepoint each chunk: when a chunk fails, the session goes back to it, and the chunk's
+//! rows are sent again one by one, which names the row.
+//!
+//! | from | event | to |
+//! |---|---|---|
+//! | Idle | first row there: guard and row sent | Rows |
+//! | Rows | no more rows, or a failure | Drain |
+//! | Drain | all replies there; a chunk failed: ROLLBACK TO SAVEPOINT sent | Undo |
+//! | Drain | all replies there otherwise | Close |
+//! | Undo | the table has transactions | Repeat |
+//! | Undo | it has none, so rows sent again would be rows applied twice | Close |
+//! | Repeat | all replies there | Close |
+//! | Close | COMMIT, RELEASE or ROLLBACK sent | Closing |
+//! | Closing | all replies there | (done) |
+
+use super::chunk::{Chunk, Frame};
+use super::receive::Kind;
+use super::request::{Execute, Failure, Road, Rows, Stage};
+use super::send::write_row;
+use super::session::Session;
+use super::statement::Statement;
+use super::{Machine, MyCaller};
+use crate::packets::capabilities::{Capabilities, StatusFlags};
+use crate::packets::frame;
+use crate::packets::reply::{Completion, ServerError};
+use crate::sql::{Insert, Scan};
+use headrace_core::{Fatal, Outbox, limits};
+use std::collections::VecDeque;
+
+/// Bytes of rows that travel together. Far below the smallest default of `max_allowed_packet` (4 MiB); while the server
+/// works on one chunk, the next is made.
+const CHUNK_BYTES: usize = 256 * 1024;
+/// Rows that travel together.
+const CHUNK_ROWS: usize = 16_384;
+/// Chunks in flight.
+const CHUNKS_IN_FLIGHT: usize = 2;
+
+/// What undoes the batch when a row fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    None,
+    Autocommit,
+    Savepoint,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Rows,
+    Drain,
+    Undo,
+    Repeat { next: usize },
+    Close,
+    Closing,
+}
+
+/// A batch on its way.
+#[derive(Debug)]
+pub(super) struct Batch {
+    guard: Guard,
+    phase: Phase,
+    /// What rows travel in together; `None` when each is a command of its own.
+    frame: Option<Frame>,
+    /// Commands in flight at most.
+    window: usize,
+    /// Being filled.
+    chunk: Chunk,
+    /// Behind `chunk`, with a row of other types.
+    following: Option<Chunk>,
+    /// The rows are all encoded.
+    exhausted: bool,
+    flying: VecDeque<Chunk>,
+    /// Chunks sent so far.
+    chunks: u64,
+    /// The chunk that failed, and the number of its savepoint.
+    failed: Option<(Chunk, u64)>,
+    /// The row of it that failed alone.
+    found: Option<u64>,
+    /// The reply of Repeat that comes next is that of this row.
+    repeated: usize,
+    /// The savepoint of the whole batch is gone, so its transaction has to be rolled back.
+    lost: bool,
+    /// Where it began in the outbox.
+    mark: u64,
+    /// Rows encoded.
+    encoded: u64,
+    /// Rows answered, where each is a command of its own.
+    answered: u64,
+}
+
+impl Batch {
+    fn begin(execute: &Execute, session: &Session, frame: Option<Frame>) -> Self {
+        let atomic = matches!(execute.rows, Rows::Batch { atomic: true, .. });
+        let status = session.status;
+        let (autocommit, open) = (status.contains(StatusFlags::AUTOCOMMIT), status.contains(StatusFlags::IN_TRANS));
+        let guard = match (atomic, autocommit && !open) {
+            (false, _) => Guard::None,
+            (true, true) => Guard::Autocommit,
+            (true, false) => Guard::Savepoint,
+        };
+        let window = if guard == Guard::Savepoint && autocommit { 1 } else { usize::MAX };
+        Self {
+            guard,
+            phase: Phase::Idle,
+            frame,
+            window,
+            chunk: Chunk::default(),
+            following: None,
+            exhausted: false,
+            flying: VecDeque::new(),
+            chunks: 0,
+            failed: None,
+            found: None,
+            repeated: 0,
+            lost: false,
+            mark: 0,
+            encoded: 0,
+            answered: 0,
+        }
+    }
+
+    /// The batch of a statement that is known.
+    pub fn new(execute: &Execute, statement: &Statement, session: &Session) -> Self {
+        let frame = match statement.id {
+            Some(statement_id) if statement.params > 0 && offers_bulk(execute, session) => {
+                Some(Frame::Bulk { statement_id, params: statement.params })
+            }
+            _ => None,
+        };
+        Self::begin(execute, session, frame)
+    }
+
+    /// The batch of a statement that needs no preparing, because its rows are joined.
+    pub fn without_preparing(execute: &Execute, session: &Session) -> Option<Self> {
+        let Rows::Batch { road: road @ (Road::Auto | Road::Joined), .. } = execute.rows else { return None };
+        if road == Road::Auto && offers_bulk(execute, session) {
+            return None;
+        }
+        let insert = Insert::new(&execute.sql, session.modes())?;
+        Some(Self::begin(execute, session, Some(Frame::Insert(insert))))
+    }
+
+    fn is_full(&self) -> bool {
+        self.following.is_some() || self.chunk.bytes() >= CHUNK_BYTES || self.chunk.rows() >= CHUNK_ROWS
+    }
+}
+
+/// Whether COM_STMT_BULK_EXECUTE is wanted, offered, and made for this statement. The server refuses it for what
+/// gives rows.
+fn offers_bulk(execute: &Execute, session: &Session) -> bool {
+    let wanted = matches!(execute.rows, Rows::Batch { road: Road::Auto | Road::Bulk, .. });
+    if !wanted || execute.text || !session.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS) {
+        return false;
+    }
+    let scan = Scan::new(&execute.sql, session.modes());
+    scan.is_change() && !scan.returning && !scan.several && !scan.uncertain && !scan.placeholders.is_empty()
+}
+
+/// What the next row of a batch came to.
+enum Pulled {
+    Row,
+    End,
+    Failed,
+}
+
+impl<C: MyCaller> Machine<C> {
+    fn batch(&mut self) -> Option<&mut Batch> {
+        match &mut self.tail()?.stage {
+            Stage::Batch(batch) => Some(batch),
+            _ => None,
+        }
+    }
+
+    /// Sends what the batch at the tail can send now; says whether it did anything.
+    pub(super) fn advance_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+        let held = self.held;
+        let Some(entry) = self.tail() else { return false };
+        let (pending, given_up) = (entry.pending, entry.failure.is_some() || entry.caller.is_none());
+        let Some(batch) = self.batch() else { return false };
+        match batch.phase {
+            Phase::Idle => {
+                self.open_batch(cx, outbox);
+                true
+            }
+            Phase::Rows if given_up => {
+                batch.phase = Phase::Drain;
+                true
+            }
+            Phase::Rows => self.send_rows(cx, outbox),
+            Phase::Drain if pending > 0 || held => false,
+            Phase::Drain => {
+                match &batch.failed {
+                    Some((_, number)) if batch.guard != Guard::None => {
+                        let sql = format!("ROLLBACK TO SAVEPOINT headrace_chunk_{}", number % 2);
+                        batch.phase = Phase::Undo;
+                        self.own_query(&sql, Kind::Undo, outbox);
+                    }
+                    _ => batch.phase = Phase::Close,
+                }
+                true
+            }
+            Phase::Undo => false,
+            Phase::Repeat { next } => self.repeat(next, pending, outbox),
+            Phase::Close if pending > 0 || held => false,
+            Phase::Close => {
+                let guard = batch.guard;
+                batch.phase = Phase::Closing;
+                self.close_batch(cx, guard, given_up, outbox);
+                true
+            }
+            Phase::Closing if pending > 0 => false,
+            Phase::Closing if std::mem::take(&mut batch.lost) => {
+                self.own_query("ROLLBACK", Kind::Release, outbox);
+                true
+            }
+            Phase::Closing => {
+                let failure = self.tail().and_then(|entry| entry.failure.take());
+                self.drop_tail(cx, failure);
+                true
+            }
+        }
+    }
+
+    /// Takes the caller's next row, if there is one, and encodes it where rows travel together.
+    fn pull(&mut self, cx: C::Cx<'_>) -> Result<Pulled, C::Error> {
+        let Some(entry) = self.tail() else { return Ok(Pulled::End) };
+        let Some(caller) = &mut entry.caller else { return Ok(Pulled::Failed) };
+        if !caller.next_row(cx)? {
+            return Ok(Pulled::End);
+        }
+        let Stage::Batch(batch) = &mut entry.stage else { return Ok(Pulled::End) };
+        if let Some(frame) = &batch.frame {
+            batch.following = batch.chunk.push(frame, &caller.params(cx), batch.encoded)?;
+            batch.encoded += 1;
+        }
+        Ok(Pulled::Row)
+    }
+
+    /// The first row: if there is none, or it does not fit, nothing is sent at all.
+    fn open_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let mark = outbox.mark();
+        match self.pull(cx) {
+            Ok(Pulled::Row) => {}
+            Ok(Pulled::End | Pulled::Failed) => return self.drop_tail(cx, None),
+            Err(error) => return self.drop_tail(cx, Some(Failure::Caller { error, row: Some(0) })),
+        }
+        let Some(batch) = self.batch() else { return };
+        batch.phase = Phase::Rows;
+        batch.mark = mark;
+        let (guard, chunked) = (batch.guard, batch.frame.is_some());
+        match guard {
+            Guard::None => {}
+            Guard::Autocommit => self.own_query("SET autocommit=0", Kind::Guard, outbox),
+            Guard::Savepoint => self.own_query("SAVEPOINT headrace_batch", Kind::Guard, outbox),
+        }
+        if !chunked && let Err(error) = self.send_row(cx, outbox) {
+            self.refuse(cx, error, 0, outbox);
+        }
+    }
+
+    /// Sends the current row as a command of its own.
+    fn send_row(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), C::Error> {
+        let Some(at) = self.started.checked_sub(1) else { return Ok(()) };
+        let entry = &mut self.queue[at];
+        let (Some(caller), Some(statement)) = (&mut entry.caller, entry.statement.clone()) else { return Ok(()) };
+        let next = write_row(&mut self.wire, &self.session, caller, &statement, 0, cx, outbox)?;
+        if let Stage::Batch(batch) = &mut entry.stage {
+            batch.encoded += 1;
+        }
+        self.expect(next, Kind::Row { binary: statement.id.is_some() });
+        Ok(())
+    }
+
+    /// The caller's own error about `row`. If nothing of the batch has left yet, nothing will.
+    fn refuse(&mut self, cx: C::Cx<'_>, error: C::Error, row: u64, outbox: &mut Outbox) {
+        let failure = Failure::Caller { error, row: Some(row) };
+        let mark = self.batch().map_or(u64::MAX, |batch| batch.mark);
+        if self.take_back(outbox, mark, 0) {
+            return self.drop_tail(cx, Some(failure));
+        }
+        if let Some(entry) = self.tail()
+            && entry.failure.is_none()
+        {
+            entry.failure = Some(failure);
+        }
+    }
+
+    /// Encodes and sends rows until the outbox or the window is full, or the rows are all sent.
+    fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+        let mut went_on = false;
+        let in_flight = self.window;
+        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            let pending = self.tail().map_or(0, |entry| entry.pending);
+            let Some(batch) = self.batch() else { return went_on };
+            let chunked = batch.frame.is_some();
+            if chunked && batch.is_full() || batch.exhausted {
+                let room =
+                    batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || pending == 0);
+                if batch.chunk.rows() == 0 {
+                    batch.phase = Phase::Drain;
+                    return true;
+                }
+                if !room {
+                    return went_on;
+                }
+                self.send_chunk(outbox);
+                went_on = true;
+                continue;
+            }
+            if !chunked && pending >= batch.window.min(in_flight) {
+                return went_on;
+            }
+            let row = batch.encoded;
+            let pulled = self.pull(cx);
+            went_on = true;
+            let sent = match pulled {
+                Ok(Pulled::Row) if chunked => Ok(()),
+                Ok(Pulled::Row) => self.send_row(cx, outbox),
+                Ok(Pulled::End) => {
+                    if let Some(batch) = self.batch() {
+                        batch.exhausted = true;
+                    }
+                    Ok(())
+                }
+                Ok(Pulled::Failed) => return true,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = sent {
+                self.refuse(cx, error, row, outbox);
+                return true;
+            }
+        }
+        went_on
+    }
+
+    /// Sends the chunk that is being filled, behind its savepoint.
+    fn send_chunk(&mut self, outbox: &mut Outbox) {
+        let Some(batch) = self.batch() else { return };
+        let number = batch.chunks;
+        batch.chunks += 1;
+        if batch.guard != Guard::None {
+            let sql = format!("SAVEPOINT headrace_chunk_{}", number % 2);
+            self.own_query(&sql, Kind::Guard, outbox);
+        }
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let Stage::Batch(batch) = &mut self.queue[at].stage else { return };
+        let following = batch.following.take().unwrap_or_default();
+        let chunk = std::mem::replace(&mut batch.chunk, following);
+        let Some(frame) = &batch.frame else { return };
+        let rows = 0..chunk.rows();
+        let next = self.wire.write(outbox, |out| frame::packet(out, 0, |out| chunk.write(frame, rows, out)));
+        batch.flying.push_back(chunk);
+        self.expect(next, Kind::Chunk);
+    }
+
+    /// Sends the rows of the chunk that failed, one by one.
+    fn repeat(&mut self, mut next: usize, pending: usize, outbox: &mut Outbox) -> bool {
+        let Some(at) = self.started.checked_sub(1) else { return false };
+        let (mut pending, before, in_flight) = (pending, next, self.window);
+        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            let Stage::Batch(batch) = &mut self.queue[at].stage else { return false };
+            let (Some((chunk, _)), Some(frame)) = (&batch.failed, &batch.frame) else { return false };
+            let over = batch.found.is_some() || next == chunk.rows();
+            if over {
+                if pending > 0 {
+                    return next > before;
+                }
+                batch.phase = Phase::Close;
+                return true;
+            }
+            if pending >= batch.window.min(in_flight) {
+                return next > before;
+            }
+            let row = next..next + 1;
+            let sequence = self.wire.write(outbox, |out| frame::packet(out, 0, |out| chunk.write(frame, row, out)));
+            next += 1;
+            pending += 1;
+            batch.phase = Phase::Repeat { next };
+            self.expect(sequence, Kind::Repeat);
+        }
+        next > before
+    }
+
+    /// Sends what ends the guard.
+    fn close_batch(&mut self, cx: C::Cx<'_>, guard: Guard, undo: bool, outbox: &mut Outbox) {
+        match (guard, undo) {
+            (Guard::None, _) => {
+                let failure = self.tail().and_then(|entry| entry.failure.take());
+                self.drop_tail(cx, failure);
+            }
+            (Guard::Autocommit, _) => {
+                let (sql, kind) = if undo { ("ROLLBACK", Kind::Release) } else { ("COMMIT", Kind::Commit) };
+                self.own_query(sql, kind, outbox);
+                self.own_query("SET autocommit=1", Kind::Restore, outbox);
+            }
+            (Guard::Savepoint, true) => {
+                self.own_query("ROLLBACK TO SAVEPOINT headrace_batch", Kind::RollbackTo, outbox);
+                self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, outbox);
+            }
+            (Guard::Savepoint, false) => self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, outbox),
+        }
+    }
+
+    /// The reply to one command of the batch in front, which is the only request that was started.
+    pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
+        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
+        let Stage::Batch(batch) = &mut entry.stage else { return Ok(()) };
+        match (kind, reply) {
+            (Kind::Row { .. }, reply) => {
+                let row = batch.answered;
+                batch.answered += 1;
+                if let Err(error) = reply {
+                    note(&mut entry.failure, error, Some(row));
+                }
+            }
+            (Kind::Chunk, reply) => {
+                let Some(chunk) = batch.flying.pop_front() else { return Ok(()) };
+                let number = batch.chunks - batch.flying.len() as u64 - 1;
+                if let Err(error) = reply {
+                    let ends = error.ends_transaction();
+                    let alone = (chunk.rows() == 1).then_some(chunk.first);
+                    if note(&mut entry.failure, error, alone) && alone.is_none() && !ends {
+                        batch.failed = Some((chunk, number));
+                    }
+                }
+            }
+            (Kind::Undo, Ok(done)) if done.warnings == 0 => batch.phase = Phase::Repeat { next: 0 },
+            // ER_WARNING_NOT_COMPLETE_ROLLBACK: the table has no transactions; or the savepoint is gone.
+            (Kind::Undo, _) => batch.phase = Phase::Close,
+            (Kind::Repeat, reply) => {
+                let row = batch.repeated;
+                batch.repeated += 1;
+                if let (Err(error), None, Some((chunk, _))) = (reply, batch.found, &batch.failed) {
+                    let number = chunk.first + row as u64;
+                    batch.found = Some(number);
+                    // Another error is about another row than the one that failed at first: better no row than a wrong one.
+                    if let Some(Failure::Server { error: first, row }) = &mut entry.failure
+                        && is_same(first, &error)
+                    {
+                        *row = Some(number);
+                    }
+                }
+            }
+            (Kind::Guard | Kind::Commit, Err(error)) => {
+                note(&mut entry.failure, error, None);
+            }
+            // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to go too.
+            (Kind::RollbackTo, Err(_)) => batch.lost = true,
+            (Kind::Restore, Err(error)) => {
+                return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Notes a server's error unless an earlier row has failed at the server; returns whether it was noted. The caller's
+/// own errors are always about later rows than those in flight.
+fn note<E>(failure: &mut Option<Failure<E>>, error: ServerError, row: Option<u64>) -> bool {
+    if matches!(failure, Some(Failure::Server { .. })) {
+        return false;
+    }
+    *failure = Some(Failure::Server { error, row });
+    true
+}
+
+/// Whether two errors are about the same row: the same words but for `at row 5`, which counts within the statement.
+fn is_same(a: &ServerError, b: &ServerError) -> bool {
+    let words = |error: &ServerError| match error.message.rfind(" at row ") {
+        Some(at) => error.message[..at].to_owned(),
+        None => error.message.clone(),
+    };
+    a.code == b.code && words(a) == words(b)
+}

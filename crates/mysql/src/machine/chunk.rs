@@ -1,0 +1,128 @@
+//! Rows of a batch that travel together: COM_STMT_BULK_EXECUTE, or the text of one INSERT.
+
+use super::send::count_mismatch;
+use crate::packets::command::{self, BULK_SEND_TYPES, Command, INDICATOR_NONE, INDICATOR_NULL, ParamType};
+use crate::sql::Insert;
+use crate::types::{ColumnType, encode_param, write_literal};
+use headrace_core::Parameters;
+use std::ops::Range;
+
+/// What rows that travel together stand in.
+#[derive(Debug)]
+pub(super) enum Frame {
+    /// COM_STMT_BULK_EXECUTE of a statement with so many parameters.
+    Bulk { statement_id: u32, params: usize },
+    /// The text of an INSERT.
+    Insert(Insert),
+}
+
+/// Encoded rows. Each can also be sent alone, to find the one that the server does not take.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    body: Vec<u8>,
+    /// Where each row ends.
+    ends: Vec<usize>,
+    /// The types that all of its rows share; `None` where all have been NULL so far.
+    types: Vec<Option<ParamType>>,
+    /// The number of its first row in the batch.
+    pub first: u64,
+}
+
+impl Chunk {
+    pub fn rows(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Appends a row. `Some` is a new chunk with the row in it, where its types are not those of the rows before: the
+    /// types stand once in front of all rows.
+    pub fn push<P: Parameters>(&mut self, frame: &Frame, params: &P, number: u64) -> Result<Option<Chunk>, P::Error> {
+        if self.ends.is_empty() {
+            self.first = number;
+        }
+        let start = self.body.len();
+        let pushed = match frame {
+            Frame::Bulk { params: expected, .. } => self.push_values(*expected, params),
+            Frame::Insert(insert) => self.push_text(insert, params).map(|()| Vec::new()),
+        };
+        let types = match pushed {
+            Ok(types) => types,
+            Err(error) => {
+                self.body.truncate(start);
+                return Err(error);
+            }
+        };
+        let agree = |(own, new): (&Option<ParamType>, &Option<ParamType>)| own.is_none() || new.is_none() || own == new;
+        if !self.types.iter().zip(&types).all(agree) {
+            let body = self.body.split_off(start);
+            return Ok(Some(Chunk { ends: vec![body.len()], body, types, first: number }));
+        }
+        if self.types.is_empty() {
+            self.types = types;
+        } else {
+            self.types.iter_mut().zip(types).for_each(|(own, new)| *own = own.or(new));
+        }
+        self.ends.push(self.body.len());
+        Ok(None)
+    }
+
+    /// Each value behind a byte that says whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
+    fn push_values<P: Parameters>(&mut self, expected: usize, params: &P) -> Result<Vec<Option<ParamType>>, P::Error> {
+        if params.count() != expected {
+            return Err(count_mismatch(expected, params.count()).into());
+        }
+        let mut types = Vec::with_capacity(expected);
+        for i in 0..expected {
+            let indicator = self.body.len();
+            self.body.push(INDICATOR_NONE);
+            let kind = encode_param(&params.get(i)?, &mut self.body)?;
+            if kind.is_none() {
+                self.body[indicator] = INDICATOR_NULL;
+            }
+            types.push(kind);
+        }
+        Ok(types)
+    }
+
+    fn push_text<P: Parameters>(&mut self, insert: &Insert, params: &P) -> Result<(), P::Error> {
+        if params.count() != insert.parameters() {
+            return Err(count_mismatch(insert.parameters(), params.count()).into());
+        }
+        if !self.ends.is_empty() {
+            self.body.push(b',');
+        }
+        for (i, piece) in insert.row.iter().enumerate() {
+            self.body.extend_from_slice(piece.as_bytes());
+            if i < params.count() {
+                write_literal(&params.get(i)?, &mut self.body)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the payload of the command that executes `rows` of it.
+    pub fn write(&self, frame: &Frame, rows: Range<usize>, out: &mut Vec<u8>) {
+        let separator = usize::from(matches!(frame, Frame::Insert(_)));
+        let start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before] + separator);
+        let end = rows.end.checked_sub(1).map_or(start, |last| self.ends[last]);
+        let body = &self.body[start..end];
+        match frame {
+            Frame::Bulk { statement_id, .. } => {
+                debug_assert_eq!(BULK_SEND_TYPES, 128);
+                let unknown = [ColumnType::VAR_STRING.0, 0];
+                let types: Vec<ParamType> = self.types.iter().map(|kind| kind.unwrap_or(unknown)).collect();
+                command::bulk_head(out, *statement_id, &types);
+                out.extend_from_slice(body);
+            }
+            Frame::Insert(insert) => {
+                out.push(Command::Query as u8);
+                out.extend_from_slice(insert.prefix.as_bytes());
+                out.extend_from_slice(body);
+                out.extend_from_slice(insert.suffix.as_bytes());
+            }
+        }
+    }
+}

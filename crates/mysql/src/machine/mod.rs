@@ -1,0 +1,270 @@
+//! The connection as a state machine: requests in, bytes out; bytes in, replies out.
+//!
+//! Every request joins one queue. The first `started` entries have begun to be sent; a reply always belongs to the
+//! first. An entry may send several commands; the replies to come stand in a queue of their own, in the order of the
+//! commands. Only the last started entry can still have something to send, so bytes leave in the order of the queue.
+
+mod batch;
+mod chunk;
+mod receive;
+mod request;
+mod send;
+mod session;
+mod startup;
+mod statement;
+mod upload;
+mod wire;
+
+pub use request::{Execute, Request, Road, Rows};
+pub use session::Session;
+pub use startup::{Options, Tls, TlsStep};
+pub use statement::{Columns, Statement};
+pub use upload::InfileState;
+
+use crate::packets::command::{self, Command};
+use crate::packets::reply::ServerError;
+use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
+use receive::{Expect, Reply};
+use request::{Entry, Failure};
+use startup::Startup;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use wire::Wire;
+
+/// Commands in flight at most, unless the options say otherwise.
+pub const IN_FLIGHT: usize = 4096;
+
+/// A caller that speaks MySQL. The tag of its results is a [`crate::packets::reply::Completion`].
+pub trait MyCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
+impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> MyCaller for C {}
+
+#[derive(Debug)]
+enum Phase {
+    Startup(Box<Startup>),
+    Ready,
+    Closed,
+}
+
+/// One connection to MySQL or MariaDB.
+#[derive(Debug)]
+pub struct Machine<C: Caller> {
+    phase: Phase,
+    queue: VecDeque<Entry<C, C::Error>>,
+    started: usize,
+    /// The replies to come: the first belongs to the first entry.
+    expects: VecDeque<Expect>,
+    /// How far the first of them has come.
+    reply: Reply,
+    wire: Wire,
+    next_id: u64,
+    held: bool,
+    /// Commands in flight at most.
+    window: usize,
+    local_infile: bool,
+    statements: StatementCache<Arc<str>, Arc<Statement>>,
+    /// Evicted statements that the server has not been told about.
+    to_close: Vec<u32>,
+    /// Open cursors by the number of the request that opened them.
+    cursors: BTreeMap<u64, Arc<Statement>>,
+    session: Session,
+    last_words: Option<ServerError>,
+}
+
+impl<C: MyCaller> Machine<C> {
+    /// A machine that waits for the server's greeting. `statements` is how many prepared statements it may keep.
+    ///
+    /// # Errors
+    /// [`Fatal`] when an option cannot be sent.
+    pub fn new(options: Options, statements: usize) -> Result<Self, Fatal> {
+        Ok(Self {
+            window: options.in_flight.max(1),
+            local_infile: options.local_infile,
+            phase: Phase::Startup(Box::new(Startup::new(options)?)),
+            queue: VecDeque::new(),
+            started: 0,
+            expects: VecDeque::new(),
+            reply: Reply::First,
+            wire: Wire::default(),
+            next_id: 1,
+            held: false,
+            statements: StatementCache::new(statements),
+            to_close: Vec::new(),
+            cursors: BTreeMap::new(),
+            session: Session::default(),
+            last_words: None,
+        })
+    }
+
+    /// What the pump has to do about TLS.
+    pub fn tls_step(&self) -> TlsStep {
+        match &self.phase {
+            Phase::Startup(startup) => startup.step,
+            _ => TlsStep::Nothing,
+        }
+    }
+
+    /// The TLS layer is in place; `fingerprint` is the SHA-256 of the server's certificate (DER), which is needed where
+    /// the password vouches for it.
+    ///
+    /// # Errors
+    /// [`Fatal`] when the authentication that follows cannot be done.
+    pub fn tls_ready(&mut self, fingerprint: Option<[u8; 32]>, outbox: &mut Outbox) -> Result<(), Fatal> {
+        match &mut self.phase {
+            Phase::Startup(startup) => startup.tls_ready(fingerprint, outbox),
+            _ => Ok(()),
+        }
+    }
+
+    /// True once the session can take requests.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Ready)
+    }
+
+    /// True while a session is being set up.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.phase, Phase::Startup(_))
+    }
+
+    /// Queues a request and returns its number.
+    pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.queue.push_back(Entry::new(id, request, Some(caller)));
+        id
+    }
+
+    /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
+    /// read and dropped, and an atomic batch that has not ended is rolled back.
+    ///
+    /// Returns whether the server may be working on it, so that KILL QUERY makes sense.
+    pub fn discard(&mut self, id: u64) -> bool {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
+        if at >= self.started {
+            self.queue.remove(at);
+            return false;
+        }
+        self.queue[at].caller = None;
+        at == 0
+    }
+
+    /// The number of the first request whose caller `is` the one looked for.
+    pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    }
+
+    /// The caller of the request that the server is working on.
+    pub fn current_caller(&self) -> Option<&C> {
+        self.queue.front().and_then(|entry| entry.caller.as_ref())
+    }
+
+    /// The caller of request `id`.
+    pub fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
+        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
+    }
+
+    /// Whether request `id` is the one that the server is working on.
+    pub fn is_current(&self, id: u64) -> bool {
+        self.started > 0 && self.queue.front().is_some_and(|entry| entry.id == id)
+    }
+
+    /// Starts no further request until released, and no batch goes on to its end: a KILL QUERY is under way, and must not
+    /// hit anything else.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// How many requests have been started and not answered.
+    pub fn in_flight(&self) -> usize {
+        self.started
+    }
+
+    /// How many requests wait or are in flight.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// The session as the server last reported it.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Whether the cursor that request `id` opened is still open.
+    pub fn has_cursor(&self, id: u64) -> bool {
+        self.cursors.contains_key(&id)
+    }
+
+    /// Forgets every prepared statement, and tells the server with the next request.
+    pub fn forget_statements(&mut self) {
+        let ids = self.statements.drain().into_iter().filter_map(|statement| statement.id);
+        self.to_close.extend(ids);
+    }
+
+    /// How many prepared statements are kept.
+    pub fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    /// The server's last words before it ended the session, or refused it.
+    pub fn last_words(&self) -> Option<&ServerError> {
+        self.last_words.as_ref()
+    }
+
+    /// Writes COM_QUIT.
+    pub fn terminate(&mut self, outbox: &mut Outbox) {
+        if self.is_ready() {
+            self.wire.write(outbox, |out| command::bare(out, Command::Quit));
+        }
+        self.phase = Phase::Closed;
+    }
+
+    /// Takes the first entry out of the queue and tells its caller how it ended.
+    fn finish_front(&mut self, cx: C::Cx<'_>) {
+        let Some(mut entry) = self.queue.pop_front() else { return };
+        self.started = self.started.saturating_sub(1);
+        let outcome = entry.failure.take().map_or(Outcome::Done, Failure::outcome);
+        if let Some(caller) = entry.caller {
+            caller.finish(cx, outcome);
+        }
+    }
+
+    /// The entry that may still have something to send.
+    fn tail(&mut self) -> Option<&mut Entry<C, C::Error>> {
+        self.started.checked_sub(1).and_then(|i| self.queue.get_mut(i))
+    }
+}
+
+impl<C: MyCaller> Protocol for Machine<C> {
+    type Caller = C;
+    type Request = Request;
+
+    fn submit(&mut self, request: Request, caller: C) {
+        self.enqueue(request, caller);
+    }
+
+    fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        self.send(cx, outbox);
+    }
+
+    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        self.read(cx, inbox, outbox)
+    }
+
+    fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
+        self.phase = Phase::Closed;
+        if let (Some(error), Some(front)) = (self.last_words.clone(), self.queue.front_mut()) {
+            front.fail(error);
+        }
+        self.started = 0;
+        self.expects.clear();
+        for entry in std::mem::take(&mut self.queue) {
+            let outcome = entry.failure.map_or_else(|| Outcome::Fatal(reason.clone()), Failure::outcome);
+            if let Some(caller) = entry.caller {
+                caller.finish(cx, outcome);
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+}

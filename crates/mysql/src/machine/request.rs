@@ -1,0 +1,198 @@
+//! What can be asked of a connection, and how far each request has come.
+
+use super::batch::Batch;
+use super::statement::Statement;
+use crate::packets::reply::ServerError;
+use headrace_core::Outcome;
+use std::sync::Arc;
+
+/// How the rows of a batch travel. What a road cannot do goes by the next best: the caller sees one meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Road {
+    /// The best that the server and the statement allow: Bulk, then Joined, then Pipelined.
+    Auto,
+    /// One COM_STMT_EXECUTE per row, many of them in flight.
+    Pipelined,
+    /// COM_STMT_BULK_EXECUTE: MariaDB, for INSERT, REPLACE, UPDATE and DELETE.
+    Bulk,
+    /// Many rows in the text of one INSERT or REPLACE.
+    Joined,
+}
+
+/// Which parameters an execution has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One row, the caller's current one.
+    One,
+    /// As many as the caller's `next_row` gives.
+    Batch {
+        /// How they travel.
+        road: Road,
+        /// All rows or none: a transaction of its own in autocommit, a savepoint inside a transaction. Tables without
+        /// transactions keep what was applied; so does everything without this.
+        atomic: bool,
+    },
+}
+
+/// An execution of a statement with parameters.
+#[derive(Clone, Debug)]
+pub struct Execute {
+    /// The statement, with parameters as `?`.
+    pub sql: Arc<str>,
+    /// One row of parameters or many.
+    pub rows: Rows,
+    /// Put the parameters into the text and send it with COM_QUERY, for proxies that cannot prepare.
+    pub text: bool,
+    /// Keep a cursor open on the server and fetch so many rows at first.
+    pub cursor: Option<u32>,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Execute a statement with parameters.
+    Execute(Execute),
+    /// Prepare a statement without executing it.
+    Prepare {
+        /// The statement.
+        sql: Arc<str>,
+    },
+    /// COM_QUERY: text as it is, several statements where that was agreed.
+    Query {
+        /// The text.
+        sql: Arc<str>,
+        /// The caller will feed a LOAD DATA LOCAL; without it the server's wish for a file is refused.
+        infile: bool,
+    },
+    /// Fetch more rows from the cursor that request `cursor` opened.
+    Fetch {
+        /// The number of the request.
+        cursor: u64,
+        /// How many rows.
+        rows: u32,
+    },
+    /// Close the cursor that request `cursor` opened.
+    CloseCursor {
+        /// The number of the request.
+        cursor: u64,
+    },
+    /// COM_INIT_DB: change the schema.
+    InitDb {
+        /// Its name.
+        schema: Arc<str>,
+    },
+    /// COM_PING
+    Ping,
+    /// COM_RESET_CONNECTION, and the character set anew, which the server forgets with the rest.
+    ResetConnection,
+}
+
+impl Request {
+    /// The statement's text, where there is one.
+    pub(super) fn sql(&self) -> Option<&Arc<str>> {
+        match self {
+            Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } | Request::Query { sql, .. } => Some(sql),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing may be sent behind it before it is answered: a batch decides at its end what its last statements
+    /// are, and the server takes whatever follows a LOAD DATA LOCAL for the file.
+    pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
+        if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) = self {
+            return true;
+        }
+        local_infile && self.sql().is_some_and(|sql| may_load(sql))
+    }
+}
+
+/// Whether LOAD is anywhere in the text: a comment that is executed could hide it from anything cleverer.
+fn may_load(sql: &str) -> bool {
+    sql.as_bytes().windows(4).any(|window| window.eq_ignore_ascii_case(b"load"))
+}
+
+/// How far a request has come.
+///
+/// | from | event | to |
+/// |---|---|---|
+/// | Queued | statement known, or needs no preparing | Sent, or Batch |
+/// | Queued | statement unknown: COM_STMT_PREPARE sent, on MariaDB with COM_STMT_EXECUTE behind it | Preparing |
+/// | Preparing | COM_STMT_PREPARE_OK | Bindable, or Sent when it was executed already |
+/// | Preparing | not supported in the binary protocol | Bindable, as text |
+/// | Bindable | executed | Sent, or Batch |
+/// | Batch | (see `batch`) | (done) |
+/// | Sent | the server wants a file | Uploading, then Sent |
+#[derive(Debug)]
+pub(super) enum Stage {
+    Queued,
+    Preparing,
+    Bindable,
+    Batch(Box<Batch>),
+    /// The number that the next packet of the file must have.
+    Uploading {
+        sequence: u8,
+    },
+    Sent,
+}
+
+/// Why a request will not be done.
+#[derive(Debug)]
+pub(super) enum Failure<E> {
+    Server { error: ServerError, row: Option<u64> },
+    Caller { error: E, row: Option<u64> },
+}
+
+impl<E> Failure<E> {
+    pub(super) fn outcome(self) -> Outcome<ServerError, E> {
+        match self {
+            Failure::Server { error, row } => Outcome::Server { error, row },
+            Failure::Caller { error, row } => Outcome::Caller { error, row },
+        }
+    }
+}
+
+/// A request in the queue.
+#[derive(Debug)]
+pub(super) struct Entry<C, E> {
+    pub id: u64,
+    pub request: Request,
+    /// `None` once the caller lost interest: the reply is read and dropped.
+    pub caller: Option<C>,
+    pub stage: Stage,
+    pub statement: Option<Arc<Statement>>,
+    /// The statement came from the cache, so the server may have forgotten it.
+    pub from_cache: bool,
+    pub retried: bool,
+    /// COM_STMT_EXECUTE travels behind COM_STMT_PREPARE.
+    pub ahead: bool,
+    /// Replies that are still to come.
+    pub pending: usize,
+    /// The file that the server wants.
+    pub infile: Option<Vec<u8>>,
+    pub failure: Option<Failure<E>>,
+}
+
+impl<C, E> Entry<C, E> {
+    pub(super) fn new(id: u64, request: Request, caller: Option<C>) -> Self {
+        Self {
+            id,
+            request,
+            caller,
+            stage: Stage::Queued,
+            statement: None,
+            from_cache: false,
+            retried: false,
+            ahead: false,
+            pending: 0,
+            infile: None,
+            failure: None,
+        }
+    }
+
+    /// Notes the first failure.
+    pub(super) fn fail(&mut self, error: ServerError) {
+        if self.failure.is_none() {
+            self.failure = Some(Failure::Server { error, row: None });
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The sending half: from the queue to the outbox.
+
+use super::batch::Batch;
+use super::receive::{Expect, Kind};
+use super::request::{Execute, Failure, Request, Rows, Stage};
+use super::session::Session;
+use super::statement::Statement;
+use super::wire::Wire;
+use super::{Machine, MyCaller, Phase};
+use crate::packets::command::{self, Command, LAST_PREPARED};
+use crate::packets::frame;
+use crate::packets::reply::ServerError;
+use crate::sql::Scan;
+use crate::types::{encode_param, write_literal};
+use headrace_core::{Caller, Mismatch, Outbox, Outcome, Parameters, limits};
+use std::sync::Arc;
+
+impl<C: MyCaller> Machine<C> {
+    pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        if !matches!(self.phase, Phase::Ready) {
+            return;
+        }
+        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            let went_on = match self.tail().map(|entry| &entry.stage) {
+                None | Some(Stage::Sent) => true,
+                Some(Stage::Bindable) => {
+                    self.bind_tail(cx, outbox);
+                    true
+                }
+                Some(Stage::Batch(_)) => self.advance_batch(cx, outbox),
+                Some(Stage::Uploading { .. }) => self.abandon_upload(outbox),
+                Some(Stage::Preparing | Stage::Queued) => false,
+            };
+            if !went_on {
+                return;
+            }
+            if matches!(self.tail().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
+                if !self.may_start() {
+                    return;
+                }
+                self.start_next(cx, outbox);
+            }
+        }
+    }
+
+    /// Whether the next request can be sent behind those that were started.
+    fn may_start(&self) -> bool {
+        let Some(next) = self.queue.get(self.started) else { return false };
+        let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        let alone = next.request.is_exclusive(self.local_infile)
+            || last.is_some_and(|entry| entry.request.is_exclusive(self.local_infile));
+        !self.held && self.expects.len() < self.window && (!alone || self.started == 0)
+    }
+
+    /// Notes that a reply of the last started entry is to come.
+    pub(super) fn expect(&mut self, sequence: u8, kind: Kind) {
+        self.expects.push_back(Expect { sequence, kind });
+        if let Some(entry) = self.tail() {
+            entry.pending += 1;
+        }
+    }
+
+    /// Takes the last started entry out of the queue and tells its caller; if replies are to come, when they have.
+    pub(super) fn drop_tail(&mut self, cx: C::Cx<'_>, failure: Option<Failure<C::Error>>) {
+        let Some(at) = self.started.checked_sub(1) else { return };
+        if self.queue[at].pending > 0 {
+            self.queue[at].failure = failure;
+            self.queue[at].stage = Stage::Sent;
+            return;
+        }
+        self.started = at;
+        if let Some(caller) = self.queue.remove(at).and_then(|entry| entry.caller) {
+            caller.finish(cx, failure.map_or(Outcome::Done, Failure::outcome));
+        }
+    }
+
+    /// Takes back what the last started entry has put into the outbox since `mark`, if none of it has left; says
+    /// whether it could.
+    pub(super) fn take_back(&mut self, outbox: &mut Outbox, mark: u64, pending: usize) -> bool {
+        if !outbox.truncate(mark) {
+            return false;
+        }
+        if let Some(at) = self.started.checked_sub(1) {
+            let entry = &mut self.queue[at];
+            let taken = entry.pending - pending;
+            entry.pending = pending;
+            self.expects.truncate(self.expects.len() - taken);
+        }
+        true
+    }
+
+    fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let at = self.started;
+        self.started += 1;
+        for id in std::mem::take(&mut self.to_close) {
+            self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, id));
+        }
+        let entry = &mut self.queue[at];
+        entry.stage = Stage::Sent;
+        match entry.request.clone() {
+            Request::Execute(execute) => self.start_execute(at, &execute, cx, outbox),
+            Request::Prepare { sql } => self.start_prepare(at, &sql, cx, outbox),
+            Request::Query { sql, .. } => {
+                let next = self.wire.write(outbox, |out| command::text(out, Command::Query, sql.as_bytes()));
+                self.expect(next, Kind::Result { binary: false });
+            }
+            Request::Fetch { cursor, rows } => self.start_fetch(at, cursor, rows, cx, outbox),
+            Request::CloseCursor { cursor } => match self.cursors.remove(&cursor) {
+                Some(statement) => {
+                    let id = statement.id.unwrap_or(LAST_PREPARED);
+                    let next = self.wire.write(outbox, |out| command::statement(out, Command::StmtReset, id));
+                    self.expect(next, Kind::Simple);
+                    self.keep(statement);
+                }
+                None => self.drop_tail(cx, None),
+            },
+            Request::InitDb { schema } => {
+                let next = self.wire.write(outbox, |out| command::text(out, Command::InitDb, schema.as_bytes()));
+                self.expect(next, Kind::Simple);
+            }
+            Request::Ping => {
+                let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
+                self.expect(next, Kind::Simple);
+            }
+            Request::ResetConnection => {
+                // The server forgets every statement with it, and falls back to its own character set.
+                self.statements.drain();
+                self.cursors.clear();
+                let next = self.wire.write(outbox, |out| command::bare(out, Command::ResetConnection));
+                self.expect(next, Kind::Simple);
+                self.own_query("SET NAMES utf8mb4", Kind::Guard, outbox);
+            }
+        }
+    }
+
+    /// Sends a statement of our own.
+    pub(super) fn own_query(&mut self, sql: &str, kind: Kind, outbox: &mut Outbox) {
+        let next = self.wire.write(outbox, |out| command::text(out, Command::Query, sql.as_bytes()));
+        self.expect(next, kind);
+    }
+
+    fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let Some(statement) = self.cursors.get(&cursor).cloned() else {
+            let error = ServerError {
+                code: 1421,
+                sqlstate: "HY000".into(),
+                message: "the cursor is not open any more: it has given its last row, or was closed".into(),
+            };
+            return self.drop_tail(cx, Some(Failure::Server { error, row: None }));
+        };
+        let id = statement.id.unwrap_or(LAST_PREPARED);
+        let entry = &mut self.queue[at];
+        if let (Some(columns), Some(caller)) = (statement.columns(), &mut entry.caller) {
+            caller.columns(cx, &columns);
+        }
+        entry.statement = Some(statement);
+        let next = self.wire.write(outbox, |out| command::fetch(out, id, rows));
+        self.expect(next, Kind::Fetch);
+    }
+
+    fn prepare(&mut self, sql: &str, outbox: &mut Outbox) {
+        let next = self.wire.write(outbox, |out| command::text(out, Command::StmtPrepare, sql.as_bytes()));
+        self.expect(next, Kind::Prepare);
+    }
+
+    fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        match self.statements.get(sql).cloned() {
+            Some(statement) => {
+                if let (Some(columns), Some(caller)) = (statement.columns(), &mut self.queue[at].caller) {
+                    caller.columns(cx, &columns);
+                }
+                self.drop_tail(cx, None);
+            }
+            None => {
+                self.queue[at].stage = Stage::Preparing;
+                self.prepare(sql, outbox);
+            }
+        }
+    }
+
+    fn start_execute(&mut self, at: usize, execute: &Execute, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let sql = &execute.sql;
+        let known = if execute.text {
+            Some(Arc::new(Statement::new(sql.clone(), None, 0, None)))
+        } else if let Some(batch) = Batch::without_preparing(execute, &self.session) {
+            self.queue[at].stage = Stage::Batch(Box::new(batch));
+            return;
+        } else if execute.cursor.is_some() {
+            // A cursor has its statement for itself.
+            self.statements.remove(sql)
+        } else {
+            self.statements.get(sql).cloned()
+        };
+        let entry = &mut self.queue[at];
+        if let Some(statement) = known {
+            entry.from_cache = !execute.text;
+            entry.statement = Some(statement);
+            entry.stage = Stage::Bindable;
+            return self.bind_tail(cx, outbox);
+        }
+        entry.stage = Stage::Preparing;
+        let mark = outbox.mark();
+        self.prepare(sql, outbox);
+        if execute.rows == Rows::One && execute.cursor.is_none() && self.session.prepares_ahead() {
+            self.execute_ahead(at, sql, mark, cx, outbox);
+        }
+    }
+
+    /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE, if it is certain how many parameters the server will count.
+    fn execute_ahead(&mut self, at: usize, sql: &str, mark: u64, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let scan = Scan::new(sql, self.session.modes());
+        let Some(caller) = &mut self.queue[at].caller else { return };
+        if scan.uncertain || caller.params(cx).count() != scan.placeholders.len() {
+            return;
+        }
+        match write_execute(&mut self.wire, caller, LAST_PREPARED, 0, cx, outbox) {
+            Ok(next) => {
+                self.queue[at].ahead = true;
+                self.expect(next, Kind::Result { binary: true });
+            }
+            Err(error) => {
+                self.take_back(outbox, mark, 0);
+                self.drop_tail(cx, Some(Failure::Caller { error, row: None }));
+            }
+        }
+    }
+
+    /// The statement of the last started entry is known: executes it, or begins its batch.
+    fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &mut self.queue[at];
+        entry.stage = Stage::Sent;
+        let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement.clone()) else {
+            return;
+        };
+        let Some(caller) = &mut entry.caller else {
+            // Discarded while it was being prepared.
+            if execute.cursor.is_some() {
+                self.keep(statement);
+            }
+            return self.drop_tail(cx, None);
+        };
+        if let Rows::Batch { .. } = execute.rows {
+            entry.stage = Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session)));
+            return;
+        }
+        let cursor = execute.cursor.filter(|_| statement.id.is_some());
+        let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
+        match write_row(&mut self.wire, &self.session, caller, &statement, flags, cx, outbox) {
+            Ok(next) => {
+                self.expect(next, Kind::Result { binary: statement.id.is_some() });
+                if let (Some(rows), Some(id)) = (cursor, statement.id) {
+                    let next = self.wire.write(outbox, |out| command::fetch(out, id, rows));
+                    self.expect(next, Kind::Fetch);
+                }
+            }
+            Err(error) => {
+                if execute.cursor.is_some() {
+                    self.keep(statement);
+                }
+                self.drop_tail(cx, Some(Failure::Caller { error, row: None }));
+            }
+        }
+    }
+}
+
+/// Sends the caller's current row: by COM_STMT_EXECUTE, or as text for a statement without a number. Nothing is
+/// appended on an error.
+pub(super) fn write_row<C: MyCaller>(
+    wire: &mut Wire,
+    session: &Session,
+    caller: &mut C,
+    statement: &Statement,
+    flags: u8,
+    cx: C::Cx<'_>,
+    outbox: &mut Outbox,
+) -> Result<u8, C::Error> {
+    if let Some(id) = statement.id {
+        let given = caller.params(cx).count();
+        if given != statement.params {
+            return Err(count_mismatch(statement.params, given).into());
+        }
+        return write_execute(wire, caller, id, flags, cx, outbox);
+    }
+    let sql = &statement.sql;
+    let params = caller.params(cx);
+    let scan = Scan::new(sql, session.modes());
+    if params.count() > 0 && scan.uncertain {
+        return Err(Mismatch::wrong_type(
+            "parameters cannot be put into the text of a statement with comments that are executed",
+        )
+        .into());
+    }
+    if params.count() > 0 && params.count() != scan.placeholders.len() {
+        return Err(count_mismatch(scan.placeholders.len(), params.count()).into());
+    }
+    wire.try_write(outbox, |out| {
+        frame::try_packet(out, 0, |out| {
+            out.push(Command::Query as u8);
+            let mut at = 0;
+            for (i, placeholder) in scan.placeholders.iter().enumerate().take(params.count()) {
+                out.extend_from_slice(&sql.as_bytes()[at..*placeholder]);
+                write_literal(&params.get(i)?, out)?;
+                at = placeholder + 1;
+            }
+            out.extend_from_slice(&sql.as_bytes()[at..]);
+            Ok(())
+        })
+    })
+}
+
+fn write_execute<C: Caller>(
+    wire: &mut Wire,
+    caller: &mut C,
+    id: u32,
+    flags: u8,
+    cx: C::Cx<'_>,
+    outbox: &mut Outbox,
+) -> Result<u8, C::Error> {
+    let params = caller.params(cx);
+    wire.try_write(outbox, |out| {
+        command::execute(out, id, flags, params.count(), |i, out| encode_param(&params.get(i)?, out))
+    })
+}
+
+pub(super) fn count_mismatch(expected: usize, given: usize) -> Mismatch {
+    Mismatch::wrong_type(format!(
+        "the statement has {expected} parameter{}, but {given} {} given",
+        if expected == 1 { "" } else { "s" },
+        if given == 1 { "was" } else { "were" },
+    ))
+}

@@ -1,0 +1,61 @@
+//! What is known of the session: the server, what was agreed, and its state as the server last reported it.
+
+use crate::packets::capabilities::{Capabilities, StatusFlags};
+use crate::packets::reply::{Completion, StateChange};
+use crate::sql::Modes;
+use std::collections::BTreeMap;
+
+/// The session as the server last reported it.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// The server's version.
+    pub server_version: String,
+    /// Its first three numbers.
+    pub version: (u16, u16, u16),
+    /// Whether it is MariaDB.
+    pub mariadb: bool,
+    /// The connection's number, which KILL takes.
+    pub thread_id: u32,
+    /// What was agreed.
+    pub capabilities: Capabilities,
+    /// The status of the last OK or EOF packet.
+    pub status: StatusFlags,
+    /// System variables that changed, as far as `session_track_system_variables` has them reported.
+    pub variables: BTreeMap<String, String>,
+    /// The current schema, once the server has said.
+    pub schema: Option<String>,
+    /// The last GTIDs, where the server reports them.
+    pub gtids: Option<String>,
+    /// The state of the transaction, where the server reports it.
+    pub transaction_state: Option<String>,
+    /// Statements that would begin a transaction like the present one, where the server reports them.
+    pub transaction_characteristics: Option<String>,
+}
+
+impl Session {
+    /// The SQL modes that change what a string is.
+    pub fn modes(&self) -> Modes {
+        Modes::from(self.status)
+    }
+
+    /// Whether COM_STMT_PREPARE and COM_STMT_EXECUTE can travel together.
+    pub(super) fn prepares_ahead(&self) -> bool {
+        self.mariadb && self.version >= (10, 2, 0)
+    }
+
+    pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) {
+        self.status = completion.status;
+        for change in changes {
+            match change {
+                StateChange::SystemVariable(name, value) => {
+                    self.variables.insert(name, value);
+                }
+                StateChange::Schema(schema) => self.schema = Some(schema),
+                StateChange::Gtids(gtids) => self.gtids = Some(gtids),
+                StateChange::TransactionState(state) => self.transaction_state = Some(state),
+                StateChange::TransactionCharacteristics(sql) => self.transaction_characteristics = Some(sql),
+                StateChange::StateChange(_) => {}
+            }
+        }
+    }
+}

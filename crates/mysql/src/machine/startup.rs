@@ -1,0 +1,351 @@
+//! From the greeting to the first OK packet: capabilities, TLS, authentication.
+
+use crate::auth::{Authenticator, Channel, Plugin, Secret, ServerKey};
+use crate::packets::capabilities::Capabilities;
+use crate::packets::compress::Algorithm;
+use crate::packets::frame;
+use crate::packets::handshake::{ClientHello, HandshakeResponse41, HandshakeV10, auth_switch_request};
+use crate::packets::reply::{Completion, ServerError, StateChange};
+use headrace_core::{Fatal, Outbox};
+
+/// Whether the connection is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tls {
+    /// Not at all.
+    No,
+    /// Where the server offers it.
+    Prefer,
+    /// Give up without it.
+    Require,
+}
+
+/// utf8mb4_general_ci, which every server since 5.5.3 knows by this number.
+const UTF8MB4_GENERAL_CI: u8 = 45;
+/// utf8mb4_0900_ai_ci, the default of MySQL 8.
+const UTF8MB4_0900_AI_CI: u8 = 255;
+
+/// How to start.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The user's name.
+    pub user: String,
+    /// The password, if there is one.
+    pub password: Option<Secret>,
+    /// The schema to begin in.
+    pub database: Option<String>,
+    /// Encryption.
+    pub tls: Tls,
+    /// The connection is a Unix socket, so that nobody outside this machine can read along.
+    pub local: bool,
+    /// Accept a certificate that nobody vouches for if the server proves that it knows what it stores of the password,
+    /// and has this certificate: MariaDB's zero-configuration TLS (11.4 and later). Whoever sets this gives the
+    /// certificate's fingerprint to [`super::Machine::tls_ready`].
+    pub certificate_by_password: bool,
+    /// The plugins that may be used; empty allows all.
+    pub plugins: Vec<Plugin>,
+    /// What to do where a password has to be encrypted with the server's RSA key.
+    pub server_key: ServerKey,
+    /// Compression, where the server offers it.
+    pub compression: Option<Algorithm>,
+    /// `CLIENT_FOUND_ROWS`: an UPDATE counts the rows it found.
+    pub found_rows: bool,
+    /// `CLIENT_MULTI_STATEMENTS`: COM_QUERY may hold several statements.
+    pub multi_statements: bool,
+    /// `CLIENT_LOCAL_FILES`: LOAD DATA LOCAL may be used, for data that callers hand over.
+    pub local_infile: bool,
+    /// `CLIENT_INTERACTIVE`
+    pub interactive: bool,
+    /// The number of the connection's collation; by default utf8mb4's own on that server.
+    pub collation: Option<u8>,
+    /// Connection attributes. `_client_name` and `_client_version` are added.
+    pub attributes: Vec<(String, String)>,
+    /// How many commands may be in flight. 1 is for proxies that lose what is sent ahead.
+    pub in_flight: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            user: String::new(),
+            password: None,
+            database: None,
+            tls: Tls::No,
+            local: false,
+            certificate_by_password: false,
+            plugins: Vec::new(),
+            server_key: ServerKey::Refuse,
+            compression: None,
+            found_rows: false,
+            multi_statements: false,
+            local_infile: false,
+            interactive: false,
+            collation: None,
+            attributes: Vec::new(),
+            in_flight: super::IN_FLIGHT,
+        }
+    }
+}
+
+/// What the pump has to do about TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsStep {
+    /// Nothing.
+    Nothing,
+    /// Send what is in the outbox, put the TLS layer in place, then say [`super::Machine::tls_ready`].
+    Start,
+}
+
+/// What a startup leads to.
+#[derive(Debug)]
+pub(super) enum Progress {
+    Going,
+    Ready(Completion, Vec<StateChange>),
+    Refused(ServerError),
+}
+
+/// How far it has come.
+///
+/// | from | event | to |
+/// |---|---|---|
+/// | Greeting | HandshakeV10, TLS agreed: SSLRequest sent | AwaitTls |
+/// | Greeting | HandshakeV10, no TLS: HandshakeResponse41 sent | Authenticating |
+/// | AwaitTls | the TLS layer is in place: HandshakeResponse41 sent | Authenticating |
+/// | Authenticating | AuthSwitchRequest, AuthMoreData: answered | Authenticating |
+/// | Authenticating | OK | (the session) |
+#[derive(Debug)]
+enum State {
+    Greeting,
+    AwaitTls,
+    Authenticating(Box<Authenticator>),
+}
+
+#[derive(Debug)]
+pub(super) struct Startup {
+    options: Options,
+    state: State,
+    pub step: TlsStep,
+    greeting: Option<HandshakeV10>,
+    capabilities: Capabilities,
+    channel: Channel,
+    fingerprint: Option<[u8; 32]>,
+    sequence: u8,
+}
+
+impl Startup {
+    /// Checks what would break the handshake's fields.
+    pub fn new(options: Options) -> Result<Self, Fatal> {
+        let channel = if options.local { Channel::Local } else { Channel::Plain };
+        for (what, text) in [("user", Some(&options.user)), ("database", options.database.as_ref())] {
+            if text.is_some_and(|text| text.contains('\0')) {
+                return Err(Fatal::refused(format!("the {what}'s name must not hold a NUL character")));
+            }
+        }
+        Ok(Self {
+            options,
+            state: State::Greeting,
+            step: TlsStep::Nothing,
+            greeting: None,
+            capabilities: Capabilities::empty(),
+            channel,
+            fingerprint: None,
+            sequence: 0,
+        })
+    }
+
+    /// The server's greeting and what was agreed; for the session that begins.
+    pub fn into_agreement(self) -> (Option<HandshakeV10>, Capabilities, Options) {
+        (self.greeting, self.capabilities, self.options)
+    }
+
+    /// Whether the server waits for the TLS handshake and must not say anything before it.
+    pub fn awaits_tls(&self) -> bool {
+        matches!(self.state, State::AwaitTls)
+    }
+
+    fn send(&mut self, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) {
+        self.sequence = frame::packet(outbox.tail(), self.sequence, write);
+    }
+
+    /// One packet of the server.
+    pub fn packet(&mut self, sequence: u8, payload: &[u8], outbox: &mut Outbox) -> Result<Progress, Fatal> {
+        if let [0xff, ..] = payload {
+            return Ok(Progress::Refused(ServerError::read(payload)?));
+        }
+        self.sequence = sequence.wrapping_add(1);
+        match (&mut self.state, payload) {
+            (State::Greeting, _) => self.greeting(payload, outbox)?,
+            (State::Authenticating(authenticator), [0, ..]) => {
+                let (ok, changes) = Completion::read_ok(payload, self.capabilities)?;
+                if let (true, Channel::Tls) = (self.options.certificate_by_password, self.channel) {
+                    let scramble = self.greeting.as_ref().map_or(&[][..], |greeting| &greeting.auth_plugin_data);
+                    let proven = self
+                        .fingerprint
+                        .as_ref()
+                        .is_some_and(|print| authenticator.certificate_is_proven(&ok.info, scramble, print));
+                    if !proven {
+                        return Err(Fatal::refused(
+                            "the server did not prove with the password that its certificate is its own; \
+                             name the certificate authority, or a user with a password and a plugin that can prove it",
+                        ));
+                    }
+                }
+                let info = if ok.info.first() == Some(&1) { Vec::new() } else { ok.info.clone() };
+                return Ok(Progress::Ready(Completion { info, ..ok }, changes));
+            }
+            (State::Authenticating(_), [0xfe, ..]) => {
+                let (name, data) = auth_switch_request(payload)?;
+                let mut authenticator = self.authenticator(&name)?;
+                let answer = authenticator.start(&data)?;
+                self.state = State::Authenticating(Box::new(authenticator));
+                self.send(outbox, |out| out.extend_from_slice(&answer));
+            }
+            (State::Authenticating(authenticator), [1, data @ ..]) => {
+                if let Some(answer) = authenticator.more(data)? {
+                    self.send(outbox, |out| out.extend_from_slice(&answer));
+                }
+            }
+            // parsec's salt comes without the byte of AuthMoreData.
+            (State::Authenticating(authenticator), data) if authenticator.plugin() == Plugin::Parsec => {
+                if let Some(answer) = authenticator.more(data)? {
+                    self.send(outbox, |out| out.extend_from_slice(&answer));
+                }
+            }
+            _ => return Err(Fatal::peer("the server sent a packet that has no place in the handshake")),
+        }
+        Ok(Progress::Going)
+    }
+
+    fn authenticator(&self, name: &str) -> Result<Authenticator, Fatal> {
+        let Some(plugin) = Plugin::of_name(name) else {
+            return Err(Fatal::refused(format!(
+                "the server asks for {name} authentication, which headrace does not support; \
+                 give the account another plugin, such as caching_sha2_password or ed25519"
+            )));
+        };
+        if !self.options.plugins.is_empty() && !self.options.plugins.contains(&plugin) {
+            let allowed: Vec<_> = self.options.plugins.iter().map(|plugin| plugin.name()).collect();
+            return Err(Fatal::refused(format!(
+                "the server asks for {name} authentication, but only {} may be used",
+                allowed.join(", ")
+            )));
+        }
+        let key = self.options.server_key.clone();
+        let proves = matches!(plugin, Plugin::MysqlNativePassword | Plugin::ClientEd25519 | Plugin::Parsec);
+        if self.options.certificate_by_password && self.channel == Channel::Tls && !proves {
+            // It might send the password itself, and nobody has vouched for who receives it.
+            return Err(Fatal::refused(format!("{name} cannot prove the server's certificate")));
+        }
+        Ok(Authenticator::new(plugin, self.options.password.clone(), self.channel, key))
+    }
+
+    fn greeting(&mut self, payload: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+        let greeting = HandshakeV10::read(payload)?;
+        self.capabilities = self.wanted() & greeting.capabilities;
+        if !greeting.capabilities.contains(Capabilities::LONG_PASSWORD) {
+            // Both sides know MariaDB's extended capabilities, so both leave it unset.
+            self.capabilities -= Capabilities::LONG_PASSWORD;
+        }
+        if self.capabilities.contains(Capabilities::ZSTD_COMPRESSION_ALGORITHM) {
+            self.capabilities -= Capabilities::COMPRESS;
+        }
+        let offered = greeting.capabilities.contains(Capabilities::SSL);
+        self.greeting = Some(greeting);
+        if self.capabilities.contains(Capabilities::SSL) {
+            let hello = self.hello();
+            self.send(outbox, |out| hello.write(out));
+            self.state = State::AwaitTls;
+            self.step = TlsStep::Start;
+            return Ok(());
+        }
+        if self.options.tls == Tls::Require && !offered {
+            return Err(Fatal::refused("the server does not offer TLS, but the TLS mode asks for it"));
+        }
+        self.respond(outbox)
+    }
+
+    fn wanted(&self) -> Capabilities {
+        let options = &self.options;
+        let mut wanted = Capabilities::LONG_PASSWORD
+            | Capabilities::LONG_FLAG
+            | Capabilities::PROTOCOL_41
+            | Capabilities::TRANSACTIONS
+            | Capabilities::SECURE_CONNECTION
+            | Capabilities::MULTI_RESULTS
+            | Capabilities::PS_MULTI_RESULTS
+            | Capabilities::PLUGIN_AUTH
+            | Capabilities::CONNECT_ATTRS
+            | Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA
+            | Capabilities::SESSION_TRACK
+            | Capabilities::DEPRECATE_EOF
+            | Capabilities::MARIADB_STMT_BULK_OPERATIONS
+            | Capabilities::MARIADB_EXTENDED_METADATA
+            | Capabilities::MARIADB_CACHE_METADATA;
+        wanted.set(Capabilities::FOUND_ROWS, options.found_rows);
+        wanted.set(Capabilities::CONNECT_WITH_DB, options.database.is_some());
+        wanted.set(Capabilities::COMPRESS, options.compression == Some(Algorithm::Zlib));
+        let zstd = matches!(options.compression, Some(Algorithm::Zstd(_)));
+        wanted.set(Capabilities::ZSTD_COMPRESSION_ALGORITHM, zstd);
+        wanted.set(Capabilities::LOCAL_FILES, options.local_infile);
+        wanted.set(Capabilities::MULTI_STATEMENTS, options.multi_statements);
+        wanted.set(Capabilities::INTERACTIVE, options.interactive);
+        wanted.set(Capabilities::SSL, options.tls != Tls::No);
+        wanted
+    }
+
+    fn hello(&self) -> ClientHello {
+        let mysql8 = self.greeting.as_ref().is_some_and(|greeting| !greeting.mariadb && greeting.version().0 >= 8);
+        let default = if mysql8 { UTF8MB4_0900_AI_CI } else { UTF8MB4_GENERAL_CI };
+        ClientHello {
+            capabilities: self.capabilities,
+            max_packet_size: headrace_core::limits::MESSAGE_BYTES as u32,
+            collation: self.options.collation.unwrap_or(default),
+        }
+    }
+
+    /// The TLS layer is in place.
+    pub fn tls_ready(&mut self, fingerprint: Option<[u8; 32]>, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if !self.awaits_tls() {
+            return Ok(());
+        }
+        self.step = TlsStep::Nothing;
+        self.channel = Channel::Tls;
+        self.fingerprint = fingerprint;
+        self.respond(outbox)
+    }
+
+    /// Sends HandshakeResponse41.
+    fn respond(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+        let Some(greeting) = self.greeting.clone() else { return Err(Fatal::peer("there was no greeting")) };
+        // A plugin that is not known, not allowed or cannot use the greeting's data answers with nothing: the server then
+        // asks to switch, or says that it won't.
+        let (name, mut authenticator) = match self.authenticator(&greeting.auth_plugin_name) {
+            Ok(authenticator) => (greeting.auth_plugin_name.clone(), authenticator),
+            Err(_) => {
+                let plugin = self.options.plugins.first().copied().unwrap_or(Plugin::MysqlNativePassword);
+                (plugin.name().to_owned(), self.authenticator(plugin.name())?)
+            }
+        };
+        let suits = name == greeting.auth_plugin_name && authenticator.plugin().answers_greeting();
+        let answer = if suits { authenticator.start(&greeting.auth_plugin_data)? } else { Vec::new() };
+        let mut attributes = vec![
+            ("_client_name".to_owned(), "headrace".to_owned()),
+            ("_client_version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        attributes.extend(self.options.attributes.iter().cloned());
+        let response = HandshakeResponse41 {
+            hello: self.hello(),
+            username: &self.options.user,
+            auth_response: &answer,
+            database: self.options.database.as_deref(),
+            client_plugin_name: &name,
+            attributes: &attributes,
+            zstd_level: match self.options.compression {
+                Some(Algorithm::Zstd(level)) => level,
+                _ => 0,
+            },
+        };
+        self.sequence = frame::packet(outbox.tail(), self.sequence, |out| response.write(out));
+        self.state = State::Authenticating(Box::new(authenticator));
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Prepared statements and the plans made for their columns.
+
+use crate::packets::capabilities::Capabilities;
+use crate::packets::column::Column;
+use crate::types::{Decoder, decode_binary_row, decode_text_row};
+use headrace_core::{Fatal, Sink};
+use std::sync::{Arc, Mutex};
+
+/// The columns of a result, and how to decode each.
+#[derive(Debug)]
+pub struct Columns {
+    /// As the server describes them.
+    pub fields: Vec<Column>,
+    /// One decoder per column.
+    pub decoders: Vec<Decoder>,
+    /// Whether rows come in the binary protocol.
+    pub binary: bool,
+    /// The definitions as they came, to see whether they are the same again.
+    raw: Vec<u8>,
+}
+
+impl Columns {
+    /// Decodes one row.
+    ///
+    /// # Errors
+    /// [`Fatal`] when the row's lengths do not add up.
+    #[inline]
+    pub(super) fn row<S: Sink>(&self, payload: &[u8], sink: &mut S) -> Result<(), Fatal> {
+        if self.binary {
+            decode_binary_row(&self.decoders, payload, sink)
+        } else {
+            decode_text_row(&self.decoders, payload, sink)
+        }
+    }
+}
+
+/// Column definitions as they come in.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    raw: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Draft {
+    pub fn push(&mut self, payload: &[u8]) {
+        self.raw.extend_from_slice(payload);
+        self.ends.push(self.raw.len());
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The plan; the `known` one if the definitions are the same, so that they are parsed once per statement and not once
+    /// per execution.
+    pub fn finish(
+        self,
+        binary: bool,
+        capabilities: Capabilities,
+        known: Option<Arc<Columns>>,
+    ) -> Result<Arc<Columns>, Fatal> {
+        if let Some(known) = known.filter(|known| known.binary == binary && known.raw == self.raw) {
+            return Ok(known);
+        }
+        let mut fields = Vec::with_capacity(self.ends.len());
+        let mut start = 0;
+        for end in self.ends {
+            fields.push(Column::read(&self.raw[start..end], capabilities)?);
+            start = end;
+        }
+        let decoders = fields.iter().map(Decoder::new).collect();
+        Ok(Arc::new(Columns { fields, decoders, binary, raw: self.raw }))
+    }
+}
+
+/// A statement that was prepared, or could not be.
+#[derive(Debug)]
+pub struct Statement {
+    /// Its text.
+    pub sql: Arc<str>,
+    /// Its number on the server; `None` for one that the binary protocol does not know (error 1295) and that goes as
+    /// text.
+    pub id: Option<u32>,
+    /// How many parameters it has.
+    pub params: usize,
+    /// The columns that the server described last.
+    columns: Mutex<Option<Arc<Columns>>>,
+}
+
+impl Statement {
+    pub(super) fn new(sql: Arc<str>, id: Option<u32>, params: usize, columns: Option<Arc<Columns>>) -> Self {
+        Self { sql, id, params, columns: Mutex::new(columns) }
+    }
+
+    /// The columns that the server described last, `None` when it returns no rows.
+    pub fn columns(&self) -> Option<Arc<Columns>> {
+        self.columns.lock().ok()?.clone()
+    }
+
+    pub(super) fn set_columns(&self, columns: &Arc<Columns>) {
+        if let Ok(mut slot) = self.columns.lock() {
+            *slot = Some(columns.clone());
+        }
+    }
+}

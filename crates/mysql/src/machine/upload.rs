@@ -1,0 +1,111 @@
+//! LOAD DATA LOCAL INFILE: the server names a file, the client sends its bytes. MySQL: "LOCAL INFILE Request"; MariaDB:
+//! "LOCAL_INFILE packet".
+//!
+//! Only a request that said so is asked for data, and only for what its caller hands over: the name is the server's
+//! wish, nothing here opens a file. Everything else is answered with an empty file and ends in an error.
+
+use super::request::Stage;
+use super::{Machine, MyCaller, Request};
+use crate::packets::frame;
+use crate::packets::reply::ServerError;
+use headrace_core::{Fatal, Outbox};
+
+/// Where a LOAD DATA LOCAL stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InfileState {
+    /// The server has not answered yet.
+    Waiting,
+    /// Data can be sent for the file of this name.
+    Streaming(Vec<u8>),
+    /// It is over, for better or worse.
+    Ended,
+}
+
+impl<C: MyCaller> Machine<C> {
+    /// Where the LOAD DATA LOCAL of request `id` stands.
+    pub fn infile_state(&self, id: u64) -> InfileState {
+        match self.queue.iter().find(|entry| entry.id == id) {
+            None => InfileState::Ended,
+            Some(entry) => match (&entry.stage, &entry.infile) {
+                (Stage::Uploading { .. }, Some(name)) => InfileState::Streaming(name.clone()),
+                (_, Some(_)) => InfileState::Ended,
+                (_, None) => InfileState::Waiting,
+            },
+        }
+    }
+
+    /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; says whether it was.
+    pub fn infile_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) else { return false };
+        let Stage::Uploading { sequence } = &mut entry.stage else { return false };
+        let mut data = Vec::new();
+        write(&mut data);
+        // An empty packet would end the file.
+        for part in data.chunks(frame::MAX_PAYLOAD_BYTES - 1) {
+            self.wire
+                .write_on(outbox, |out| *sequence = frame::packet(out, *sequence, |out| out.extend_from_slice(part)));
+        }
+        true
+    }
+
+    /// Ends the file. The protocol knows no way to take back what was sent: whoever gives up half-way rolls the
+    /// transaction back.
+    pub fn infile_end(&mut self, id: u64, outbox: &mut Outbox) {
+        let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) else { return };
+        let Stage::Uploading { sequence } = entry.stage else { return };
+        entry.stage = Stage::Sent;
+        self.end_file(outbox, sequence);
+    }
+
+    /// Sends the empty packet that ends a file. The reply counts on from it.
+    fn end_file(&mut self, outbox: &mut Outbox, sequence: u8) {
+        let mut next = sequence;
+        self.wire.write_on(outbox, |out| next = frame::packet(out, sequence, |_| {}));
+        if let Some(expect) = self.expects.front_mut() {
+            expect.sequence = next;
+        }
+    }
+
+    /// The server wants a file.
+    pub(super) fn local_infile(
+        &mut self,
+        cx: C::Cx<'_>,
+        name: &[u8],
+        sequence: u8,
+        outbox: &mut Outbox,
+    ) -> Result<(), Fatal> {
+        if self.expects.len() > 1 || !self.local_infile {
+            // What was sent behind it is being taken for the file, or it was never agreed.
+            return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
+        }
+        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
+        entry.infile = Some(name.to_vec());
+        match (&entry.request, &mut entry.caller) {
+            (Request::Query { infile: true, .. }, Some(caller)) => {
+                entry.stage = Stage::Uploading { sequence };
+                caller.bulk_ready(cx, false, 0);
+            }
+            _ => {
+                // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, as MySQL's own clients say.
+                entry.fail(ServerError {
+                    code: 2068,
+                    sqlstate: "HY000".into(),
+                    message: "LOAD DATA LOCAL INFILE is refused: no data were handed over for it".into(),
+                });
+                self.end_file(outbox, sequence);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the file of an upload whose caller is gone; says whether it was so.
+    pub(super) fn abandon_upload(&mut self, outbox: &mut Outbox) -> bool {
+        match self.tail().map(|entry| (entry.id, entry.caller.is_none())) {
+            Some((id, true)) => {
+                self.infile_end(id, outbox);
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The protocol's data types: integers, length-encoded integers, strings. MySQL: "Protocol Basics, Data Types";
+//! MariaDB: "Protocol data types".
+
+use headrace_core::Fatal;
+
+/// Reads the parts of a packet's payload in order.
+#[derive(Clone, Debug)]
+pub struct Body<'a> {
+    what: &'static str,
+    rest: &'a [u8],
+}
+
+impl<'a> Body<'a> {
+    /// A reader of a packet that errors will call `what`.
+    pub fn new(what: &'static str, payload: &'a [u8]) -> Self {
+        Self { what, rest: payload }
+    }
+
+    #[cold]
+    fn short(&self) -> Fatal {
+        Fatal::peer(format!("the server sent a malformed {}: it ends too early", self.what))
+    }
+
+    /// The next `n` bytes: `string<fix>`.
+    ///
+    /// # Errors
+    /// [`Fatal`], as for every reader here, when the payload ends before.
+    pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], Fatal> {
+        if n > self.rest.len() {
+            return Err(self.short());
+        }
+        let (head, tail) = self.rest.split_at(n);
+        self.rest = tail;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fatal> {
+        let Some((head, tail)) = self.rest.split_first_chunk::<N>() else { return Err(self.short()) };
+        self.rest = tail;
+        Ok(*head)
+    }
+
+    /// `int<1>`
+    pub fn u8(&mut self) -> Result<u8, Fatal> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// `int<2>`
+    pub fn u16(&mut self) -> Result<u16, Fatal> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    /// `int<4>`
+    pub fn u32(&mut self) -> Result<u32, Fatal> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// `int<lenenc>`
+    pub fn lenenc(&mut self) -> Result<u64, Fatal> {
+        Ok(match self.u8()? {
+            n @ ..=0xfa => u64::from(n),
+            0xfc => u64::from(self.u16()?),
+            0xfd => {
+                let [a, b, c] = self.array()?;
+                u64::from(u32::from_le_bytes([a, b, c, 0]))
+            }
+            0xfe => u64::from_le_bytes(self.array()?),
+            byte => {
+                return Err(Fatal::peer(format!(
+                    "the server sent a malformed {}: {byte:#x} begins no length-encoded integer",
+                    self.what
+                )));
+            }
+        })
+    }
+
+    /// `string<lenenc>`
+    pub fn lenenc_bytes(&mut self) -> Result<&'a [u8], Fatal> {
+        let n = self.lenenc()?;
+        self.bytes(usize::try_from(n).unwrap_or(usize::MAX))
+    }
+
+    /// `string<lenenc>` as text.
+    pub fn lenenc_text(&mut self) -> Result<String, Fatal> {
+        Ok(String::from_utf8_lossy(self.lenenc_bytes()?).into_owned())
+    }
+
+    /// `string<NUL>`; the end of the payload counts as NUL, since some servers leave the last one out.
+    pub fn nul_bytes(&mut self) -> &'a [u8] {
+        match self.rest.iter().position(|byte| *byte == 0) {
+            Some(at) => {
+                let text = &self.rest[..at];
+                self.rest = &self.rest[at + 1..];
+                text
+            }
+            None => self.rest(),
+        }
+    }
+
+    /// Everything that is left: `string<EOF>`.
+    pub fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.rest)
+    }
+
+    /// True when nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+/// Appends `int<lenenc>`.
+pub fn put_lenenc(out: &mut Vec<u8>, n: u64) {
+    match n {
+        0..=0xfa => out.push(n as u8),
+        0xfb..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&(n as u16).to_le_bytes());
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&(n as u32).to_le_bytes()[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&n.to_le_bytes());
+        }
+    }
+}
+
+/// Appends `string<lenenc>`.
+pub fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_lenenc(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_encoded_integers_as_the_manual_lists_them() {
+        for (n, bytes) in [
+            (0u64, &[0u8][..]),
+            (250, &[0xfa]),
+            (251, &[0xfc, 0xfb, 0]),
+            (65_535, &[0xfc, 0xff, 0xff]),
+            (65_536, &[0xfd, 0, 0, 1]),
+            (16_777_215, &[0xfd, 0xff, 0xff, 0xff]),
+            (16_777_216, &[0xfe, 0, 0, 0, 1, 0, 0, 0, 0]),
+            (u64::MAX, &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+        ] {
+            let mut out = Vec::new();
+            put_lenenc(&mut out, n);
+            assert_eq!(out, bytes);
+            assert_eq!(Body::new("test", bytes).lenenc().unwrap(), n);
+            for cut in 0..bytes.len() {
+                assert!(Body::new("test", &bytes[..cut]).lenenc().is_err());
+            }
+        }
+        assert!(Body::new("test", &[0xfb]).lenenc().is_err(), "NULL is no number");
+    }
+
+    #[test]
+    fn strings() {
+        let mut body = Body::new("test", b"\x03abcde\0rest");
+        assert_eq!(body.lenenc_bytes().unwrap(), b"abc");
+        assert_eq!(body.nul_bytes(), b"de");
+        assert_eq!(body.nul_bytes(), b"rest");
+        assert!(body.is_empty());
+        assert!(body.bytes(1).unwrap_err().message.contains("malformed test"));
+    }
+}

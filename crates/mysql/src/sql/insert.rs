@@ -1,0 +1,153 @@
+//! INSERT and REPLACE statements whose rows can be joined.
+
+use super::lexer::{Kind, Lexer, Modes, Token};
+use std::ops::Range;
+
+/// A statement that inserts one row of parameters, taken apart so that it can insert many:
+/// prefix, row, `,` row, ..., suffix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Insert {
+    /// Up to and with VALUES.
+    pub prefix: String,
+    /// The row's text around its parameters: one piece more than there are parameters.
+    pub row: Vec<String>,
+    /// What follows the row: ON DUPLICATE KEY UPDATE.
+    pub suffix: String,
+}
+
+impl Insert {
+    /// Takes a statement apart, `None` when its rows cannot be joined without changing what it means:
+    ///
+    /// * it is no `INSERT ... VALUES` or `REPLACE ... VALUES` (SET, SELECT and TABLE forms have no rows to join);
+    /// * there are placeholders outside the row, which would differ from row to row;
+    /// * it returns rows, or is more than one statement;
+    /// * the row looks at what the rows before it did: a subquery, LAST_INSERT_ID(), ROW_COUNT();
+    /// * a comment that some versions execute hides what the server will see.
+    pub fn new(sql: &str, modes: Modes) -> Option<Self> {
+        let mut lexer = Lexer::new(sql, modes);
+        let tokens: Vec<Token> = lexer.by_ref().collect();
+        if lexer.is_uncertain() {
+            return None;
+        }
+        let statement = Statement { sql, tokens: &tokens };
+        if !statement.is_word(0, &["insert", "replace"]) {
+            return None;
+        }
+        let values = statement.values()?;
+        let rows = statement.rows(values + 1)?;
+        let (first, last) = (tokens[rows.start], tokens[rows.end - 1]);
+        let tail = statement.tail(rows.end)?;
+        let placeholders: Vec<usize> =
+            tokens[rows.clone()].iter().filter(|token| token.kind == Kind::Placeholder).map(|t| t.start).collect();
+        let elsewhere = tokens[..rows.start].iter().chain(&tokens[rows.end..]);
+        if placeholders.is_empty()
+            || elsewhere.into_iter().any(|token| token.kind == Kind::Placeholder)
+            || rows.clone().any(|i| statement.is_word(i, &["select", "last_insert_id", "row_count", "found_rows"]))
+        {
+            return None;
+        }
+        let mut row = Vec::with_capacity(placeholders.len() + 1);
+        let mut at = first.start;
+        for placeholder in placeholders {
+            row.push(sql[at..placeholder].to_owned());
+            at = placeholder + 1;
+        }
+        row.push(sql[at..last.end].to_owned());
+        // A comment in the tail is dropped with the space before it: it might be `-- ` without an end.
+        Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned() })
+    }
+
+    /// How many parameters a row has.
+    pub fn parameters(&self) -> usize {
+        self.row.len() - 1
+    }
+}
+
+struct Statement<'a> {
+    sql: &'a str,
+    tokens: &'a [Token],
+}
+
+impl Statement<'_> {
+    fn is_word(&self, at: usize, words: &[&str]) -> bool {
+        self.tokens.get(at).is_some_and(|token| {
+            let text = &self.sql[token.start..token.end];
+            token.kind == Kind::Word && words.iter().any(|word| text.eq_ignore_ascii_case(word))
+        })
+    }
+
+    fn is_punctuation(&self, at: usize, byte: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Punctuation(byte))
+    }
+
+    /// Where VALUES stands: outside parentheses, before a parenthesis, and not as a name behind a point, or as the
+    /// table's own name.
+    fn values(&self) -> Option<usize> {
+        let mut depth = 0usize;
+        for at in 1..self.tokens.len() {
+            match self.tokens[at].kind {
+                Kind::Punctuation(b'(') => depth += 1,
+                Kind::Punctuation(b')') => depth = depth.checked_sub(1)?,
+                Kind::Word if depth == 0 => {
+                    if self.is_word(at, &["select", "set", "table", "with"]) {
+                        return None;
+                    }
+                    let named = self.is_punctuation(at - 1, b'.') || self.is_target(at);
+                    if self.is_word(at, &["values", "value"]) && self.is_punctuation(at + 1, b'(') && !named {
+                        return Some(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether the word at `at` is where the table's name must stand.
+    fn is_target(&self, at: usize) -> bool {
+        const BEFORE: [&str; 7] = ["insert", "replace", "low_priority", "delayed", "high_priority", "ignore", "into"];
+        (0..at).all(|i| self.is_word(i, &BEFORE))
+    }
+
+    /// The tokens of the row, or rows, that begin at `from`.
+    fn rows(&self, from: usize) -> Option<Range<usize>> {
+        let mut at = from;
+        loop {
+            at = self.closing(at)? + 1;
+            if !(self.is_punctuation(at, b',') && self.is_punctuation(at + 1, b'(')) {
+                return Some(from..at);
+            }
+            at += 1;
+        }
+    }
+
+    /// The parenthesis that closes the one at `open`.
+    fn closing(&self, open: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        for at in open..self.tokens.len() {
+            match self.tokens[at].kind {
+                Kind::Punctuation(b'(') => depth += 1,
+                Kind::Punctuation(b')') => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return self.is_punctuation(open, b'(').then_some(at);
+            }
+        }
+        None
+    }
+
+    /// The bytes behind the rows, without the semicolon that may end them; `None` when rows are returned or another
+    /// statement follows.
+    fn tail(&self, from: usize) -> Option<Range<usize>> {
+        let mut end = self.tokens.len();
+        while end > from && self.is_punctuation(end - 1, b';') {
+            end -= 1;
+        }
+        if (from..end).any(|at| self.is_punctuation(at, b';') || self.is_word(at, &["returning"])) {
+            return None;
+        }
+        let start = self.tokens[from - 1].end;
+        Some(start..if end > from { self.tokens[end - 1].end } else { start })
+    }
+}

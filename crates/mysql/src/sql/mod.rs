@@ -1,0 +1,57 @@
+//! As much of the dialect's lexis as the driver needs: where a statement's placeholders are, what it begins with, and
+//! which part of an INSERT can be repeated for more rows. MySQL: "Language Structure"; MariaDB: "SQL language structure".
+
+mod insert;
+mod lexer;
+
+pub use insert::Insert;
+pub use lexer::{Kind, Lexer, Modes, Token};
+
+/// What one look over a statement tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// Where its placeholders (`?`) are, in bytes.
+    pub placeholders: Vec<usize>,
+    /// Its first word, in lower case.
+    pub verb: String,
+    /// It has a RETURNING clause (or a part in parentheses has: a statement that may give rows).
+    pub returning: bool,
+    /// There is more than one statement.
+    pub several: bool,
+    /// What is counted here may not be what the server sees: there is a comment that some versions execute
+    /// (`/*! ... */`), or a string or comment without end.
+    pub uncertain: bool,
+}
+
+impl Scan {
+    /// Looks over a statement.
+    pub fn new(sql: &str, modes: Modes) -> Self {
+        let mut scan = Self::default();
+        let mut lexer = Lexer::new(sql, modes);
+        let mut ended = false;
+        for token in lexer.by_ref() {
+            if ended {
+                scan.several = true;
+            }
+            match token.kind {
+                Kind::Placeholder => scan.placeholders.push(token.start),
+                Kind::Punctuation(b';') => ended = true,
+                Kind::Word => {
+                    let word = &sql[token.start..token.end];
+                    if scan.verb.is_empty() {
+                        scan.verb = word.to_ascii_lowercase();
+                    }
+                    scan.returning |= word.eq_ignore_ascii_case("returning");
+                }
+                _ => {}
+            }
+        }
+        scan.uncertain = lexer.is_uncertain();
+        scan
+    }
+
+    /// Whether it changes rows: INSERT, REPLACE, UPDATE, DELETE.
+    pub fn is_change(&self) -> bool {
+        matches!(self.verb.as_str(), "insert" | "replace" | "update" | "delete")
+    }
+}

@@ -1,0 +1,98 @@
+//! Calendar fields of the two protocols to days and microseconds, and back.
+
+use headrace_core::civil::{DAY_MICROS, civil_from_days, days_from_civil};
+
+/// The longest TIME, 838:59:59.999999, in microseconds.
+pub(super) const MAX_TIME_MICROS: i64 = ((838 * 60 + 59) * 60 + 59) * 1_000_000 + 999_999;
+
+/// A date's fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ymd {
+    pub year: u16,
+    pub month: u8,
+    pub day: u8,
+}
+
+/// A clock's fields; hours may exceed a day in TIME.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Clock {
+    pub hours: u32,
+    pub minutes: u8,
+    pub seconds: u8,
+    pub micros: u32,
+}
+
+impl Ymd {
+    /// Days since 1970-01-01, `None` for what no calendar has: a month or day of 0, or 31 February, which the
+    /// server stores under some SQL modes.
+    #[inline]
+    pub fn days(self) -> Option<i32> {
+        let Ymd { year, month, day } = self;
+        let long = match month {
+            2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+            2 => 28,
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => return None,
+        };
+        if day == 0 || day > long {
+            return None;
+        }
+        i32::try_from(days_from_civil(i64::from(year), u32::from(month), u32::from(day))).ok()
+    }
+
+    /// As the server prints it.
+    pub fn text(self) -> String {
+        format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+
+    /// The fields of a count of days, `None` outside the years 0 to 9999 that the server knows.
+    pub fn of_days(days: i32) -> Option<Self> {
+        let (year, month, day) = civil_from_days(i64::from(days));
+        (0..=9999).contains(&year).then_some(Self { year: year as u16, month: month as u8, day: day as u8 })
+    }
+}
+
+impl Clock {
+    /// Microseconds, `None` when minutes or seconds are none.
+    #[inline]
+    pub fn total(self) -> Option<i64> {
+        if self.minutes > 59 || self.seconds > 59 || self.micros > 999_999 {
+            return None;
+        }
+        let seconds = (i64::from(self.hours) * 60 + i64::from(self.minutes)) * 60 + i64::from(self.seconds);
+        Some(seconds * 1_000_000 + i64::from(self.micros))
+    }
+
+    /// The fields of a count of microseconds that is not negative.
+    pub fn of_micros(micros: i64) -> Self {
+        let seconds = micros / 1_000_000;
+        Self {
+            hours: (seconds / 3600) as u32,
+            minutes: (seconds / 60 % 60) as u8,
+            seconds: (seconds % 60) as u8,
+            micros: (micros % 1_000_000) as u32,
+        }
+    }
+
+    /// As the server prints it; the fraction only where there is one.
+    pub fn text(self) -> String {
+        let whole = format!("{:02}:{:02}:{:02}", self.hours, self.minutes, self.seconds);
+        if self.micros == 0 { whole } else { format!("{whole}.{:06}", self.micros) }
+    }
+}
+
+/// Microseconds since 1970-01-01 00:00.
+#[inline]
+pub(super) fn timestamp(days: i32, clock: Clock) -> Option<i64> {
+    if clock.hours > 23 {
+        return None;
+    }
+    Some(i64::from(days) * DAY_MICROS + clock.total()?)
+}
+
+/// The fields of microseconds since 1970-01-01 00:00, `None` outside the server's years.
+pub(super) fn fields(micros: i64) -> Option<(Ymd, Clock)> {
+    let days = i32::try_from(micros.div_euclid(DAY_MICROS)).ok()?;
+    Some((Ymd::of_days(days)?, Clock::of_micros(micros.rem_euclid(DAY_MICROS))))
+}

@@ -1,0 +1,235 @@
+//! Rows of the binary protocol into sinks: the hot loop of every fetch. MySQL: "Binary Protocol Resultset Row",
+//! "Binary Protocol Value"; MariaDB: "Resultset row, binary".
+
+use super::civil::{Clock, Ymd, timestamp};
+use super::decoder::Decoder;
+use super::text;
+use headrace_core::{Container, Fatal, Sink};
+
+#[cold]
+fn broken() -> Fatal {
+    Fatal::peer("the server sent a row that does not fit its column definitions")
+}
+
+/// Decodes one row: the payload of its packet.
+///
+/// # Errors
+/// [`Fatal`] when the row's lengths do not add up. A value that is malformed inside its length is the sink's business.
+#[inline]
+pub fn decode_binary_row<S: Sink>(decoders: &[Decoder], payload: &[u8], sink: &mut S) -> Result<(), Fatal> {
+    // A byte 0, then a bit per column whose first two are not used, then the values that are not NULL.
+    let bitmap_len = (decoders.len() + 9) / 8;
+    let Some((head, mut rest)) = payload.split_at_checked(1 + bitmap_len) else { return Err(broken()) };
+    if head[0] != 0 {
+        return Err(broken());
+    }
+    let nulls = &head[1..];
+    sink.begin_row(decoders.len());
+    for (i, decoder) in decoders.iter().enumerate() {
+        if nulls[(i + 2) / 8] >> ((i + 2) % 8) & 1 == 1 {
+            sink.null();
+        } else {
+            rest = value(*decoder, rest, sink).ok_or_else(broken)?;
+        }
+    }
+    if !rest.is_empty() {
+        return Err(broken());
+    }
+    sink.end_row();
+    Ok(())
+}
+
+/// Decodes one value and returns what follows it, `None` when the payload is too short.
+#[inline]
+fn value<'a, S: Sink>(decoder: Decoder, rest: &'a [u8], sink: &mut S) -> Option<&'a [u8]> {
+    macro_rules! fixed {
+        ($kind:ty) => {{
+            let (head, tail) = rest.split_first_chunk::<{ size_of::<$kind>() }>()?;
+            (<$kind>::from_le_bytes(*head), tail)
+        }};
+    }
+    macro_rules! int {
+        ($kind:ty) => {{
+            let (n, tail) = fixed!($kind);
+            sink.int(i64::from(n));
+            tail
+        }};
+    }
+    Some(match decoder {
+        Decoder::Int(4) => int!(i32),
+        Decoder::Int(8) => int!(i64),
+        Decoder::Int(2) => int!(i16),
+        Decoder::Int(_) => int!(i8),
+        Decoder::UInt(4) => int!(u32),
+        Decoder::UInt(2) => int!(u16),
+        Decoder::UInt(1) => int!(u8),
+        Decoder::UInt(_) => {
+            let (n, tail) = fixed!(u64);
+            unsigned(n, sink);
+            tail
+        }
+        Decoder::Double => {
+            let (n, tail) = fixed!(f64);
+            sink.float(n);
+            tail
+        }
+        Decoder::Float => {
+            let (n, tail) = fixed!(f32);
+            sink.float(f64::from(n));
+            tail
+        }
+        Decoder::Date | Decoder::DateTime => {
+            let (&len, tail) = rest.split_first()?;
+            let (body, tail) = tail.split_at_checked(usize::from(len))?;
+            let (date, clock) = date_time(body)?;
+            point(decoder, date, clock, sink);
+            tail
+        }
+        Decoder::Time => {
+            let (&len, tail) = rest.split_first()?;
+            let (body, tail) = tail.split_at_checked(usize::from(len))?;
+            span(time(body)?, sink);
+            tail
+        }
+        Decoder::Null => {
+            sink.null();
+            rest
+        }
+        _ => {
+            let (body, tail) = lenenc(rest)?;
+            match decoder {
+                Decoder::Text => sink.text(body),
+                Decoder::Bytes => sink.bytes(body),
+                Decoder::Json => sink.json(body),
+                _ => string(decoder, body, sink),
+            }
+            tail
+        }
+    })
+}
+
+/// `string<lenenc>`: the bytes and what follows.
+#[inline]
+pub(super) fn lenenc(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&first, tail) = rest.split_first()?;
+    let (len, tail) = match first {
+        n @ ..=0xfa => (usize::from(n), tail),
+        0xfc => {
+            let (n, tail) = tail.split_first_chunk::<2>()?;
+            (usize::from(u16::from_le_bytes(*n)), tail)
+        }
+        0xfd => {
+            let (n, tail) = tail.split_first_chunk::<3>()?;
+            (u32::from_le_bytes([n[0], n[1], n[2], 0]) as usize, tail)
+        }
+        0xfe => {
+            let (n, tail) = tail.split_first_chunk::<8>()?;
+            (usize::try_from(u64::from_le_bytes(*n)).ok()?, tail)
+        }
+        _ => return None,
+    };
+    tail.split_at_checked(len)
+}
+
+#[inline]
+pub(super) fn unsigned<S: Sink>(n: u64, sink: &mut S) {
+    match i64::try_from(n) {
+        Ok(n) => sink.int(n),
+        Err(_) => sink.uint(n),
+    }
+}
+
+/// The types that are strings in both protocols.
+#[inline(never)]
+pub(super) fn string<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
+    let done = match decoder {
+        Decoder::Decimal => text::decimal(body, sink),
+        Decoder::Bits(bits) => bit_string(bits, body, sink),
+        Decoder::Uuid => text::uuid(body, sink),
+        Decoder::Inet => text::inet(body, sink),
+        Decoder::Vector => vector(body, sink),
+        _ => None,
+    };
+    if done.is_none() {
+        text::refuse(decoder, body, sink);
+    }
+}
+
+/// BIT: the number's bytes, the highest first, the bits at the low end; sinks want them at the high end.
+fn bit_string<S: Sink>(bits: u8, body: &[u8], sink: &mut S) -> Option<()> {
+    let bits = usize::from(bits);
+    if body.len() > 8 || body.len() * 8 < bits {
+        return None;
+    }
+    let number = body.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    let aligned = if bits == 0 { 0 } else { number << (64 - bits) };
+    sink.bits(bits, &aligned.to_be_bytes()[..bits.div_ceil(8)]);
+    Some(())
+}
+
+fn vector<S: Sink>(body: &[u8], sink: &mut S) -> Option<()> {
+    let (numbers, rest) = body.as_chunks::<4>();
+    if !rest.is_empty() {
+        return None;
+    }
+    sink.begin(Container::List, numbers.len());
+    numbers.iter().for_each(|number| sink.float(f64::from(f32::from_le_bytes(*number))));
+    sink.end();
+    Some(())
+}
+
+/// MYSQL_TYPE_DATE, _DATETIME, _TIMESTAMP: 0, 4, 7 or 11 bytes; what is left out is 0.
+#[inline]
+fn date_time(body: &[u8]) -> Option<(Ymd, Clock)> {
+    let date = |b: &[u8]| Ymd { year: u16::from_le_bytes([b[0], b[1]]), month: b[2], day: b[3] };
+    let micros = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+    let clock = |b: &[u8]| Clock { hours: u32::from(b[4]), minutes: b[5], seconds: b[6], micros: 0 };
+    Some(match body.len() {
+        0 => (Ymd::default(), Clock::default()),
+        4 => (date(body), Clock::default()),
+        7 => (date(body), clock(body)),
+        11 => (date(body), Clock { micros: micros(&body[7..]), ..clock(body) }),
+        _ => return None,
+    })
+}
+
+/// A date or date and time into a sink, and what no calendar has as the server would print it.
+#[inline]
+pub(super) fn point<S: Sink>(decoder: Decoder, date: Ymd, clock: Clock, sink: &mut S) {
+    match (decoder, date.days()) {
+        (Decoder::Date, Some(days)) => sink.date(days),
+        (Decoder::Date, None) => sink.no_such_date(&date.text()),
+        (_, Some(days)) => match timestamp(days, clock) {
+            Some(micros) => sink.timestamp(micros),
+            None => sink.no_such_date(&format!("{} {}", date.text(), clock.text())),
+        },
+        (_, None) => sink.no_such_date(&format!("{} {}", date.text(), clock.text())),
+    }
+}
+
+/// MYSQL_TYPE_TIME: 0, 8 or 12 bytes: sign, days, hours, minutes, seconds, microseconds. `None` inside for fields that
+/// are out of range.
+#[inline]
+fn time(body: &[u8]) -> Option<Option<i64>> {
+    let (negative, clock) = match body.len() {
+        0 => (0, Clock::default()),
+        8 | 12 => {
+            let days = u32::from_le_bytes([body[1], body[2], body[3], body[4]]);
+            let micros = if body.len() == 12 { u32::from_le_bytes([body[8], body[9], body[10], body[11]]) } else { 0 };
+            let Some(hours) = days.checked_mul(24).and_then(|h| h.checked_add(u32::from(body[5]))) else {
+                return Some(None);
+            };
+            (body[0], Clock { hours, minutes: body[6], seconds: body[7], micros })
+        }
+        _ => return None,
+    };
+    Some(clock.total().map(|micros| if negative == 0 { micros } else { -micros }))
+}
+
+#[inline]
+pub(super) fn span<S: Sink>(micros: Option<i64>, sink: &mut S) {
+    match micros {
+        Some(micros) => sink.interval(0, 0, micros),
+        None => sink.invalid("the server sent a malformed TIME"),
+    }
+}

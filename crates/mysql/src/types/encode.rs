@@ -1,0 +1,249 @@
+//! Values into binary parameters. MySQL: "Binary Protocol Value"; MariaDB: "COM_STMT_EXECUTE".
+//!
+//! The server takes a parameter in whatever type the client names and converts it as it converts literals, so the
+//! type follows the value, not the column.
+
+use super::ColumnType;
+use super::civil::{Clock, MAX_TIME_MICROS, Ymd, fields};
+use crate::packets::body::put_lenenc_bytes;
+use crate::packets::command::ParamType;
+use headrace_core::{Mismatch, Value, ValueKind};
+
+/// `unsigned` of a parameter's type.
+const UNSIGNED: u8 = 0x80;
+
+/// Appends a value in binary form and says which type it took, `None` for NULL, of which nothing is appended.
+///
+/// # Errors
+/// [`Mismatch`] for what the server has no type for; the buffer then holds part of a value.
+#[inline]
+pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<ParamType>, V::Error> {
+    let kind = value.kind();
+    let signed = |kind: ColumnType| Ok(Some([kind.0, 0]));
+    match kind {
+        ValueKind::Null => Ok(None),
+        ValueKind::Int => match value.int() {
+            Ok(n) => {
+                out.extend_from_slice(&n.to_le_bytes());
+                signed(ColumnType::LONGLONG)
+            }
+            Err(_) => wide_int(value, out).map(Some),
+        },
+        ValueKind::Text => {
+            value.with_text(|text| put_lenenc_bytes(out, text))?;
+            signed(ColumnType::VAR_STRING)
+        }
+        ValueKind::Float => {
+            out.extend_from_slice(&finite(value)?.to_le_bytes());
+            signed(ColumnType::DOUBLE)
+        }
+        ValueKind::Bytes => {
+            value.with_bytes(|bytes| put_lenenc_bytes(out, bytes))?;
+            signed(ColumnType::BLOB)
+        }
+        ValueKind::Decimal => {
+            value.with_decimal(|text| check_decimal(text).map(|()| put_lenenc_bytes(out, text.as_bytes())))??;
+            signed(ColumnType::NEWDECIMAL)
+        }
+        ValueKind::Bool => {
+            out.push(u8::from(value.bool()?));
+            signed(ColumnType::TINY)
+        }
+        ValueKind::Date => {
+            let date = date_fields(value)?;
+            out.push(4);
+            put_date(out, date);
+            signed(ColumnType::DATE)
+        }
+        ValueKind::Timestamp => {
+            let (date, clock) = timestamp_fields(value)?;
+            put_datetime(out, date, clock);
+            signed(ColumnType::DATETIME)
+        }
+        ValueKind::Time | ValueKind::Interval => {
+            put_time(out, time_micros(value, kind)?);
+            signed(ColumnType::TIME)
+        }
+        _ => rare(value, kind, out).map(Some),
+    }
+}
+
+#[inline(never)]
+fn rare<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<ParamType, V::Error> {
+    let text = [ColumnType::VAR_STRING.0, 0];
+    match kind {
+        ValueKind::Json | ValueKind::Jsonb => {
+            value.with_json(|json| put_lenenc_bytes(out, json))?;
+            Ok(text)
+        }
+        ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => {
+            put_lenenc_bytes(out, plain_text(value, kind)?.as_bytes());
+            Ok(text)
+        }
+        ValueKind::Bits => {
+            out.extend_from_slice(&bit_number(value)?.to_le_bytes());
+            Ok([ColumnType::LONGLONG.0, UNSIGNED])
+        }
+        ValueKind::List => {
+            put_lenenc_bytes(out, &vector(value)?);
+            Ok([ColumnType::BLOB.0, 0])
+        }
+        ValueKind::Custom => {
+            let binary = value.with_custom(0, |bytes, binary| {
+                put_lenenc_bytes(out, bytes);
+                binary
+            })?;
+            Ok(if binary { [ColumnType::BLOB.0, 0] } else { text })
+        }
+        _ => Err(no_type(value)),
+    }
+}
+
+/// A whole number that no i64 holds: unsigned, or a decimal, which reaches to 65 digits.
+#[inline(never)]
+fn wide_int<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<ParamType, V::Error> {
+    value.with_decimal(|text| match text.parse::<u64>() {
+        Ok(n) => {
+            out.extend_from_slice(&n.to_le_bytes());
+            [ColumnType::LONGLONG.0, UNSIGNED]
+        }
+        Err(_) => {
+            put_lenenc_bytes(out, text.as_bytes());
+            [ColumnType::NEWDECIMAL.0, 0]
+        }
+    })
+}
+
+#[cold]
+pub(super) fn no_type<V: Value>(value: &V) -> V::Error {
+    let hint = match value.kind() {
+        ValueKind::TimestampTz => ": its zone would be lost; convert it to the session's time zone and drop the zone",
+        ValueKind::TimeTz => ": its zone would be lost",
+        _ => "",
+    };
+    Mismatch::wrong_type(format!("{} cannot be sent to MySQL or MariaDB{hint}", value.describe())).into()
+}
+
+#[cold]
+fn outside<V: Value>(value: &V, kind: &str, bounds: &str) -> V::Error {
+    Mismatch::out_of_range(format!("{} does not fit {kind} ({bounds})", value.describe())).into()
+}
+
+/// A floating-point number; the server has no infinity and no NaN.
+pub(super) fn finite<V: Value>(value: &V) -> Result<f64, V::Error> {
+    let number = value.float()?;
+    if number.is_finite() { Ok(number) } else { Err(outside(value, "DOUBLE", "finite numbers")) }
+}
+
+pub(super) fn check_decimal(text: &str) -> Result<(), Mismatch> {
+    let number = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
+    if number { Ok(()) } else { Err(Mismatch::out_of_range(format!("{text} does not fit DECIMAL (finite numbers)"))) }
+}
+
+pub(super) fn date_fields<V: Value>(value: &V) -> Result<Ymd, V::Error> {
+    Ymd::of_days(value.date()?).ok_or_else(|| outside(value, "DATE", "years 0 to 9999"))
+}
+
+pub(super) fn timestamp_fields<V: Value>(value: &V) -> Result<(Ymd, Clock), V::Error> {
+    fields(value.timestamp()?).ok_or_else(|| outside(value, "DATETIME", "years 0 to 9999"))
+}
+
+/// A time of day, or a span without calendar months.
+pub(super) fn time_micros<V: Value>(value: &V, kind: ValueKind) -> Result<i64, V::Error> {
+    let micros = match kind {
+        ValueKind::Time => value.time()?,
+        _ => {
+            let (months, days, micros) = value.interval()?;
+            if months != 0 {
+                return Err(outside(value, "TIME", "no calendar months"));
+            }
+            i64::from(days).saturating_mul(headrace_core::civil::DAY_MICROS).saturating_add(micros)
+        }
+    };
+    if micros.unsigned_abs() > MAX_TIME_MICROS as u64 {
+        return Err(outside(value, "TIME", "-838:59:59.999999 to 838:59:59.999999"));
+    }
+    Ok(micros)
+}
+
+/// UUIDs and addresses as the text that the server's own types read.
+pub(super) fn plain_text<V: Value>(value: &V, kind: ValueKind) -> Result<String, V::Error> {
+    if kind == ValueKind::Uuid {
+        let hex = format!("{:032x}", u128::from_be_bytes(value.uuid()?));
+        return Ok([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"));
+    }
+    let (bytes, len, prefix) = value.inet()?;
+    let address: std::net::IpAddr = match len {
+        4 => [bytes[0], bytes[1], bytes[2], bytes[3]].into(),
+        _ => bytes.into(),
+    };
+    Ok(if kind == ValueKind::Inet && usize::from(prefix) == len * 8 {
+        address.to_string()
+    } else {
+        format!("{address}/{prefix}")
+    })
+}
+
+/// A string of up to 64 bits as the number that BIT takes.
+pub(super) fn bit_number<V: Value>(value: &V) -> Result<u64, V::Error> {
+    let (bits, bytes) = value.bits()?;
+    if bits > 64 {
+        return Err(outside(value, "BIT", "64 bits"));
+    }
+    let mut padded = [0; 8];
+    padded[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
+    Ok(u64::from_be_bytes(padded).checked_shr(64 - bits as u32).unwrap_or(0))
+}
+
+/// A list of numbers as VECTOR takes it: four-byte floats.
+pub(super) fn vector<V: Value>(value: &V) -> Result<Vec<u8>, V::Error> {
+    let mut out = Vec::new();
+    for i in 0..value.len()? {
+        let item = value.item(i)?;
+        if !matches!(item.kind(), ValueKind::Float | ValueKind::Int) {
+            return Err(Mismatch::wrong_type(format!(
+                "{} cannot be sent as one parameter: only a list of numbers can, as VECTOR",
+                value.describe()
+            ))
+            .into());
+        }
+        let narrow = finite(&item)? as f32;
+        if narrow.is_infinite() {
+            return Err(outside(&item, "VECTOR", "about -3.4e38 to 3.4e38"));
+        }
+        out.extend_from_slice(&narrow.to_le_bytes());
+    }
+    Ok(out)
+}
+
+fn put_date(out: &mut Vec<u8>, date: Ymd) {
+    out.extend_from_slice(&date.year.to_le_bytes());
+    out.extend_from_slice(&[date.month, date.day]);
+}
+
+fn put_datetime(out: &mut Vec<u8>, date: Ymd, clock: Clock) {
+    let start = out.len();
+    out.push(0);
+    put_date(out, date);
+    if clock != Clock::default() {
+        out.extend_from_slice(&[clock.hours as u8, clock.minutes, clock.seconds]);
+        if clock.micros != 0 {
+            out.extend_from_slice(&clock.micros.to_le_bytes());
+        }
+    }
+    out[start] = (out.len() - start - 1) as u8;
+}
+
+fn put_time(out: &mut Vec<u8>, micros: i64) {
+    if micros == 0 {
+        return out.push(0);
+    }
+    let clock = Clock::of_micros(micros.abs());
+    out.push(if clock.micros == 0 { 8 } else { 12 });
+    out.push(u8::from(micros < 0));
+    out.extend_from_slice(&(clock.hours / 24).to_le_bytes());
+    out.extend_from_slice(&[(clock.hours % 24) as u8, clock.minutes, clock.seconds]);
+    if clock.micros != 0 {
+        out.extend_from_slice(&clock.micros.to_le_bytes());
+    }
+}

@@ -1,0 +1,96 @@
+//! Values as SQL literals, for statements that carry their values in their text.
+//!
+//! The literals mean the same under every SQL mode: a quote is doubled, never escaped, and a string that holds a
+//! backslash (an escape or not, as NO_BACKSLASH_ESCAPES says, which another statement in flight may be changing) is
+//! written in hexadecimal. So no value can end its literal early.
+
+use super::civil::Clock;
+use super::encode::{
+    bit_number, check_decimal, date_fields, finite, no_type, plain_text, time_micros, timestamp_fields,
+};
+use headrace_core::{Mismatch, Value, ValueKind};
+use std::io::Write;
+
+/// Appends a value as an SQL literal; a list becomes `(1,2,3)`, for IN.
+///
+/// # Errors
+/// [`Mismatch`] for what the server has no type for; the buffer then holds part of a literal.
+pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    let kind = value.kind();
+    match kind {
+        ValueKind::Null => out.extend_from_slice(b"NULL"),
+        ValueKind::Bool => out.push(b'0' + u8::from(value.bool()?)),
+        ValueKind::Int => value.with_decimal(|text| out.extend_from_slice(text.as_bytes()))?,
+        // With an exponent it is a DOUBLE; without, the server would read a DECIMAL.
+        ValueKind::Float => append(out, format_args!("{:e}", finite(value)?)),
+        ValueKind::Decimal => {
+            value.with_decimal(|text| check_decimal(text).map(|()| out.extend_from_slice(text.as_bytes())))??;
+        }
+        ValueKind::Text => value.with_text(|text| string(out, "_utf8mb4 ", false, text))?,
+        ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| string(out, "_utf8mb4 ", false, json))?,
+        ValueKind::Bytes => value.with_bytes(|bytes| string(out, "_binary ", true, bytes))?,
+        ValueKind::Date => append(out, format_args!("'{}'", date_fields(value)?.text())),
+        ValueKind::Timestamp => {
+            let (date, clock) = timestamp_fields(value)?;
+            append(out, format_args!("'{} {}'", date.text(), clock.text()));
+        }
+        ValueKind::Time | ValueKind::Interval => {
+            let micros = time_micros(value, kind)?;
+            let sign = if micros < 0 { "-" } else { "" };
+            append(out, format_args!("'{sign}{}'", Clock::of_micros(micros.abs()).text()));
+        }
+        ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => {
+            append(out, format_args!("'{}'", plain_text(value, kind)?));
+        }
+        ValueKind::Bits => append(out, format_args!("{}", bit_number(value)?)),
+        ValueKind::List => list(value, out)?,
+        ValueKind::Custom => value.with_custom(0, |bytes, binary| {
+            string(out, if binary { "_binary " } else { "_utf8mb4 " }, binary, bytes);
+        })?,
+        _ => return Err(no_type(value)),
+    }
+    Ok(())
+}
+
+/// Writing to a vector cannot fail.
+fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    let _ = out.write_fmt(text);
+}
+
+fn list<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    let len = value.len()?;
+    if len == 0 {
+        return Err(Mismatch::wrong_type("an empty list has no SQL form; leave the condition out").into());
+    }
+    for i in 0..len {
+        out.push(if i == 0 { b'(' } else { b',' });
+        write_literal(&value.item(i)?, out)?;
+    }
+    out.push(b')');
+    Ok(())
+}
+
+/// A string literal; `introducer` names its character set where it is hexadecimal, and always when `introduce`.
+fn string(out: &mut Vec<u8>, introducer: &str, introduce: bool, body: &[u8]) {
+    // NUL is allowed between quotes, but tools that show the statement would stop there.
+    if body.iter().any(|byte| matches!(byte, b'\\' | 0)) {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        out.extend_from_slice(introducer.as_bytes());
+        out.extend_from_slice(b"x'");
+        for byte in body {
+            out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+    } else {
+        if introduce {
+            out.extend_from_slice(introducer.as_bytes());
+        }
+        out.push(b'\'');
+        for part in body.split_inclusive(|byte| *byte == b'\'') {
+            out.extend_from_slice(part);
+            if part.ends_with(b"'") {
+                out.push(b'\'');
+            }
+        }
+    }
+    out.push(b'\'');
+}

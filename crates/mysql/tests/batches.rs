@@ -1,0 +1,449 @@
+//! Batches, cursors, files, compression and large packets against a real MariaDB.
+
+mod support;
+
+use headrace_core::Protocol;
+use headrace_mysql::machine::{Execute, InfileState, Options, Request, Road, Rows};
+use headrace_mysql::packets::compress::Algorithm;
+use support::Shared;
+use support::server::Server;
+use support::session::{Session, Socket};
+use support::value::TestValue as V;
+
+const ROADS: [Road; 4] = [Road::Auto, Road::Pipelined, Road::Bulk, Road::Joined];
+
+fn session() -> Session<Socket> {
+    Server::shared().session()
+}
+
+fn end(told: &Shared) -> String {
+    told.borrow().end.clone().expect("it has ended")
+}
+
+/// A table of this test's own.
+fn table(session: &mut Session<Socket>, name: &str, rest: &str) {
+    session.must(&format!("create or replace table {name} (id int primary key, v varchar(300)) {rest}"));
+}
+
+fn rows(numbers: impl IntoIterator<Item = i64>) -> Vec<Vec<V>> {
+    numbers.into_iter().map(|n| vec![V::Int(n), if n % 7 == 0 { V::Null } else { V::from("it's \\ ?") }]).collect()
+}
+
+#[test]
+fn every_road_applies_all_rows() {
+    let mut session = session();
+    for road in ROADS {
+        for (atomic, count) in [(true, 0), (true, 1), (true, 30_000), (false, 500)] {
+            table(&mut session, "roads", "");
+            let told = session.batch("insert into roads values (?, ?)", road, atomic, rows(0..count));
+            let behind = session.query("select 'behind', @@autocommit, @@in_transaction");
+            session.run().unwrap();
+            assert_eq!(end(&told), "done", "{road:?} {:?}", told.borrow().error);
+            assert_eq!(told.borrow().affected(), count as u64, "{road:?}");
+            assert_eq!(behind.borrow().lines(), ["behind|1|0"]);
+            let sums = format!("{count}|{count}|{}", (count + 6) / 7);
+            let check =
+                "select count(*), count(distinct id), sum(v is null) from roads where v is null or v = 'it''s \\\\ ?'";
+            assert_eq!(session.must(check)[0].replace("NULL", "0").replace('d', ""), sums, "{road:?}");
+        }
+    }
+}
+
+#[test]
+fn updates_deletes_and_on_duplicate_key_by_every_road() {
+    let mut session = session();
+    for road in ROADS {
+        table(&mut session, "changes", "");
+        for (sql, values, affected) in [
+            ("insert into changes values (?, ?)", rows(1..=100), 100),
+            ("insert into changes values (?, ?) on duplicate key update v = values(v), id = id", rows(91..=110), 10),
+            ("replace into changes values (?, ?)", rows(105..=114), 14 - 4 + 6),
+            ("update changes set v = 'new' where id = ?", (1..=50).map(|n| vec![V::Int(n)]).collect(), 50),
+            ("delete from changes where id = ?", (1..=10).map(|n| vec![V::Int(n)]).collect(), 10),
+        ] {
+            let told = session.batch(sql, road, true, values);
+            session.run().unwrap();
+            assert_eq!(end(&told), "done", "{road:?} {sql} {:?}", told.borrow().error);
+            assert_eq!(told.borrow().affected(), affected, "{road:?} {sql}");
+        }
+        assert_eq!(session.must("select count(*), min(id), sum(v = 'new') from changes"), ["104|11|d40"]);
+    }
+}
+
+#[test]
+fn a_failing_row_is_named_and_none_is_applied() {
+    let mut session = session();
+    for road in ROADS {
+        for (count, bad) in [(3i64, 0i64), (3, 2), (1, 0), (20_000, 0), (20_000, 19_999), (20_000, 12_345)] {
+            for open in ["", "start transaction", "set autocommit=0"] {
+                table(&mut session, "failing", "");
+                session.must("insert into failing values (-1, 'before')");
+                session.must("commit");
+                if !open.is_empty() {
+                    session.must(open);
+                    session.must("insert into failing values (-2, 'in the transaction')");
+                }
+                if open == "start transaction" && road == Road::Pipelined && count > 3 {
+                    continue; // one at a time: the small ones show it
+                }
+                let values = rows((0..count).map(|n| if n == bad { -1 } else { n }));
+                let told = session.batch("insert into failing values (?, ?)", road, true, values);
+                let behind = session.query("select 'behind', @@in_transaction");
+                session.run().unwrap();
+                assert_eq!(end(&told), format!("server 1062 at row {bad}"), "{road:?} {count} {open}");
+                let inside = i64::from(!open.is_empty());
+                assert_eq!(behind.borrow().lines(), [format!("behind|{inside}")], "{road:?} {open}");
+                assert_eq!(session.must("select count(*) from failing"), [(1 + inside).to_string()], "{road:?} {open}");
+                session.must("commit");
+                session.must("set autocommit=1");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_that_conflicts_with_an_earlier_one_of_the_batch_is_named() {
+    let mut session = session();
+    for road in ROADS {
+        table(&mut session, "twice", "");
+        let values = rows((0..15_000).map(|n| if n == 14_000 { 3 } else { n }));
+        let told = session.batch("insert into twice values (?, ?)", road, true, values);
+        session.run().unwrap();
+        assert_eq!(end(&told), "server 1062 at row 14000", "{road:?}");
+        assert_eq!(session.must("select count(*) from twice"), ["0"]);
+        let long = "x".repeat(301);
+        let mut values = rows(0..100);
+        values[42][1] = V::Text(long);
+        let told = session.batch("insert into twice values (?, ?)", road, true, values);
+        session.run().unwrap();
+        assert_eq!(end(&told), "server 1406 at row 42", "{road:?} {:?}", told.borrow().error);
+    }
+}
+
+#[test]
+fn without_transactions_a_row_is_named_only_where_it_is_certain() {
+    let mut session = session();
+    for road in ROADS {
+        table(&mut session, "untransacted", "engine=MyISAM");
+        let values = rows((0..100).map(|n| if n == 50 { 3 } else { n }));
+        let told = session.batch("insert into untransacted values (?, ?)", road, true, values);
+        session.run().unwrap();
+        let expected = if road == Road::Pipelined { "server 1062 at row 50" } else { "server 1062" };
+        assert_eq!(end(&told), expected, "{road:?}");
+        if road != Road::Pipelined {
+            assert_eq!(session.must("select count(*) from untransacted"), ["50"], "nothing was applied twice");
+        }
+        assert_eq!(session.must("select @@autocommit"), ["1"]);
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_and_nothing_is_sent_or_all_is_undone() {
+    let mut session = session();
+    for road in ROADS {
+        for (count, bad) in [(5, 3), (30_000, 25_000), (30_000, 0)] {
+            table(&mut session, "unfit", "");
+            let mut values = rows(0..count);
+            values[bad][1] = V::Other;
+            let told = session.batch("insert into unfit values (?, ?)", road, true, values);
+            let behind = session.query("select @@autocommit, @@in_transaction");
+            session.run().unwrap();
+            let end = end(&told);
+            assert!(end.contains("cannot be sent") && end.ends_with(&format!("at row {bad}")), "{road:?}: {end}");
+            assert_eq!(behind.borrow().lines(), ["1|0"], "{road:?}");
+            assert_eq!(session.must("select count(*) from unfit"), ["0"], "{road:?}");
+        }
+        let told = session.batch("insert into unfit values (?, ?)", road, true, vec![vec![V::Int(1)]]);
+        session.run().unwrap();
+        assert_eq!(end(&told), "caller the statement has 2 parameters, but 1 was given at row 0", "{road:?}");
+    }
+}
+
+#[test]
+fn mixed_types_in_a_column_are_no_obstacle() {
+    let mut session = session();
+    for road in ROADS {
+        session.must("create or replace table mixed (id int primary key auto_increment, v varchar(50), w double)");
+        let values = vec![
+            vec![V::Null, V::Null],
+            vec![V::Int(1), V::Float(1.5)],
+            vec![V::from("two"), V::Int(2)],
+            vec![V::Decimal("3.50"), V::Null],
+            vec![V::Null, V::Decimal("4.5")],
+            vec![V::from("five"), V::from("5")],
+        ];
+        let told = session.batch("insert into mixed (v, w) values (?, ?)", road, true, values);
+        session.run().unwrap();
+        assert_eq!(end(&told), "done", "{road:?} {:?}", told.borrow().error);
+        let expected = ["NULL|NULL", "1|f1.5", "two|f2", "3.50|NULL", "NULL|f4.5", "five|f5"];
+        assert_eq!(session.must("select v, w from mixed order by id"), expected, "{road:?}");
+    }
+}
+
+#[test]
+fn rows_that_a_batch_returns_are_the_callers() {
+    let mut session = session();
+    session.must("create or replace table giving (id int primary key auto_increment, v int)");
+    for road in ROADS {
+        session.must("truncate giving");
+        let values = (0..100).map(|n| vec![V::Int(n)]).collect();
+        let told = session.batch("insert into giving (v) values (?) returning id, v", road, true, values);
+        session.run().unwrap();
+        let expected: Vec<String> = (0..100).map(|n| format!("{}|{n}", n + 1)).collect();
+        assert_eq!(told.borrow().lines(), expected, "{road:?}");
+    }
+}
+
+#[test]
+fn a_deadlock_in_the_middle_leaves_nothing_of_the_batch() {
+    let mut session = session();
+    let mut other = Server::shared().session();
+    for (road, open) in [
+        (Road::Pipelined, ""),
+        (Road::Bulk, ""),
+        (Road::Joined, ""),
+        (Road::Pipelined, "set autocommit=0"),
+        (Road::Bulk, "start transaction"),
+        (Road::Pipelined, "start transaction"),
+    ] {
+        table(&mut session, "locked", "");
+        session.must("insert into locked select seq, 'old' from seq_1_to_1000");
+        if !open.is_empty() {
+            session.must(open);
+        }
+        // The other session holds row 500 and waits for row 1; we hold row 1 and come to row 500. It has changed more, so
+        // that we are the one to lose.
+        other.must("start transaction");
+        other.must("update locked set v = 'other' where id >= 400");
+        let values = (1..=600).map(|n| vec![V::Int(n)]).collect();
+        let told = session.batch("update locked set v = 'mine' where id = ?", road, true, values);
+        session.machine.transmit((), &mut session.outbox);
+        let sent = session.outbox.take();
+        use support::session::Peer;
+        session.peer.send(&sent);
+        let waiting = other.query("update locked set v = 'other' where id = 1");
+        let first = std::thread::scope(|scope| {
+            // Both have to be pumped at once; the other one is on a thread of its own by having been sent already.
+            let _ = scope;
+            other.machine.transmit((), &mut other.outbox);
+            let bytes = other.outbox.take();
+            // Give our batch the time to take row 1 and come to row 400.
+            std::thread::sleep(std::time::Duration::from_millis(400));
+            other.peer.send(&bytes);
+            session.run()
+        });
+        first.unwrap();
+        other.run().unwrap();
+        let end = end(&told);
+        assert!(end.starts_with("server 1213"), "{road:?} {open}: {end}");
+        assert!(waiting.borrow().end.as_deref() == Some("done"));
+        other.must("rollback");
+        session.must("commit");
+        assert_eq!(session.must("select count(*) from locked where v <> 'old'"), ["0"], "{road:?} {open}");
+        session.must("set autocommit=1");
+    }
+}
+
+#[test]
+fn a_batch_whose_caller_is_gone_is_rolled_back() {
+    let mut session = session();
+    for road in ROADS {
+        table(&mut session, "abandoned", "");
+        let execute = Execute {
+            sql: "insert into abandoned values (?, ?)".into(),
+            rows: Rows::Batch { road, atomic: true },
+            text: false,
+            cursor: None,
+        };
+        let (id, told) = session.ask(Request::Execute(execute), vec![], rows(0..50_000));
+        session.pump(|machine| machine.in_flight() == 1).unwrap();
+        assert!(session.machine.discard(id));
+        let behind = session.query("select count(*), @@autocommit from abandoned");
+        session.run().unwrap();
+        assert_eq!(told.borrow().end, None);
+        assert_eq!(behind.borrow().lines(), ["0|1"], "{road:?}");
+    }
+}
+
+#[test]
+fn cursors_are_fetched_in_parts() {
+    let mut session = session();
+    for deprecated in [false, true] {
+        let _ = deprecated;
+        let sql = "select seq, repeat('x', 10) from seq_1_to_1000";
+        let execute = Execute { sql: sql.into(), rows: Rows::One, text: false, cursor: Some(300) };
+        let (id, told) = session.ask(Request::Execute(execute.clone()), vec![], vec![]);
+        let between = session.query("select 'between'");
+        session.run().unwrap();
+        assert_eq!(told.borrow().rows.len(), 300);
+        assert!(told.borrow().suspended && session.machine.has_cursor(id));
+        assert_eq!(between.borrow().lines(), ["between"]);
+        let mut seen = told.borrow().rows.clone();
+        while session.machine.has_cursor(id) {
+            let (_, told) = session.ask(Request::Fetch { cursor: id, rows: 300 }, vec![], vec![]);
+            session.run().unwrap();
+            assert_eq!(end(&told), "done");
+            seen.extend(told.borrow().rows.clone());
+        }
+        let numbers: Vec<String> = seen.into_iter().map(|row| row[0].clone()).collect();
+        assert_eq!(numbers, (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>());
+        let (_, late) = session.ask(Request::Fetch { cursor: id, rows: 300 }, vec![], vec![]);
+        let (id, _) = session.ask(Request::Execute(execute), vec![], vec![]);
+        session.run().unwrap();
+        assert_eq!(end(&late), "server 1421");
+        session.ask(Request::CloseCursor { cursor: id }, vec![], vec![]);
+        session.run().unwrap();
+        assert!(!session.machine.has_cursor(id));
+    }
+    for sql in ["select 1", "show variables like 'version_comment'", "do 1", "select no_such_column"] {
+        let execute = Execute { sql: sql.into(), rows: Rows::One, text: false, cursor: Some(10) };
+        let (id, told) = session.ask(Request::Execute(execute), vec![], vec![]);
+        session.run().unwrap();
+        let expected = if sql.contains("no_such") { "server 1054" } else { "done" };
+        assert_eq!(end(&told), expected, "{sql} {:?}", told.borrow().error);
+        assert_eq!(
+            told.borrow().rows.len(),
+            usize::from(sql.contains("1") && sql.contains("select") || sql.contains("show"))
+        );
+        assert!(!session.machine.has_cursor(id), "{sql}");
+    }
+    assert_eq!(session.must("select 'still in step'"), ["still in step"]);
+}
+
+#[test]
+fn a_local_file_is_what_the_caller_hands_over() {
+    let mut session = Server::shared().session_with(Options { local_infile: true, ..Server::options() });
+    session.must("create or replace table loaded (a int, b varchar(20))");
+    let sql = "load data local infile 'anything' into table loaded fields terminated by ','";
+    let (id, told) = session.ask(Request::Query { sql: sql.into(), infile: true }, vec![], vec![]);
+    let behind = session.query("select count(*), sum(a) from loaded");
+    let is_asked =
+        move |machine: &headrace_mysql::machine::Machine<_>| machine.infile_state(id) != InfileState::Waiting;
+    session.pump(is_asked).unwrap();
+    assert_eq!(session.machine.infile_state(id), InfileState::Streaming(b"anything".to_vec()));
+    for part in 0..10 {
+        let lines: String = (0..1000).map(|i| format!("{},row\n", part * 1000 + i)).collect();
+        assert!(session.machine.infile_data(id, &mut session.outbox, |out| out.extend_from_slice(lines.as_bytes())));
+    }
+    session.machine.infile_end(id, &mut session.outbox);
+    session.run().unwrap();
+    assert_eq!(end(&told), "done");
+    assert_eq!(told.borrow().affected(), 10_000);
+    assert_eq!(behind.borrow().lines(), ["10000|d49995000"]);
+    // Who has nothing to hand over is told so, and the connection stays in step.
+    let told = session.query(sql);
+    let behind = session.query("select 1");
+    session.run().unwrap();
+    assert_eq!(end(&told), "server 2068");
+    assert_eq!(behind.borrow().lines(), ["1"]);
+    // Without the option the server itself refuses.
+    let mut plain = Server::shared().session();
+    let told = plain.query(sql);
+    plain.run().unwrap();
+    assert!(end(&told).starts_with("server "), "{}", end(&told));
+}
+
+#[test]
+fn compressed_sessions_do_the_same() {
+    let options = Options { compression: Some(Algorithm::Zlib), local_infile: true, ..Server::options() };
+    let mut session = Server::shared().session_with(options);
+    assert_eq!(session.must("show status like 'Compression'"), ["Compression|ON"]);
+    for road in ROADS {
+        table(&mut session, "packed", "");
+        let told = session.batch("insert into packed values (?, ?)", road, true, rows(0..20_000));
+        let all = session.query("select * from packed");
+        let one = session.execute("select v from packed where id = ?", vec![V::Int(15)]);
+        session.run().unwrap();
+        assert_eq!((end(&told).as_str(), told.borrow().affected()), ("done", 20_000), "{road:?}");
+        assert_eq!(all.borrow().rows.len(), 20_000);
+        assert_eq!(one.borrow().lines(), ["it's \\ ?"]);
+        let mut values = rows(20_000..30_000);
+        values[9_000][0] = V::Int(5);
+        let told = session.batch("insert into packed values (?, ?)", road, true, values);
+        session.run().unwrap();
+        assert_eq!(end(&told), "server 1062 at row 9000");
+    }
+    session.must("create or replace table loaded_packed (a int)");
+    let sql = "load data local infile 'x' into table loaded_packed";
+    let (id, told) = session.ask(Request::Query { sql: sql.into(), infile: true }, vec![], vec![]);
+    session.pump(move |machine| machine.infile_state(id) != InfileState::Waiting).unwrap();
+    let lines = "7\n".repeat(100_000);
+    session.machine.infile_data(id, &mut session.outbox, |out| out.extend_from_slice(lines.as_bytes()));
+    session.machine.infile_end(id, &mut session.outbox);
+    session.run().unwrap();
+    assert_eq!(told.borrow().affected(), 100_000);
+    let big = session.query("select repeat('ab', 9000000)");
+    let after = session.query("select 1");
+    session.run().unwrap();
+    assert_eq!(big.borrow().rows[0][0].len(), 18_000_000);
+    assert_eq!(after.borrow().lines(), ["1"]);
+}
+
+#[test]
+fn packets_of_16_mib_and_more_in_both_directions() {
+    let mut session = session();
+    session.must("create or replace table large (id int primary key, v longblob)");
+    // A payload of COM_STMT_EXECUTE that is exactly 16 MiB - 1, one less and one more; and two full packets.
+    for len in [16_777_215 - 40, 16_777_215 - 25, 16_777_215, 20_000_000, 33_554_430] {
+        session.must("delete from large");
+        let value: Vec<u8> = (0..len).map(|i: usize| (i % 251) as u8).collect();
+        let told = session.execute("insert into large values (1, ?)", vec![V::Bytes(value.clone())]);
+        let back = session.execute("select v from large where id = ?", vec![V::Int(1)]);
+        let size = session.query("select length(v), md5(v) = md5(v), 'behind' from large");
+        session.run().unwrap();
+        assert_eq!(end(&told), "done", "{:?}", told.borrow().error);
+        let back = back.borrow();
+        assert_eq!(back.rows[0][0].len(), 1 + 2 * len);
+        assert!(back.rows[0][0].ends_with(&format!("{:02x}", value[len - 1])));
+        assert_eq!(size.borrow().lines(), [format!("{len}|1|behind")]);
+    }
+    for len in [16_777_210, 16_777_211, 16_777_212, 16_777_215] {
+        let told = session.query(&format!("select repeat('x', {len})"));
+        let next = session.query("select 2");
+        session.run().unwrap();
+        assert_eq!(told.borrow().rows[0][0].len(), len, "{:?}", told.borrow().error);
+        assert_eq!(next.borrow().lines(), ["2"]);
+    }
+}
+
+#[test]
+fn a_discarded_request_leaves_the_others_alone() {
+    let mut session = session();
+    let (first, told) =
+        session.ask(Request::Query { sql: "select sleep(0.2), 'first'".into(), infile: false }, vec![], vec![]);
+    let second = session.execute("select ?", vec![V::from("second")]);
+    let (third, never) = session.ask(Request::Query { sql: "select 'third'".into(), infile: false }, vec![], vec![]);
+    assert!(!session.machine.discard(third), "nothing of it was sent");
+    session.machine.transmit((), &mut session.outbox);
+    assert!(session.machine.discard(first), "the server is working on it");
+    session.run().unwrap();
+    assert_eq!((told.borrow().end.clone(), told.borrow().rows.len()), (None, 0));
+    assert_eq!(never.borrow().end, None);
+    assert_eq!(second.borrow().lines(), ["second"]);
+}
+
+#[test]
+fn a_killed_session_says_why() {
+    let mut session = session();
+    let id = session.machine.session().thread_id;
+    let told = session.query("select sleep(5)");
+    session.machine.transmit((), &mut session.outbox);
+    let bytes = session.outbox.take();
+    use support::session::Peer;
+    session.peer.send(&bytes);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    Server::shared().session().must(&format!("kill {id}"));
+    assert!(session.run().is_err());
+    assert!(end(&told).starts_with("server 1927") || end(&told).starts_with("fatal"), "{}", end(&told));
+    let mut other = Server::shared().session();
+    let told = other.query("select sleep(5)");
+    let id = other.machine.session().thread_id;
+    other.machine.transmit((), &mut other.outbox);
+    let bytes = other.outbox.take();
+    other.peer.send(&bytes);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    Server::shared().session().must(&format!("kill query {id}"));
+    other.run().unwrap();
+    assert!(end(&told) == "server 1317" || told.borrow().lines() == ["1"], "{}", end(&told));
+    assert_eq!(other.must("select 1"), ["1"]);
+}

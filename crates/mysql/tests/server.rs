@@ -1,0 +1,412 @@
+//! The machine against a real MariaDB, over a plain socket.
+
+mod support;
+
+use headrace_mysql::auth::{Plugin, Secret};
+use headrace_mysql::machine::{Execute, Options, Request, Rows};
+use headrace_mysql::packets::capabilities::StatusFlags;
+use support::server::Server;
+use support::session::{Session, Socket};
+use support::value::TestValue as V;
+
+fn session() -> Session<Socket> {
+    Server::shared().session()
+}
+
+fn end(told: &support::Shared) -> String {
+    told.borrow().end.clone().expect("it has ended")
+}
+
+#[test]
+fn authentication_by_each_plugin_that_this_server_has() {
+    let mut root = session();
+    for (user, how) in [
+        ("native", "identified via mysql_native_password using password('pw')"),
+        ("ed", "identified via ed25519 using password('pw')"),
+        ("nopw", ""),
+    ] {
+        root.must(&format!("create or replace user {user}@'127.0.0.1' {how}"));
+    }
+    let login = |user: &str, password: &str, plugins: Vec<Plugin>| {
+        let password = (!password.is_empty()).then(|| Secret(password.into()));
+        let options = Options { user: user.into(), password, plugins, ..Options::default() };
+        let mut session = Session::new(options, Socket::connect(Server::shared().port));
+        session.start().map_err(|reason| (reason.message, session.machine.last_words().map(|error| error.code)))
+    };
+    login("native", "pw", vec![]).unwrap();
+    login("nopw", "", vec![]).unwrap();
+    login("ed", "pw", vec![]).unwrap();
+    login("ed", "pw", vec![Plugin::ClientEd25519]).unwrap();
+    assert_eq!(login("ed", "wrong", vec![]).unwrap_err().1, Some(1045));
+    assert_eq!(login("native", "wrong", vec![]).unwrap_err().1, Some(1045));
+    assert_eq!(login("native", "", vec![]).unwrap_err().1, Some(1045));
+    let (message, _) = login("ed", "pw", vec![Plugin::MysqlNativePassword]).unwrap_err();
+    assert!(message.contains("only mysql_native_password may be used"), "{message}");
+    assert!(!message.contains("pw"), "a secret in an error: {message}");
+}
+
+#[test]
+fn the_session_knows_its_server() {
+    let mut session = session();
+    let known = session.machine.session();
+    assert!(known.mariadb && known.version >= (10, 6, 0), "{}", known.server_version);
+    assert!(known.thread_id > 0);
+    assert!(known.status.contains(StatusFlags::AUTOCOMMIT));
+    let id = known.thread_id.to_string();
+    assert_eq!(session.must("select connection_id()"), [id]);
+    session.must("create database if not exists other");
+    session.must("use other");
+    assert_eq!(session.machine.session().schema.as_deref(), Some("other"));
+    session.ask(Request::InitDb { schema: "t".into() }, vec![], vec![]);
+    session.run().unwrap();
+    assert_eq!(session.must("select database()"), ["t"]);
+    session.must("set autocommit=0");
+    assert_eq!(session.machine.session().variables.get("autocommit").map(String::as_str), Some("OFF"));
+    let attributes = session
+        .must("select count(*) from information_schema.processlist where id = connection_id() and user = 'tester'");
+    assert_eq!(attributes, ["1"]);
+}
+
+#[test]
+fn every_type_gives_the_same_value_in_both_protocols() {
+    let day = 86_400_000_000i64;
+    let at = |days: i64, micros: i64| format!("at {}", days * day + micros);
+    let mut session = session();
+    for (i, (kind, literals)) in [
+        ("tinyint", vec![("-128", "-128".into()), ("127", "127".into())]),
+        ("tinyint unsigned", vec![("255", "255".into())]),
+        ("bool", vec![("true", "1".into())]),
+        ("smallint", vec![("-32768", "-32768".into())]),
+        ("smallint unsigned", vec![("65535", "65535".into())]),
+        ("mediumint", vec![("-8388608", "-8388608".into())]),
+        ("mediumint unsigned", vec![("16777215", "16777215".into())]),
+        ("int", vec![("-2147483648", "-2147483648".into())]),
+        ("int unsigned", vec![("4294967295", "4294967295".into())]),
+        ("bigint", vec![("-9223372036854775808", "-9223372036854775808".into())]),
+        ("bigint unsigned", vec![("18446744073709551615", "u18446744073709551615".into()), ("7", "7".into())]),
+        ("int(5) zerofill", vec![("42", "42".into())]),
+        ("float", vec![("1.5", "f1.5".into()), ("-0.25", "f-0.25".into())]),
+        ("double", vec![("1e300", "f1".to_owned() + &"0".repeat(300)), ("0.1", "f0.1".into())]),
+        ("decimal(65,30)", vec![("-12.5", format!("d-12.5{}", "0".repeat(29)))]),
+        ("decimal(10,0)", vec![("42", "d42".into())]),
+        ("bit(1)", vec![("b'1'", "bits 1 80".into())]),
+        ("bit(10)", vec![("b'1000000001'", "bits 10 8040".into())]),
+        ("bit(64)", vec![("b'11'", "bits 64 0000000000000003".into())]),
+        ("char(5)", vec![("'ab'", "ab".into())]),
+        ("varchar(20)", vec![("'grün 🙂'", "grün 🙂".into()), ("''", "".into())]),
+        ("varchar(20) character set latin1", vec![("'grün'", "grün".into())]),
+        ("varchar(20) collate utf8mb4_bin", vec![("'text'", "text".into())]),
+        ("tinytext", vec![("'t'", "t".into())]),
+        ("longtext", vec![("repeat('x', 300)", "x".repeat(300))]),
+        ("binary(3)", vec![("x'0102'", "x010200".into())]),
+        ("varbinary(5)", vec![("x'00ff'", "x00ff".into())]),
+        ("blob", vec![("x'deadbeef'", "xdeadbeef".into())]),
+        ("enum('a','b')", vec![("'b'", "b".into())]),
+        ("set('a','b','c')", vec![("'a,c'", "a,c".into())]),
+        ("json", vec![("'{\"a\": [1, null]}'", "json {\"a\": [1, null]}".into())]),
+        ("date", vec![("'2024-02-29'", "day 19782".into()), ("'9999-12-31'", "day 2932896".into())]),
+        ("datetime", vec![("'2024-02-29 12:34:56'", at(19782, 45_296_000_000))]),
+        ("datetime(6)", vec![("'1969-12-31 23:59:59.999999'", at(0, -1)), ("'2000-01-01'", at(10_957, 0))]),
+        ("datetime(3)", vec![("'2000-01-01 00:00:00.123'", at(10_957, 123_000))]),
+        ("timestamp(6) null", vec![("'2024-02-29 00:00:01.5'", at(19782, 1_500_000))]),
+        ("time", vec![("'-838:59:59'", "span -3020399000000".into()), ("'00:00:00'", "span 0".into())]),
+        ("time(6)", vec![("'49:00:00.000001'", "span 176400000001".into())]),
+        ("year", vec![("2024", "2024".into()), ("0", "0".into())]),
+        ("point", vec![("point(1,2)", format!("x000000000101000000{}", "000000000000f03f0000000000000040"))]),
+        ("uuid", vec![("'123e4567-e89b-12d3-a456-426655440000'", "uuid 123e4567e89b12d3a456426655440000".into())]),
+        ("inet6", vec![("'::1'", "inet 00000000000000000000000000000001/128".into())]),
+        ("inet4", vec![("'10.0.0.1'", "inet 0a000001/32".into())]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        session.must(&format!("create or replace table types_{i} (id int primary key auto_increment, v {kind} null)"));
+        for (literal, _) in &literals {
+            session.must(&format!("insert into types_{i} (v) values ({literal})"));
+        }
+        session.must(&format!("insert into types_{i} (v) values (null)"));
+        let mut expected: Vec<String> = literals.into_iter().map(|(_, value)| value).collect();
+        expected.push("NULL".into());
+        let sql = format!("select v from types_{i} order by id");
+        assert_eq!(session.must(&sql), expected, "{kind} as text");
+        for _ in 0..2 {
+            let told = session.execute(&sql, vec![]);
+            session.run().unwrap();
+            assert_eq!(told.borrow().lines(), expected, "{kind} in binary: {:?}", told.borrow().error);
+        }
+        session.must(&format!("drop table types_{i}"));
+    }
+}
+
+#[test]
+fn dates_that_are_in_no_calendar_are_handed_over_as_such() {
+    let mut session = session();
+    session.must("set sql_mode='ALLOW_INVALID_DATES'");
+    session.must("create or replace table zero (a date, b datetime, c datetime(6), d timestamp)");
+    session.must("insert into zero values ('0000-00-00', '0000-00-00', '2024-00-00', '0000-00-00')");
+    session
+        .must("insert into zero values ('2024-02-31', '2024-02-31 01:02:03', '2023-02-29 01:02:03.5', '2000-01-01')");
+    let expected = [
+        "no date 0000-00-00|no date 0000-00-00 00:00:00|no date 2024-00-00 00:00:00|no date 0000-00-00 00:00:00",
+        "no date 2024-02-31|no date 2024-02-31 01:02:03|no date 2023-02-29 01:02:03.500000|at 946684800000000",
+    ];
+    assert_eq!(session.must("select * from zero"), expected);
+    let told = session.execute("select * from zero", vec![]);
+    session.run().unwrap();
+    assert_eq!(told.borrow().lines(), expected);
+}
+
+#[test]
+fn values_go_in_the_same_way_in_both_protocols() {
+    let noon = 19_782 * 86_400_000_000 + 43_200_000_000;
+    let mut session = session();
+    for (kind, value, expected) in [
+        ("bigint", V::Int(-5), "-5"),
+        ("bigint unsigned", V::Wide("18446744073709551615"), "u18446744073709551615"),
+        ("decimal(65,0)", V::Wide("123456789012345678901234567890"), "d123456789012345678901234567890"),
+        ("bool", V::Bool(true), "1"),
+        ("double", V::Float(1.5e-7), "f0.00000015"),
+        ("double", V::Float(0.1), "f0.1"),
+        ("decimal(30,10)", V::Decimal("-1.25"), "d-1.2500000000"),
+        ("varchar(50)", V::from("it's \"so\" 🙂 \\ %s ?"), "it's \"so\" 🙂 \\ %s ?"),
+        ("varchar(50)", V::from("a\0b"), "a\0b"),
+        ("varchar(50)", V::from(""), ""),
+        ("varbinary(50)", V::Bytes(vec![0, 255, 39, 92]), "x00ff275c"),
+        ("varbinary(50)", V::Bytes(b"it's".to_vec()), "x69742773"),
+        ("varbinary(50)", V::Bytes(vec![]), "x"),
+        ("date", V::Date(19_782), "day 19782"),
+        ("datetime", V::Timestamp(noon), "at 1709208000000000"),
+        ("datetime(6)", V::Timestamp(noon + 1), "at 1709208000000001"),
+        ("datetime", V::Date(19_782), "at 1709164800000000"),
+        ("time(6)", V::Time(3_600_000_001), "span 3600000001"),
+        ("time(6)", V::Interval(0, -2, -1), "span -172800000001"),
+        ("time", V::Time(0), "span 0"),
+        ("uuid", V::Uuid(*b"0123456789abcdef"), "uuid 30313233343536373839616263646566"),
+        ("varchar(50)", V::Inet([10, 0, 0, 1]), "10.0.0.1"),
+        ("json", V::Json("{\"a\":\"b\\nc\"}"), "json {\"a\":\"b\\nc\"}"),
+        ("bit(10)", V::Bits(10, vec![0x80, 0x40]), "bits 10 8040"),
+        ("varbinary(50)", V::List(vec![V::Float(1.0), V::Int(2)]), "x0000803f00000040"),
+        ("int", V::Null, "NULL"),
+    ] {
+        session.must(&format!("create or replace table inputs (v {kind})"));
+        let list = matches!(value, V::List(_));
+        let told = session.execute("insert into inputs values (?)", vec![value.clone()]);
+        session.run().unwrap();
+        assert_eq!(end(&told), "done", "{kind}: {:?}", told.borrow().error);
+        if !list {
+            let told = session.execute_text("insert into inputs values (?)", vec![value.clone()]);
+            session.run().unwrap();
+            assert_eq!(end(&told), "done", "{kind} as text: {:?}", told.borrow().error);
+        }
+        let expected = if list { vec![expected] } else { vec![expected; 2] };
+        assert_eq!(session.must("select v from inputs"), expected, "{kind} {value:?}");
+        if kind == "varchar(50)" && !list {
+            session.must("set sql_mode='NO_BACKSLASH_ESCAPES'");
+            let told = session.execute_text("select ?", vec![value]);
+            session.run().unwrap();
+            assert_eq!(told.borrow().lines(), [expected[0]]);
+            session.must("set sql_mode=default");
+        }
+    }
+    let told = session
+        .execute_text("select 2 in ?, 5 in ?", vec![V::List(vec![V::Int(1), V::Int(2)]), V::List(vec![V::Int(1)])]);
+    session.run().unwrap();
+    assert_eq!(told.borrow().lines(), ["1|0"]);
+}
+
+#[test]
+fn what_the_server_has_no_type_for_is_refused_before_anything_is_sent() {
+    let mut session = session();
+    for (value, why) in [
+        (V::Float(f64::NAN), "does not fit DOUBLE"),
+        (V::Float(f64::INFINITY), "does not fit DOUBLE"),
+        (V::Decimal("NaN"), "does not fit DECIMAL"),
+        (V::Time(839 * 3_600_000_000), "does not fit TIME"),
+        (V::Interval(1, 0, 0), "no calendar months"),
+        (V::Date(i32::MAX), "does not fit DATE"),
+        (V::Timestamp(i64::MIN), "does not fit DATETIME"),
+        (V::TimestampTz(0), "zone would be lost"),
+        (V::Other, "cannot be sent"),
+    ] {
+        for text in [false, true] {
+            let execute = Execute { sql: "select ?".into(), rows: Rows::One, text, cursor: None };
+            let (_, told) = session.ask(Request::Execute(execute), vec![value.clone()], vec![]);
+            session.run().unwrap();
+            assert!(end(&told).contains(why), "{value:?}: {}", end(&told));
+        }
+    }
+    let told = session.execute("select ?", vec![]);
+    session.run().unwrap();
+    assert_eq!(end(&told), "caller the statement has 1 parameter, but 0 were given");
+    assert_eq!(session.must("select 1"), ["1"]);
+}
+
+#[test]
+fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
+    let mut session = session();
+    let before = session.must("show status like 'Com_stmt_prepare'");
+    for i in 0..5i64 {
+        let told = session.execute("select ? + 1 as sum", vec![V::Int(i)]);
+        session.machine.hold(false);
+        session.run().unwrap();
+        assert_eq!(told.borrow().lines(), [(i + 1).to_string()]);
+        assert_eq!(told.borrow().columns, ["sum"]);
+    }
+    assert_eq!(session.machine.statements(), 1);
+    assert_eq!(before, ["Com_stmt_prepare|0"]);
+    assert_eq!(session.must("show status like 'Com_stmt_prepare'"), ["Com_stmt_prepare|1"]);
+    for i in 0..20 {
+        session.execute(&format!("select {i}"), vec![]);
+    }
+    session.run().unwrap();
+    assert_eq!(session.machine.statements(), 16, "the cache of the test's session");
+    session.must("select 1");
+    assert_eq!(session.must("show status like 'Com_stmt_close'"), ["Com_stmt_close|5"]);
+}
+
+#[test]
+fn a_changed_table_gives_its_new_columns_to_a_kept_statement() {
+    let mut session = session();
+    session.must("create or replace table changing (a int)");
+    session.must("insert into changing values (1)");
+    for (change, columns, row) in [
+        ("select 1", vec!["a"], "1"),
+        ("alter table changing add b varchar(5) default 'x'", vec!["a", "b"], "1|x"),
+        ("alter table changing modify a varchar(5)", vec!["a", "b"], "1|x"),
+        ("alter table changing drop a", vec!["b"], "x"),
+    ] {
+        session.must(change);
+        for _ in 0..2 {
+            let told = session.execute("select * from changing", vec![]);
+            session.run().unwrap();
+            assert_eq!(told.borrow().columns, columns);
+            assert_eq!(told.borrow().lines(), [row]);
+        }
+    }
+    assert_eq!(session.machine.statements(), 1);
+}
+
+#[test]
+fn many_requests_in_flight_keep_their_order_and_their_own_errors() {
+    let mut session = session();
+    session.must("create or replace table piped (id int primary key)");
+    let mut told = Vec::new();
+    for i in 0..3000i64 {
+        told.push(match i % 4 {
+            0 => session.execute("select ?, 'prepared'", vec![V::Int(i)]),
+            1 => session.query(&format!("select {i}, 'text'")),
+            2 => session.execute("insert into piped values (?)", vec![V::Int(i / 8)]),
+            _ => session.query("select no_such_column"),
+        });
+    }
+    session.run().unwrap();
+    for (i, told) in told.iter().enumerate() {
+        let told = told.borrow();
+        match i % 4 {
+            0 => assert_eq!(told.lines(), [format!("{i}|prepared")]),
+            1 => assert_eq!(told.lines(), [format!("{i}|text")]),
+            2 if i % 8 == 2 => assert_eq!(told.affected(), 1, "{i}"),
+            2 => assert_eq!(told.end.as_deref(), Some("server 1062")),
+            _ => assert_eq!(told.error.as_ref().map(|error| error.sqlstate.as_str()), Some("42S22")),
+        }
+    }
+    assert!(session.trips < 1500, "replies come together: {} reads", session.trips);
+}
+
+#[test]
+fn one_command_in_flight_is_enough_for_a_proxy_that_loses_more() {
+    let mut session = Server::shared().session_with(Options { in_flight: 1, ..Server::options() });
+    let told: Vec<_> = (0..50i64).map(|i| session.execute("select ?", vec![V::Int(i)])).collect();
+    session.run().unwrap();
+    for (i, told) in told.iter().enumerate() {
+        assert_eq!(told.borrow().lines(), [i.to_string()]);
+    }
+}
+
+#[test]
+fn several_results_of_procedures_and_of_several_statements() {
+    let mut session = Server::shared().session_with(Options { multi_statements: true, ..Server::options() });
+    session
+        .must("create or replace procedure two(in a int, out b int) begin select a; select a + 1, 'x'; set b = 9; end");
+    let told = session.execute("call two(?, @b)", vec![V::Int(5)]);
+    let next = session.query("select @b");
+    session.run().unwrap();
+    assert_eq!(told.borrow().lines(), ["5", "6|x"]);
+    assert_eq!(told.borrow().results.len(), 3, "two with rows, one of CALL itself");
+    assert_eq!(next.borrow().lines(), ["9"]);
+    let told = session
+        .query("select 1; create or replace table several (a int); insert into several values (1),(2); select 2");
+    session.run().unwrap();
+    assert_eq!(told.borrow().lines(), ["1", "2"]);
+    assert_eq!(told.borrow().results.iter().map(|(rows, _)| *rows).collect::<Vec<_>>(), [0, 0, 2, 0]);
+    let told = session.query("select 1; select no_such_column; select 3");
+    let next = session.query("select 4");
+    session.run().unwrap();
+    assert_eq!((end(&told).as_str(), told.borrow().lines()), ("server 1054", vec!["1".to_owned()]));
+    assert_eq!(next.borrow().lines(), ["4"]);
+}
+
+#[test]
+fn ok_packets_tell_counts_ids_warnings_and_words() {
+    let mut session = session();
+    session.must("create or replace table counted (id int primary key auto_increment, v int)");
+    let told = session.query("insert into counted (v) values (1),(2),(3)");
+    let update = session.query("update counted set v = 5 where id < 3");
+    let warned = session.query("select 1/0, cast('x' as int)");
+    session.run().unwrap();
+    assert_eq!(told.borrow().results, [(3, 1)]);
+    assert_eq!(told.borrow().infos, ["Records: 3  Duplicates: 0  Warnings: 0"]);
+    assert_eq!(update.borrow().results, [(2, 0)]);
+    assert!(warned.borrow().warnings >= 1);
+    let mut found = Server::shared().session_with(Options { found_rows: true, ..Server::options() });
+    let told = found.query("update counted set v = 5");
+    found.run().unwrap();
+    assert_eq!(told.borrow().affected(), 3);
+}
+
+#[test]
+fn a_statement_that_cannot_be_prepared_goes_as_text() {
+    let mut session = session();
+    // PREPARE itself is one of the few that the binary protocol does not take.
+    let told = session.execute("prepare inner_one from 'select 5'", vec![]);
+    let behind = session.execute("select ?", vec![V::Int(1)]);
+    session.run().unwrap();
+    assert_eq!(end(&told), "done", "{:?}", told.borrow().error);
+    assert_eq!(behind.borrow().lines(), ["1"]);
+    let again = session.execute("prepare inner_one from 'select 6'", vec![]);
+    let told = session.execute("execute inner_one", vec![]);
+    session.run().unwrap();
+    assert_eq!(end(&again), "done");
+    assert_eq!(told.borrow().lines(), ["6"]);
+}
+
+#[test]
+fn a_statement_that_the_server_forgot_is_prepared_again() {
+    let mut session = session();
+    let sql = "select ? as again";
+    session.execute(sql, vec![V::Int(1)]);
+    session.run().unwrap();
+    // Another client of the same session would do it so: nothing tells the driver.
+    let mut direct = Vec::new();
+    headrace_mysql::packets::command::bare(&mut direct, headrace_mysql::packets::command::Command::ResetConnection);
+    use support::session::Peer;
+    session.peer.send(&direct);
+    let reply = session.peer.receive().unwrap();
+    assert_eq!(reply[4], 0, "COM_RESET_CONNECTION works");
+    let told = session.execute(sql, vec![V::Int(2)]);
+    session.run().unwrap();
+    assert_eq!(told.borrow().lines(), ["2"], "{:?}", told.borrow().error);
+}
+
+#[test]
+fn a_reset_brings_the_session_back_to_its_beginning() {
+    let mut session = session();
+    session.must("set @x = 1, sql_mode = 'ANSI_QUOTES'");
+    session.execute("select @x", vec![]);
+    session.ask(Request::ResetConnection, vec![], vec![]);
+    let told = session.execute("select @x, @@character_set_client, @@character_set_results, 'ü'", vec![]);
+    let (_, pong) = session.ask(Request::Ping, vec![], vec![]);
+    session.run().unwrap();
+    assert_eq!(told.borrow().lines(), ["NULL|utf8mb4|utf8mb4|ü"]);
+    assert_eq!(end(&pong), "done");
+}

@@ -1,0 +1,116 @@
+//! What the tests share: a caller that notes what it is told, values, and sessions over a socket or a recording.
+#![allow(dead_code)] // Each test file uses its part.
+
+pub mod server;
+pub mod session;
+pub mod sink;
+pub mod value;
+
+use headrace_core::Mismatch;
+use headrace_core::protocol::{Caller, Outcome};
+use headrace_mysql::machine::Columns;
+use headrace_mysql::packets::reply::{Completion, ServerError};
+use sink::NotingSink;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use value::{TestParams, TestValue};
+
+/// What a caller was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// Affected rows and last insert id of each result.
+    pub results: Vec<(u64, u64)>,
+    pub infos: Vec<String>,
+    pub warnings: u16,
+    pub suspended: bool,
+    pub error: Option<ServerError>,
+    /// `done`, or how else it ended, with the row.
+    pub end: Option<String>,
+}
+
+impl Told {
+    /// The rows as lines.
+    pub fn lines(&self) -> Vec<String> {
+        self.rows.iter().map(|row| row.join("|")).collect()
+    }
+
+    /// Rows affected over all results.
+    pub fn affected(&self) -> u64 {
+        self.results.iter().map(|(rows, _)| rows).sum()
+    }
+}
+
+pub type Shared = Rc<RefCell<Told>>;
+
+/// A caller with one row of parameters, or a batch of them.
+#[derive(Debug)]
+pub struct TestCaller {
+    pub told: Shared,
+    row: Vec<TestValue>,
+    batch: std::vec::IntoIter<Vec<TestValue>>,
+}
+
+impl TestCaller {
+    pub fn new(row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (Self, Shared) {
+        let told = Shared::default();
+        (Self { told: told.clone(), row, batch: batch.into_iter() }, told)
+    }
+}
+
+impl Caller for TestCaller {
+    type Cx<'a> = ();
+    type Params<'s, 'c: 's> = TestParams<'s>;
+    type Rows<'s, 'c: 's> = NotingSink;
+    type Error = Mismatch;
+    type Columns = Arc<Columns>;
+    type ServerError = ServerError;
+
+    fn next_row(&mut self, (): ()) -> Result<bool, Mismatch> {
+        self.row = match self.batch.next() {
+            Some(row) => row,
+            None => return Ok(false),
+        };
+        Ok(true)
+    }
+    fn rewind(&mut self, (): ()) -> bool {
+        false
+    }
+    fn params<'s, 'c: 's>(&'s mut self, (): ()) -> TestParams<'s> {
+        TestParams(&self.row)
+    }
+    fn columns(&mut self, (): (), columns: &Arc<Columns>) {
+        self.told.borrow_mut().columns = columns.fields.iter().map(|field| field.name.clone()).collect();
+    }
+    fn rows<'s, 'c: 's>(&'s mut self, (): ()) -> NotingSink {
+        NotingSink(self.told.clone())
+    }
+    fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
+    fn block(&mut self, (): (), _: &[u8]) {}
+    fn result(&mut self, (): (), tag: &[u8], suspended: bool) {
+        let done = Completion::of_tag(tag).expect("the machine wrote the tag");
+        let mut told = self.told.borrow_mut();
+        told.results.push((done.affected_rows, done.last_insert_id));
+        told.infos.push(String::from_utf8_lossy(&done.info).into_owned());
+        told.warnings += done.warnings;
+        told.suspended = suspended;
+    }
+    fn finish(self, (): (), outcome: Outcome<ServerError, Mismatch>) {
+        let mut told = self.told.borrow_mut();
+        assert!(told.end.is_none(), "told twice how it ended");
+        let at = |row: Option<u64>| row.map_or(String::new(), |row| format!(" at row {row}"));
+        told.end = Some(match outcome {
+            Outcome::Done => "done".into(),
+            Outcome::Server { error, row } => {
+                let end = format!("server {}{}", error.code, at(row));
+                told.error = Some(error);
+                end
+            }
+            Outcome::Caller { error, row } => format!("caller {error}{}", at(row)),
+            Outcome::Skipped => "skipped".into(),
+            Outcome::Fatal(reason) => format!("fatal {reason}"),
+        });
+    }
+}
