@@ -13,7 +13,7 @@ fn placeholders_are_counted_where_the_server_counts_them() {
         ("select ?, '?', \"?\", `?`", PLAIN, 1),
         ("select 'it''s ?', ?", PLAIN, 1),
         (r"select '\'?', ?", PLAIN, 1),
-        (r"select '\', ?, '", NO_BACKSLASH, 1),
+        (r"select '\', ?, 'x'", NO_BACKSLASH, 1),
         (r#"select "a\", ? from t where "b" = ?"#, ANSI, 2),
         (r"select `a\`, ?", PLAIN, 1),
         ("select ? -- and ?\n, ?", PLAIN, 2),

@@ -22,13 +22,14 @@
 //! | Closing | all replies there | (done) |
 
 use super::chunk::{Chunk, Frame};
-use super::receive::Kind;
+use super::reply::Kind;
 use super::request::{Execute, Failure, Road, Rows, Stage};
 use super::send::write_row;
 use super::session::Session;
 use super::statement::Statement;
 use super::{Machine, MyCaller};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
+use crate::packets::command::{self, Command};
 use crate::packets::frame;
 use crate::packets::reply::{Completion, ServerError};
 use crate::sql::{Insert, Scan};
@@ -65,6 +66,7 @@ enum Phase {
 /// A batch on its way.
 #[derive(Debug)]
 pub(super) struct Batch {
+    atomic: bool,
     guard: Guard,
     phase: Phase,
     /// What rows travel in together; `None` when each is a command of its own.
@@ -97,21 +99,14 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    fn begin(execute: &Execute, session: &Session, frame: Option<Frame>) -> Self {
+    fn begin(execute: &Execute, frame: Option<Frame>) -> Self {
         let atomic = matches!(execute.rows, Rows::Batch { atomic: true, .. });
-        let status = session.status;
-        let (autocommit, open) = (status.contains(StatusFlags::AUTOCOMMIT), status.contains(StatusFlags::IN_TRANS));
-        let guard = match (atomic, autocommit && !open) {
-            (false, _) => Guard::None,
-            (true, true) => Guard::Autocommit,
-            (true, false) => Guard::Savepoint,
-        };
-        let window = if guard == Guard::Savepoint && autocommit { 1 } else { usize::MAX };
         Self {
-            guard,
+            atomic,
+            guard: Guard::None,
             phase: Phase::Idle,
             frame,
-            window,
+            window: usize::MAX,
             chunk: Chunk::default(),
             following: None,
             exhausted: false,
@@ -135,17 +130,31 @@ impl Batch {
             }
             _ => None,
         };
-        Self::begin(execute, session, frame)
+        Self::begin(execute, frame)
     }
 
     /// The batch of a statement that needs no preparing, because its rows are joined.
     pub fn without_preparing(execute: &Execute, session: &Session) -> Option<Self> {
-        let Rows::Batch { road: road @ (Road::Auto | Road::Joined), .. } = execute.rows else { return None };
-        if road == Road::Auto && offers_bulk(execute, session) {
+        let Rows::Batch { road, .. } = execute.rows else { return None };
+        if road == Road::Pipelined || offers_bulk(execute, session) {
             return None;
         }
         let insert = Insert::new(&execute.sql, session.modes())?;
-        Some(Self::begin(execute, session, Some(Frame::Insert(insert))))
+        Some(Self::begin(execute, Some(Frame::Insert(insert))))
+    }
+
+    /// Chooses the guard by the state of the session, of which nothing is in flight now.
+    fn set_guard(&mut self, status: StatusFlags) {
+        let autocommit = status.contains(StatusFlags::AUTOCOMMIT);
+        let open = status.contains(StatusFlags::IN_TRANS);
+        self.guard = match (self.atomic, autocommit && !open) {
+            (false, _) => Guard::None,
+            (true, true) => Guard::Autocommit,
+            (true, false) => Guard::Savepoint,
+        };
+        if self.guard == Guard::Savepoint && autocommit {
+            self.window = 1;
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -182,11 +191,25 @@ impl<C: MyCaller> Machine<C> {
     /// Sends what the batch at the tail can send now; says whether it did anything.
     pub(super) fn advance_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
         let held = self.held;
+        let (status, doubtful) = (self.session.status, self.session.doubtful);
         let Some(entry) = self.tail() else { return false };
         let (pending, given_up) = (entry.pending, entry.failure.is_some() || entry.caller.is_none());
         let Some(batch) = self.batch() else { return false };
         match batch.phase {
+            Phase::Idle if pending > 0 => false,
+            Phase::Idle if given_up => {
+                let failure = self.tail().and_then(|entry| entry.failure.take());
+                self.drop_tail(cx, failure);
+                true
+            }
+            Phase::Idle if doubtful && batch.atomic => {
+                // The answer has the status that the last error did not have.
+                let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
+                self.expect(next, Kind::Guard);
+                true
+            }
             Phase::Idle => {
+                batch.set_guard(status);
                 self.open_batch(cx, outbox);
                 true
             }

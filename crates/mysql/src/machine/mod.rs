@@ -7,6 +7,7 @@
 mod batch;
 mod chunk;
 mod receive;
+mod reply;
 mod request;
 mod send;
 mod session;
@@ -24,7 +25,7 @@ pub use upload::InfileState;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
 use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
-use receive::{Expect, Reply};
+use reply::{Expect, Reply};
 use request::{Entry, Failure};
 use startup::Startup;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::batch::Batch;
-use super::receive::{Expect, Kind};
+use super::reply::{Expect, Kind};
 use super::request::{Execute, Failure, Request, Rows, Stage};
 use super::session::Session;
 use super::statement::Statement;

@@ -28,6 +28,8 @@ pub struct Session {
     pub gtids: Option<String>,
     /// The state of the transaction, where the server reports it.
     pub transaction_state: Option<String>,
+    /// An error may have ended the transaction since; errors carry no status.
+    pub(super) doubtful: bool,
     /// Statements that would begin a transaction like the present one, where the server reports them.
     pub transaction_characteristics: Option<String>,
 }
@@ -45,6 +47,7 @@ impl Session {
 
     pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) {
         self.status = completion.status;
+        self.doubtful = false;
         for change in changes {
             match change {
                 StateChange::SystemVariable(name, value) => {

@@ -61,6 +61,8 @@ pub struct Options {
     pub attributes: Vec<(String, String)>,
     /// How many commands may be in flight. 1 is for proxies that lose what is sent ahead.
     pub in_flight: usize,
+    /// Capabilities to leave out even where the server offers them, for proxies that offer what they cannot do.
+    pub without: Capabilities,
 }
 
 impl Default for Options {
@@ -82,6 +84,7 @@ impl Default for Options {
             collation: None,
             attributes: Vec::new(),
             in_flight: super::IN_FLIGHT,
+            without: Capabilities::empty(),
         }
     }
 }
@@ -288,6 +291,8 @@ impl Startup {
         wanted.set(Capabilities::LOCAL_FILES, options.local_infile);
         wanted.set(Capabilities::MULTI_STATEMENTS, options.multi_statements);
         wanted.set(Capabilities::INTERACTIVE, options.interactive);
+        // What the protocol cannot do without stays.
+        wanted -= options.without - (Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION);
         wanted.set(Capabilities::SSL, options.tls != Tls::No);
         wanted
     }

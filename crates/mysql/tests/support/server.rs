@@ -72,7 +72,12 @@ impl Server {
             .arg(mariadbd)
             .args(["--no-defaults", "--bind-address=127.0.0.1", "--plugin-load-add=auth_ed25519"])
             .args(["--character-set-server=utf8mb4", "--local-infile=1", "--max-allowed-packet=64M"])
-            .args(["--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve"])
+            .args([
+                "--innodb-buffer-pool-size=64M",
+                "--innodb-flush-log-at-trx-commit=0",
+                "--skip-name-resolve",
+                "--innodb-lock-wait-timeout=5",
+            ])
             .args(user())
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--socket={}", folder.join("s").display()))

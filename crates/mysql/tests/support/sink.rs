@@ -39,10 +39,13 @@ impl Sink for NotingSink {
         self.put(format!("d{ascii}"));
     }
     fn text(&mut self, utf8: &[u8]) {
-        self.put(std::str::from_utf8(utf8).expect("the connection's character set is utf8mb4"));
+        self.put(String::from_utf8_lossy(utf8));
     }
     fn bytes(&mut self, value: &[u8]) {
-        self.put(format!("x{}", hex(value)));
+        match value {
+            [.., last] if value.len() > 1 << 20 => self.put(format!("{} bytes to {last}", value.len())),
+            _ => self.put(format!("x{}", hex(value))),
+        }
     }
     fn date(&mut self, days: i32) {
         self.put(format!("day {days}"));

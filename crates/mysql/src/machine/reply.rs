@@ -1,0 +1,382 @@
+//! Replies: what the first packet of each says, what describes its rows, and how it ends. MySQL: "COM_QUERY Response",
+//! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
+
+use super::request::{Request, Stage};
+use super::statement::{Columns, Draft, Statement};
+use super::{Machine, MyCaller};
+use crate::packets::body::Body;
+use crate::packets::capabilities::{Capabilities, StatusFlags};
+use crate::packets::column::PrepareOk;
+use crate::packets::reply::{Completion, ServerError, StateChange};
+use headrace_core::{Fatal, Outbox, limits};
+use std::sync::Arc;
+
+/// `ER_UNKNOWN_STMT_HANDLER`: the server has forgotten the statement.
+const UNKNOWN_STMT_HANDLER: u16 = 1243;
+/// `ER_UNSUPPORTED_PS`: the binary protocol does not take this statement.
+const UNSUPPORTED_PS: u16 = 1295;
+/// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
+const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
+
+/// A reply to come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expect {
+    /// The number that its first packet must have.
+    pub sequence: u8,
+    pub kind: Kind,
+}
+
+/// What a reply answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// COM_STMT_PREPARE.
+    Prepare,
+    /// The caller's statement, its rows in the binary protocol or as text.
+    Result { binary: bool },
+    /// COM_STMT_FETCH.
+    Fetch,
+    /// A command whose OK is all there is to it.
+    Simple,
+    /// A row of a batch, in the binary protocol or as text.
+    Row { binary: bool },
+    /// Many rows of a batch.
+    Chunk,
+    /// What opens the guard of a batch: a savepoint, `SET autocommit=0`.
+    Guard,
+    /// Back to before the chunk that failed.
+    Undo,
+    /// One row of the chunk that failed, once more.
+    Repeat,
+    /// COMMIT of a batch.
+    Commit,
+    /// RELEASE SAVEPOINT or ROLLBACK of a batch.
+    Release,
+    /// ROLLBACK TO SAVEPOINT of a batch.
+    RollbackTo,
+    /// `SET autocommit=1` behind a batch.
+    Restore,
+}
+
+impl Kind {
+    /// Whether rows and results are the caller's.
+    pub fn is_callers(self) -> bool {
+        matches!(self, Kind::Result { .. } | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
+    }
+
+    pub fn is_binary(self) -> bool {
+        !matches!(self, Kind::Result { binary: false } | Kind::Row { binary: false } | Kind::Simple)
+    }
+}
+
+/// How far the reply at the front has come.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// Its first packet, or that of its next result, is to come.
+    First,
+    /// Column definitions.
+    Definitions { left: usize, draft: Draft },
+    /// The EOF packet behind them, without DEPRECATE_EOF.
+    DefinitionsEnd { columns: Arc<Columns> },
+    /// Rows.
+    Rows { columns: Arc<Columns> },
+    /// COM_STMT_PREPARE: definitions of parameters, then of columns, each with an EOF packet behind without DEPRECATE_EOF.
+    Prepared { ok: PrepareOk, params_left: usize, columns_left: usize, draft: Draft },
+}
+
+impl<C: MyCaller> Machine<C> {
+    /// The first packet of a reply, or of the next result of a reply with several.
+    pub(super) fn first(
+        &mut self,
+        cx: C::Cx<'_>,
+        kind: Kind,
+        sequence: u8,
+        payload: &[u8],
+        outbox: &mut Outbox,
+    ) -> Result<(), Fatal> {
+        match (kind, payload) {
+            (_, [0xff, ..]) => self.failed(cx, kind, ServerError::read(payload)?),
+            (Kind::Prepare, _) => {
+                let ok = PrepareOk::read(payload)?;
+                let (params_left, columns_left) = (self.definitions(ok.params), self.definitions(ok.columns));
+                if params_left + columns_left == 0 {
+                    return self.prepared(cx, ok, Draft::default());
+                }
+                self.reply = Reply::Prepared { ok, params_left, columns_left, draft: Draft::default() };
+                Ok(())
+            }
+            (Kind::Fetch, _) => {
+                let columns = self.front()?.statement.as_ref().and_then(|statement| statement.columns());
+                let columns = columns.ok_or_else(|| Fatal::peer("the server sent rows of an unknown cursor"))?;
+                self.reply = Reply::Rows { columns };
+                self.packet(cx, sequence, payload, outbox)
+            }
+            (_, [0, ..]) => {
+                let (ok, changes) = Completion::read_ok(payload, self.session.capabilities)?;
+                self.completed(cx, kind, ok, changes)
+            }
+            (_, [0xfb, name @ ..]) => self.local_infile(cx, name, sequence.wrapping_add(1), outbox),
+            _ => {
+                let mut body = Body::new("column count", payload);
+                let left = usize::try_from(body.lenenc()?).unwrap_or(usize::MAX);
+                let cached = self.session.capabilities.contains(Capabilities::MARIADB_CACHE_METADATA);
+                if cached && body.u8()? == 0 {
+                    let columns = self.front()?.statement.as_ref().and_then(|statement| statement.columns());
+                    let columns = columns.filter(|columns| columns.fields.len() == left);
+                    let columns = columns
+                        .ok_or_else(|| Fatal::peer("the server left out column definitions that it never sent"))?;
+                    if self.session.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+                        return self.described(cx, kind, columns);
+                    }
+                    self.reply = Reply::DefinitionsEnd { columns };
+                    return Ok(());
+                }
+                if left == 0 || left > usize::from(u16::MAX) {
+                    return Err(Fatal::peer(format!("the server announced {left} columns")));
+                }
+                self.reply = Reply::Definitions { left, draft: Draft::default() };
+                Ok(())
+            }
+        }
+    }
+
+    /// How many packets describe `count` parameters or columns.
+    fn definitions(&self, count: u16) -> usize {
+        let eof = !self.session.capabilities.contains(Capabilities::DEPRECATE_EOF);
+        if count == 0 { 0 } else { usize::from(count) + usize::from(eof) }
+    }
+
+    /// The columns of a result are known; rows follow.
+    pub(super) fn described(&mut self, cx: C::Cx<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
+        let entry = self.front()?;
+        if let Some(statement) = entry.statement.as_ref().filter(|_| columns.binary) {
+            statement.set_columns(&columns);
+        }
+        if let Some(caller) = entry.caller.as_mut().filter(|_| kind.is_callers()) {
+            caller.columns(cx, &columns);
+        }
+        self.reply = Reply::Rows { columns };
+        Ok(())
+    }
+
+    pub(super) fn prepared_part(
+        &mut self,
+        cx: C::Cx<'_>,
+        ok: PrepareOk,
+        (params_left, columns_left): (usize, usize),
+        mut draft: Draft,
+        payload: &[u8],
+    ) -> Result<(), Fatal> {
+        // The parameters' definitions say nothing that we need: the server does not know their types either.
+        let (params_left, columns_left) = if params_left > 0 {
+            (params_left - 1, columns_left)
+        } else {
+            if draft.len() < usize::from(ok.columns) {
+                draft.push(payload);
+            }
+            (0, columns_left.saturating_sub(1))
+        };
+        if params_left + columns_left == 0 {
+            return self.prepared(cx, ok, draft);
+        }
+        self.reply = Reply::Prepared { ok, params_left, columns_left, draft };
+        Ok(())
+    }
+
+    /// The answer to COM_STMT_PREPARE is complete.
+    fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, draft: Draft) -> Result<(), Fatal> {
+        let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None)?) };
+        let entry = self.front()?;
+        let Some(sql) = entry.request.sql().cloned() else {
+            return Err(Fatal::peer("the server prepared a statement that nobody asked for"));
+        };
+        let id = Some(ok.statement_id);
+        let statement = Arc::new(Statement::new(sql, id, usize::from(ok.params), columns.clone()));
+        entry.statement = Some(statement.clone());
+        let only = matches!(entry.request, Request::Prepare { .. });
+        entry.stage = if entry.ahead || only { Stage::Sent } else { Stage::Bindable };
+        if let (true, Some(columns), Some(caller)) = (only, &columns, &mut entry.caller) {
+            caller.columns(cx, columns);
+        }
+        let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
+        if !cursor {
+            self.keep(statement);
+        }
+        self.answered(cx)
+    }
+
+    /// Puts a statement into the cache, or notes that the server is to be told to forget it.
+    pub(super) fn keep(&mut self, statement: Arc<Statement>) {
+        if statement.sql.len() > limits::STATEMENT_CACHE_SQL_BYTES {
+            self.to_close.extend(statement.id);
+        } else if let Some(evicted) = self.statements.insert(statement.sql.clone(), statement) {
+            self.to_close.extend(evicted.id);
+        }
+    }
+
+    /// One result is complete; `completion` is its last packet.
+    pub(super) fn completed(
+        &mut self,
+        cx: C::Cx<'_>,
+        kind: Kind,
+        completion: Completion,
+        changes: Vec<StateChange>,
+    ) -> Result<(), Fatal> {
+        self.session.report(&completion, changes);
+        let more = completion.status.contains(StatusFlags::MORE_RESULTS_EXISTS);
+        let suspended = self.cursor_moved(kind, completion.status);
+        let entry = self.front()?;
+        let waits = suspended && kind != Kind::Fetch;
+        if let Some(caller) = entry.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits) {
+            let mut tag = Vec::with_capacity(16 + completion.info.len());
+            completion.encode(&mut tag);
+            caller.result(cx, &tag, suspended);
+        }
+        if more {
+            return Ok(());
+        }
+        if let Stage::Batch(_) = entry.stage {
+            self.batch_reply(kind, Ok(completion))?;
+        }
+        self.answered(cx)
+    }
+
+    /// Notes what a result says of its cursor; returns whether more rows can be fetched.
+    fn cursor_moved(&mut self, kind: Kind, status: StatusFlags) -> bool {
+        let Some(entry) = self.queue.front_mut() else { return false };
+        let (opener, opens) = match (&entry.request, kind) {
+            (Request::Execute(execute), Kind::Result { .. }) if execute.cursor.is_some() => (entry.id, true),
+            (Request::Execute(_), Kind::Fetch) => (entry.id, false),
+            (Request::Fetch { cursor, .. }, Kind::Fetch) => (*cursor, false),
+            _ => return false,
+        };
+        let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
+        match &entry.statement {
+            Some(statement) if open && opens => {
+                self.cursors.insert(opener, statement.clone());
+            }
+            Some(statement) if !open => {
+                // The end of the rows closes the cursor, and the statement is free for others.
+                let statement = statement.clone();
+                if self.cursors.remove(&opener).is_some() || opens {
+                    self.keep(statement);
+                }
+            }
+            _ => {}
+        }
+        open
+    }
+
+    /// The reply is an error.
+    pub(super) fn failed(&mut self, cx: C::Cx<'_>, kind: Kind, error: ServerError) -> Result<(), Fatal> {
+        if error.is_fatal() {
+            self.last_words = Some(error.clone());
+        }
+        if error.ends_transaction() {
+            self.session.doubtful = true;
+        }
+        let goodbye = error.is_fatal().then(|| Fatal::gone(format!("the server ended the session: {}", error.message)));
+        let alone = self.started == 1;
+        if error.code == UNKNOWN_STMT_HANDLER
+            && let Some(statement) = self.front()?.statement.clone()
+        {
+            self.statements.remove(&statement.sql);
+        }
+        let id = self.front()?.id;
+        let cursor_open = self.cursors.contains_key(&id);
+        let entry = self.front()?;
+        let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
+        match kind {
+            Kind::Prepare => {
+                self.not_prepared(error)?;
+            }
+            // The execution behind a preparation that failed.
+            Kind::Result { binary: true } if entry.ahead && entry.statement.as_ref().is_none_or(|s| s.id.is_none()) => {
+            }
+            // The fetch behind an execution that failed, or that opened no cursor.
+            Kind::Fetch if cursor && !cursor_open => {}
+            Kind::Result { .. }
+                if error.code == UNKNOWN_STMT_HANDLER && entry.from_cache && alone && !entry.retried =>
+            {
+                return self.retry(cx);
+            }
+            _ if matches!(entry.stage, Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
+            _ => {
+                let statement = entry.statement.clone().filter(|_| cursor && error.code != UNKNOWN_STMT_HANDLER);
+                entry.fail(error);
+                if let (Kind::Result { .. }, Some(statement)) = (kind, statement) {
+                    self.keep(statement);
+                }
+            }
+        }
+        match goodbye {
+            Some(reason) => {
+                self.answered(cx)?;
+                Err(reason)
+            }
+            None => self.answered(cx),
+        }
+    }
+
+    /// COM_STMT_PREPARE failed.
+    fn not_prepared(&mut self, error: ServerError) -> Result<(), Fatal> {
+        let entry = self.front()?;
+        let sql = entry.request.sql().cloned();
+        let execute = matches!(entry.request, Request::Execute(_));
+        match (error.code, sql) {
+            // It goes as text, now and later.
+            (UNSUPPORTED_PS, Some(sql)) if execute => {
+                let statement = Arc::new(Statement::new(sql, None, 0, None));
+                entry.statement = Some(statement.clone());
+                entry.stage = Stage::Bindable;
+                self.keep(statement);
+            }
+            // It goes as text this time, and ours make room.
+            (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
+                entry.statement = Some(Arc::new(Statement::new(sql, None, 0, None)));
+                entry.stage = Stage::Bindable;
+                self.forget_statements();
+            }
+            _ => {
+                entry.fail(error);
+                entry.stage = Stage::Sent;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets a statement that the server does not know any more, and runs its request again. Nothing was executed,
+    /// and nothing is in flight behind it, so the order stays.
+    fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+        let entry = self.front()?;
+        entry.statement = None;
+        let fetch_follows = entry.pending > 1;
+        if fetch_follows {
+            // A fetch is in flight behind it, whose error comes next.
+            entry.fail(ServerError {
+                code: UNKNOWN_STMT_HANDLER,
+                sqlstate: "HY000".into(),
+                message: "the server forgot the prepared statement; run it again".into(),
+            });
+        } else {
+            entry.stage = Stage::Queued;
+            entry.retried = true;
+            entry.from_cache = false;
+            entry.pending = 0;
+            self.expects.pop_front();
+            self.started -= 1;
+        }
+        if fetch_follows { self.answered(cx) } else { Ok(()) }
+    }
+
+    /// A whole reply has come: the next packet belongs to the next one, and an entry without more to come is done.
+    fn answered(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+        self.expects.pop_front();
+        self.reply = Reply::First;
+        let entry = self.front()?;
+        entry.pending = entry.pending.saturating_sub(1);
+        if entry.pending == 0 && matches!(entry.stage, Stage::Sent) {
+            self.finish_front(cx);
+        }
+        Ok(())
+    }
+}

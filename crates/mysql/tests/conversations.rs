@@ -1,0 +1,374 @@
+//! Conversations written by hand: servers that this machine's tests have not at hand (MySQL 5.7 and 8), and servers
+//! that break the protocol.
+
+mod support;
+
+use headrace_core::{Outbox, Protocol};
+use headrace_mysql::auth::{Plugin, Secret, ServerKey};
+use headrace_mysql::machine::{Execute, Options, Request, Road, Rows, Tls, TlsStep};
+use headrace_mysql::packets::body::put_lenenc_bytes;
+use headrace_mysql::packets::capabilities::Capabilities;
+use std::collections::VecDeque;
+use support::session::{Peer, Session};
+use support::value::TestValue as V;
+
+const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
+
+/// A server that says what the test put down, whatever it hears.
+#[derive(Default)]
+struct Script {
+    heard: Vec<u8>,
+    says: VecDeque<Vec<u8>>,
+}
+
+impl Peer for Script {
+    fn send(&mut self, bytes: &[u8]) {
+        self.heard.extend_from_slice(bytes);
+    }
+    fn receive(&mut self) -> Option<Vec<u8>> {
+        self.says.pop_front()
+    }
+}
+
+fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = (payload.len() as u32).to_le_bytes()[..3].to_vec();
+    out.push(sequence);
+    out.extend_from_slice(payload);
+    out
+}
+
+/// Packets numbered from 1: a reply.
+fn reply(payloads: &[&[u8]]) -> Vec<u8> {
+    payloads.iter().enumerate().flat_map(|(i, payload)| packet(i as u8 + 1, payload)).collect()
+}
+
+fn greeting(version: &str, plugin: &str, capabilities: Capabilities) -> Vec<u8> {
+    let bits = capabilities.bits() as u32;
+    let mut out = vec![10];
+    out.extend_from_slice(version.as_bytes());
+    out.extend_from_slice(&[0, 9, 0, 0, 0]);
+    out.extend_from_slice(&SCRAMBLE[..8]);
+    out.push(0);
+    out.extend_from_slice(&bits.to_le_bytes()[..2]);
+    out.extend_from_slice(&[45, 2, 0]);
+    out.extend_from_slice(&bits.to_le_bytes()[2..]);
+    out.push(21);
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&SCRAMBLE[8..]);
+    out.push(0);
+    out.extend_from_slice(plugin.as_bytes());
+    out.push(0);
+    packet(0, &out)
+}
+
+/// What MySQL 8 offers; not MariaDB's.
+fn mysql8() -> Capabilities {
+    Capabilities::from_bits_retain(0xdfff_ffff)
+}
+
+const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
+
+fn options(password: &str) -> Options {
+    Options { user: "u".into(), password: Some(Secret(password.into())), ..Options::default() }
+}
+
+fn connecting(options: Options, says: Vec<Vec<u8>>) -> Session<Script> {
+    Session::new(options, Script { heard: Vec::new(), says: says.into() })
+}
+
+/// A session with a MySQL that has `capabilities`.
+fn session(capabilities: Capabilities) -> Session<Script> {
+    let says = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
+    let mut session = connecting(options("pw"), says);
+    session.start().unwrap();
+    session.peer.heard.clear();
+    session
+}
+
+fn column(name: &str, kind: u8, collation: u16) -> Vec<u8> {
+    let mut out = Vec::new();
+    for text in ["def", "s", "t", "t", name, name] {
+        put_lenenc_bytes(&mut out, text.as_bytes());
+    }
+    out.push(12);
+    out.extend_from_slice(&collation.to_le_bytes());
+    out.extend_from_slice(&[20, 0, 0, 0, kind, 0, 0, 0, 0, 0]);
+    out
+}
+
+#[test]
+fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
+    let hello = || greeting("8.4.3", "caching_sha2_password", mysql8());
+    let mut fast = connecting(options("pw"), vec![hello(), packet(2, &[1, 3]), packet(3, OK)]);
+    fast.start().unwrap();
+    assert_eq!(fast.machine.session().thread_id, 9);
+    assert!(fast.peer.heard.windows(21).any(|part| part == b"caching_sha2_password"));
+    assert_eq!(fast.peer.heard[12], 255, "utf8mb4_0900_ai_ci");
+
+    let mut refused = connecting(options("pw"), vec![hello(), packet(2, &[1, 4])]);
+    assert!(refused.start().unwrap_err().message.contains("RSA public key"));
+    assert!(!refused.peer.heard.windows(2).any(|part| part == b"pw"));
+
+    let local = Options { local: true, ..options("a local password") };
+    let mut session = connecting(local, vec![hello(), packet(2, &[1, 4]), packet(4, OK)]);
+    session.start().unwrap();
+    assert!(session.peer.heard.ends_with(b"\x11\0\0\x03a local password\0"));
+
+    let pem = "-----BEGIN PUBLIC KEY-----\n\
+        MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo\n\
+        4lgOEePzNm0tRgeLezV6ffAt0gunVTLw7onLRnrq0/IzW7yWR7QkrmBL7jTKEn5u\n\
+        +qKhbwKfBstIs+bMY2Zkp18gnTxKLxoS2tFczGkPLPgizskuemMghRniWaoLcyeh\n\
+        kd3qqGElvW/VDL5AaWTg0nLVkjRo9z+40RQzuVaE8AkAFmxZzow3x+VJYKdjykkJ\n\
+        0iT9wCS0DRTXu269V264Vf/3jvredZiKRkgwlL9xNAwxXFg0x/XFw005UWVRIkdg\n\
+        cKWTjpBP2dPwVZ4WWC+9aGVd+Gyn1o0CLelf4rEjGoXbAAEgAqeGUxrcIlbjXfbc\n\
+        mwIDAQAB\n-----END PUBLIC KEY-----\n";
+    let asked = Options { server_key: ServerKey::Retrieve, ..options("a secret password") };
+    let with_key = packet(4, &[&[1], pem.as_bytes()].concat());
+    let mut session = connecting(asked, vec![hello(), packet(2, &[1, 4]), with_key, packet(6, OK)]);
+    session.start().unwrap();
+    let heard = &session.peer.heard;
+    assert_eq!(heard[heard.len() - 265..][..5], [1, 0, 0, 3, 2], "request_public_key");
+    assert_eq!(heard[heard.len() - 260..][..4], [0, 1, 0, 5], "256 bytes, encrypted");
+    let known = Options { server_key: ServerKey::Known(pem.into()), ..options("a secret password") };
+    let mut session = connecting(known, vec![greeting("5.7.44", "sha256_password", mysql8()), packet(2, OK)]);
+    session.start().unwrap();
+    assert!(!session.peer.heard.windows(6).any(|part| part == b"secret"));
+}
+
+#[test]
+fn tls_is_a_step_that_its_owner_performs() {
+    let hello = greeting("8.4.3", "mysql_clear_password", mysql8());
+    let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![hello.clone()]);
+    assert!(session.start().is_err(), "nothing more is said before the handshake");
+    assert_eq!(session.machine.tls_step(), TlsStep::Start);
+    assert_eq!(session.peer.heard.len(), 36, "SSLRequest and nothing else");
+    assert_eq!(session.peer.heard[3], 1);
+    assert!(session.peer.heard[5] & 0x08 != 0, "CLIENT_SSL");
+    session.machine.tls_ready(None, &mut session.outbox).unwrap();
+    assert_eq!(session.machine.tls_step(), TlsStep::Nothing);
+    assert_eq!(session.outbox.pending()[3], 2);
+    assert!(session.outbox.pending().windows(4).any(|part| part == b"\x03pw\0"), "over TLS it is allowed");
+    session.peer.says.push_back(packet(3, OK));
+    session.start().unwrap();
+
+    // Bytes behind the greeting could be of someone who wants them taken for the server's later ones.
+    let early = [hello, packet(2, OK)].concat();
+    let mut session = connecting(Options { tls: Tls::Prefer, ..options("pw") }, vec![early]);
+    assert!(session.start().unwrap_err().message.contains("before the TLS handshake"));
+    let bare = greeting("8.4.3", "mysql_native_password", mysql8() - Capabilities::SSL);
+    let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![bare.clone()]);
+    assert!(session.start().unwrap_err().message.contains("does not offer TLS"));
+    assert!(session.peer.heard.is_empty());
+    let mut session = connecting(Options { tls: Tls::Prefer, ..options("pw") }, vec![bare, packet(2, OK)]);
+    session.start().unwrap();
+    let clear = greeting("8.4.3", "mysql_clear_password", mysql8());
+    let mut session = connecting(options("pw"), vec![clear, packet(2, b"\xfemysql_clear_password\0")]);
+    assert!(session.start().unwrap_err().message.contains("TLS only"));
+    assert!(!session.peer.heard.windows(3).any(|part| part == b"pw\0"));
+}
+
+#[test]
+fn a_certificate_that_only_the_password_vouches_for() {
+    let start = |info: &[u8], plugin: &str| {
+        let options = Options { tls: Tls::Require, certificate_by_password: true, ..options("pw") };
+        let mut session = connecting(options, vec![greeting("11.4.5-MariaDB", plugin, mysql8())]);
+        let _ = session.start();
+        session.machine.tls_ready(Some([7; 32]), &mut session.outbox)?;
+        let mut ok = OK.to_vec();
+        put_lenenc_bytes(&mut ok, info);
+        session.peer.says.push_back(packet(3, &ok));
+        session.start().map(|()| session)
+    };
+    // SHA256(SHA1(SHA1("pw")) + scramble + fingerprint)
+    use sha1::{Digest, Sha1};
+    let stored = Sha1::digest(Sha1::digest(b"pw"));
+    let digest = sha2::Sha256::new().chain_update(stored).chain_update(SCRAMBLE).chain_update([7; 32]).finalize();
+    let proof: String = digest.iter().map(|byte| format!("{byte:02X}")).collect();
+    assert!(start(format!("\x01{proof}").as_bytes(), "mysql_native_password").is_ok());
+    for info in ["", "\x01", "\x01abcd", &proof] {
+        let refused = start(info.as_bytes(), "mysql_native_password").err().expect("it is not proven");
+        assert!(refused.message.contains("did not prove"), "{refused}");
+    }
+    // These would send the password itself to whoever is there.
+    let refused = start(b"", "mysql_clear_password").err().expect("it is not proven");
+    assert!(refused.message.contains("did not prove") || refused.message.contains("cannot prove"));
+}
+
+#[test]
+fn plugins_are_switched_or_refused_by_name() {
+    let hello = || greeting("10.11.6-MariaDB", "mysql_native_password", mysql8());
+    let switch = |plugin: &str, data: &[u8]| packet(2, &[b"\xfe", plugin.as_bytes(), &[0], data].concat());
+    let mut ed = connecting(options("pw"), vec![hello(), switch("client_ed25519", &[0; 32]), packet(4, OK)]);
+    ed.start().unwrap();
+    let heard = ed.peer.heard.len();
+    assert_eq!(ed.peer.heard[heard - 68..][..4], [64, 0, 0, 3]);
+    let salt = [&b"P\0"[..], &[3; 18]].concat();
+    let says = vec![hello(), switch("parsec", &[0; 32]), packet(4, &salt), packet(6, OK)];
+    let mut parsec = connecting(options("pw"), says);
+    parsec.start().unwrap();
+    let heard = parsec.peer.heard.len();
+    assert_eq!(parsec.peer.heard[heard - 104..][..4], [0, 0, 0, 3], "an empty packet asks for the salt");
+    assert_eq!(parsec.peer.heard[heard - 100..][..4], [96, 0, 0, 5]);
+    let mut unknown = connecting(options("pw"), vec![hello(), switch("dialog", b"Password: ")]);
+    assert!(unknown.start().unwrap_err().message.contains("dialog authentication"));
+    let only = Options { plugins: vec![Plugin::ClientEd25519], ..options("pw") };
+    let mut only = connecting(only, vec![hello(), switch("mysql_native_password", SCRAMBLE)]);
+    assert!(only.start().unwrap_err().message.contains("only client_ed25519"));
+    let mut old = connecting(options("pw"), vec![hello(), packet(2, &[0xfe])]);
+    assert!(old.start().unwrap_err().message.contains("mysql_old_password"));
+}
+
+#[test]
+fn a_server_that_does_not_let_us_in_says_why() {
+    let mut full = connecting(options("pw"), vec![packet(0, b"\xff\x10\x04Too many connections")]);
+    assert!(full.start().unwrap_err().message.contains("Too many connections"));
+    assert_eq!(full.machine.last_words().map(|error| error.code), Some(1040));
+    let hello = greeting("8.4.3", "mysql_native_password", mysql8());
+    let mut denied = connecting(options("pw"), vec![hello, packet(2, b"\xff\x15\x04#28000Access denied")]);
+    assert!(denied.start().is_err());
+    assert_eq!(denied.machine.last_words().map(|error| error.sqlstate.as_str()), Some("28000"));
+    let mut not_mysql = connecting(options("pw"), vec![b"HTTP/1.1 400 Bad Request\r\n".to_vec()]);
+    assert!(not_mysql.start().is_err());
+    assert!(
+        headrace_mysql::machine::Machine::<support::TestCaller>::new(
+            Options { user: "a\0b".into(), ..Options::default() },
+            1
+        )
+        .is_err()
+    );
+}
+
+#[test]
+fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
+    for capabilities in [mysql8(), mysql8() - Capabilities::DEPRECATE_EOF] {
+        let mut session = session(capabilities);
+        let eof = !capabilities.contains(Capabilities::DEPRECATE_EOF);
+        let told = session.execute("select ?", vec![V::from("x")]);
+        let params = column("?", 253, 45);
+        let columns = column("n", 253, 45);
+        let mut prepared: Vec<&[u8]> = vec![&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], &params];
+        eof.then(|| prepared.push(EOF));
+        prepared.push(&columns);
+        eof.then(|| prepared.push(EOF));
+        session.peer.says.push_back(reply(&prepared));
+        let mut rows: Vec<&[u8]> = vec![&[1], &columns];
+        eof.then(|| rows.push(EOF));
+        rows.push(b"\0\0\x01x");
+        rows.push(b"\0\x04");
+        // Behind the rows comes an EOF packet, or an OK packet that begins as one.
+        rows.push(if eof { EOF } else { &[0xfe, 0, 0, 2, 0, 0, 0] });
+        session.peer.says.push_back(reply(&rows));
+        session.run().unwrap();
+        assert_eq!(told.borrow().lines(), ["x", "NULL"]);
+        assert_eq!(session.peer.heard[..13], *b"\x09\0\0\0\x16select ?");
+        assert_eq!(session.peer.heard[13..], *b"\x10\0\0\0\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x");
+    }
+}
+
+#[test]
+fn rows_are_joined_where_there_is_no_bulk() {
+    let mut session = session(mysql8());
+    let values = vec![vec![V::Int(1), V::from("it's")], vec![V::Null, V::from("a\\b")]];
+    let sql = "insert into t values (?, ?) on duplicate key update a = 1";
+    let told = session.batch(sql, Road::Auto, true, values);
+    for _ in 0..5 {
+        session.peer.says.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
+    }
+    session.run().unwrap();
+    assert_eq!(told.borrow().affected(), 2);
+    let expected = [
+        "SET autocommit=0",
+        "SAVEPOINT headrace_chunk_0",
+        "insert into t values (1, 'it''s'),(NULL, _utf8mb4 x'615c62') on duplicate key update a = 1",
+        "COMMIT",
+        "SET autocommit=1",
+    ];
+    let mut heard = &session.peer.heard[..];
+    for sql in expected {
+        assert_eq!(heard[..5], [sql.len() as u8 + 1, 0, 0, 0, 3], "COM_QUERY");
+        assert_eq!(String::from_utf8_lossy(&heard[5..5 + sql.len()]), sql);
+        heard = &heard[5 + sql.len()..];
+    }
+}
+
+#[test]
+fn out_of_step_is_the_end() {
+    for (says, why) in [
+        (packet(5, OK), "out of step"),
+        (packet(1, &[0xfb, b'f']), "not agreed"),
+        (reply(&[&[0xfe, 1, 2]]), "malformed"),
+        (reply(&[&[0xfd]]), "malformed"),
+        (reply(&[&[0]]), "malformed"),
+        ([reply(&[&[0, 0, 0, 2, 0, 0, 0]]), packet(2, OK)].concat(), "nothing was asked"),
+    ] {
+        let mut session = session(mysql8());
+        let told = session.query("select 1");
+        session.peer.says.push_back(says);
+        let mut end = session.run();
+        if end.is_ok() {
+            end = session.start();
+            session.inbox.extend(b"");
+            end = end.and_then(|()| session.machine.receive((), &mut session.inbox, &mut Outbox::new()));
+        }
+        assert!(end.as_ref().is_err_and(|end| end.message.contains(why)), "{why}: {end:?}");
+        assert!(told.borrow().end.is_some());
+    }
+}
+
+#[test]
+fn a_server_that_says_goodbye_is_quoted() {
+    let mut session = session(mysql8());
+    session.inbox.extend(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected because of inactivity."));
+    let gone = session.machine.receive((), &mut session.inbox, &mut Outbox::new()).unwrap_err();
+    assert!(gone.message.contains("inactivity"), "{gone}");
+    assert_eq!(session.machine.last_words().map(|error| error.code), Some(4031));
+}
+
+#[test]
+fn a_row_that_does_not_fit_its_columns_is_the_end() {
+    for row in [&b"\x05abc"[..], b"\x01a\x01b", b"\xfc\x01"] {
+        let mut session = session(mysql8());
+        let told = session.query("select 1");
+        session.peer.says.push_back(reply(&[&[1], &column("n", 253, 45), row, &[0xfe, 0, 0, 2, 0, 0, 0]]));
+        assert!(session.run().unwrap_err().message.contains("does not fit its column definitions"));
+        assert!(told.borrow().end.as_deref().unwrap().starts_with("fatal"));
+    }
+}
+
+#[test]
+fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
+    let mut session = session(mysql8());
+    session.query("update t set a = 1");
+    session.peer.says.push_back(reply(&[b"\xff\xbd\x04#40001Deadlock found"]));
+    session.run().unwrap();
+    session.peer.heard.clear();
+    let told = session.batch("insert into t values (?)", Road::Auto, true, vec![vec![V::Int(1)]]);
+    for _ in 0..6 {
+        session.peer.says.push_back(reply(&[OK]));
+    }
+    session.run().unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(session.peer.heard[..5], *b"\x01\0\0\0\x0e", "COM_PING");
+}
+
+#[test]
+fn a_query_that_may_load_a_file_has_nothing_behind_it() {
+    let says = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
+    let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
+    session.start().unwrap();
+    session.peer.heard.clear();
+    let execute = Execute { sql: "select ?".into(), rows: Rows::One, text: true, cursor: None };
+    session.ask(Request::Execute(execute), vec![V::Int(1)], vec![]);
+    session.query("/*! LOAD data local infile 'x' into table t */");
+    session.query("select 2");
+    session.machine.transmit((), &mut session.outbox);
+    assert_eq!(session.outbox.take(), b"\x09\0\0\0\x03select 1");
+    session.peer.says.push_back(reply(&[OK]));
+    session.peer.says.push_back(reply(&[b"\xfbx"]));
+    session.peer.says.push_back(packet(3, OK));
+    session.peer.says.push_back(reply(&[OK]));
+    session.run().unwrap();
+    let heard = &session.peer.heard;
+    assert!(heard.ends_with(b"\0\0\0\x02\x09\0\0\0\x03select 2"), "an empty file, and only then the next statement");
+}

@@ -1,0 +1,202 @@
+//! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and whoever
+//! waits is always told.
+//!
+//! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql --test replay` makes it anew.
+
+mod support;
+
+use headrace_core::{Fatal, Protocol};
+use headrace_mysql::machine::{Execute, Options, Request, Road, Rows};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use support::server::Server;
+use support::session::{Peer, Replay, Session, Step};
+use support::value::TestValue as V;
+use support::{Shared, Told};
+
+/// What is asked in the recording; the answers as far as they came.
+fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
+    let mut told = Vec::new();
+    let done = ask(session, &mut told);
+    (done, told)
+}
+
+fn ask<P: Peer>(session: &mut Session<P>, told: &mut Vec<Shared>) -> Result<(), Fatal> {
+    session.start()?;
+    told.push(session.query("create or replace table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
+    session.run()?;
+    // In flight together: an unknown statement, text, an error, the known statement.
+    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
+    told.push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
+    told.push(session.execute("select no_such_column from recorded", vec![]));
+    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
+    session.run()?;
+    let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
+    let insert = "insert into recorded values (?, ?, ?)";
+    told.push(session.batch(insert, Road::Bulk, true, values(4)));
+    told.push(session.batch(insert, Road::Joined, true, values(5)));
+    told.push(session.batch(insert, Road::Pipelined, true, values(3)));
+    told.push(session.batch(insert, Road::Auto, true, values(-1)));
+    told.push(session.query("select * from recorded"));
+    session.run()?;
+    let execute = Execute { sql: "select id from recorded".into(), rows: Rows::One, text: false, cursor: Some(4) };
+    let (id, first) = session.ask(Request::Execute(execute), vec![], vec![]);
+    told.push(first);
+    session.run()?;
+    told.push(session.ask(Request::Fetch { cursor: id, rows: 4 }, vec![], vec![]).1);
+    told.push(session.ask(Request::Ping, vec![], vec![]).1);
+    told.push(session.ask(Request::ResetConnection, vec![], vec![]).1);
+    told.push(session.execute("select count(*), sum(id) from recorded", vec![]));
+    session.run()
+}
+
+fn options() -> Options {
+    Server::options()
+}
+
+fn file() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/mariadb-10.11.txt")
+}
+
+/// Runs the scenario on a real server and writes down what was said: `>` the client, `<` the server.
+fn record() {
+    let mut session = Session::new(options(), support::session::Socket::connect(Server::shared().port));
+    let (done, _) = scenario(&mut session);
+    done.expect("the scenario runs");
+    let mut text = String::new();
+    let mut last = ' ';
+    for step in &session.peer.recording {
+        let (mark, bytes) = match step {
+            Step::Client(bytes) => ('>', bytes),
+            Step::Server(bytes) => ('<', bytes),
+        };
+        if mark != last {
+            write!(text, "{}{mark} ", if last == ' ' { "" } else { "\n" }).expect("a string takes it");
+        }
+        last = mark;
+        bytes.iter().for_each(|byte| write!(text, "{byte:02x}").expect("a string takes it"));
+    }
+    std::fs::create_dir_all(file().parent().expect("it has one")).expect("the folder of recordings");
+    std::fs::write(file(), text + "\n").expect("the recording is written");
+}
+
+fn recording() -> Vec<Step> {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("HEADRACE_RECORD").is_some() {
+            record();
+        }
+    });
+    let text = std::fs::read_to_string(file()).expect("the recording is in the repository");
+    text.lines()
+        .map(|line| {
+            let bytes = line.as_bytes()[2..].chunks(2);
+            let bytes = bytes.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect();
+            if line.starts_with('>') { Step::Client(bytes) } else { Step::Server(bytes) }
+        })
+        .collect()
+}
+
+fn server_bytes(steps: &[Step]) -> usize {
+    steps.iter().map(|step| if let Step::Server(bytes) = step { bytes.len() } else { 0 }).sum()
+}
+
+fn told(shared: &[Shared]) -> Vec<Told> {
+    shared.iter().map(|told| told.borrow().clone()).collect()
+}
+
+fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Told>, Session<Replay>) {
+    let mut replay = Replay::new(steps.to_vec());
+    set(&mut replay);
+    let mut session = Session::new(options(), replay);
+    let (done, shared) = scenario(&mut session);
+    let told = told(&shared);
+    (done, told, session)
+}
+
+#[test]
+fn the_recording_says_what_was_asked() {
+    let (done, told, session) = replayed(&recording(), |_| {});
+    done.unwrap();
+    assert!(session.machine.is_idle());
+    let ends: Vec<&str> = told.iter().map(|told| told.end.as_deref().unwrap()).collect();
+    let expected = [
+        "done",
+        "done",
+        "done",
+        "server 1054",
+        "done",
+        "server 1062 at row 4",
+        "server 1062 at row 5",
+        "server 1062 at row 3",
+        "done",
+        "done",
+        "done",
+        "done",
+        "done",
+        "done",
+        "done",
+    ];
+    assert_eq!(ends, expected);
+    assert_eq!(told[1].lines(), ["7|ä|NULL|span -3723500000"]);
+    assert_eq!(told[2].lines(), ["1|x|day 19782|d18446744073709551615", "2|NULL|NULL|d3"]);
+    assert_eq!(told[4].lines(), ["NULL|ä|NULL|span -3723500000"]);
+    assert_eq!(told[9].rows.len(), 6);
+    assert_eq!((told[10].lines().len(), told[11].lines()), (4, vec!["4".to_owned(), "5".to_owned()]));
+    assert_eq!(told[14].lines(), ["6|d15"]);
+}
+
+#[test]
+fn split_at_every_byte_it_says_the_same() {
+    let steps = recording();
+    let (_, expected, _) = replayed(&steps, |_| {});
+    for split in 1..server_bytes(&steps) {
+        let (done, told, session) = replayed(&steps, |replay| replay.split = split);
+        assert_eq!(done, Ok(()), "split at {split}");
+        assert_eq!(told, expected, "split at {split}");
+        assert!(session.machine.is_idle());
+    }
+    let (done, told, _) = replayed(&steps, |replay| replay.single = true);
+    assert_eq!((done, told), (Ok(()), expected));
+}
+
+#[test]
+fn cut_at_every_byte_it_ends_in_an_error_never_in_a_short_result() {
+    let steps = recording();
+    let (_, expected, _) = replayed(&steps, |_| {});
+    for cut in 0..server_bytes(&steps) {
+        let (done, told, _) = replayed(&steps, |replay| replay.cut = cut);
+        assert!(done.is_err(), "cut at {cut}");
+        for (told, expected) in told.iter().zip(&expected) {
+            match told.end.as_deref() {
+                Some("done") => assert_eq!(told, expected, "cut at {cut}"),
+                Some(_) => assert!(expected.rows.starts_with(&told.rows), "cut at {cut}"),
+                None => panic!("cut at {cut}: nobody was told"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_never_panics_and_never_leaves_a_caller_untold() {
+    let steps = recording();
+    for flip in [0x01, 0x80, 0xff] {
+        for at in 0..server_bytes(&steps) {
+            let mut bent = steps.clone();
+            let mut left = at;
+            for step in &mut bent {
+                if let Step::Server(bytes) = step {
+                    if left < bytes.len() {
+                        bytes[left] ^= flip;
+                        break;
+                    }
+                    left -= bytes.len();
+                }
+            }
+            // What the client says may differ then.
+            bent.retain(|step| matches!(step, Step::Server(_)));
+            let (_, told, _) = replayed(&bent, |_| {});
+            assert!(told.iter().all(|told| told.end.is_some()), "byte {at}");
+        }
+    }
+}
