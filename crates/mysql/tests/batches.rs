@@ -76,6 +76,70 @@ fn updates_deletes_and_on_duplicate_key_by_every_road() {
 }
 
 #[test]
+fn statements_of_every_shape_do_the_same_by_the_best_road_as_one_by_one() {
+    let mut session = session();
+    let pairs = || (1..=30).map(|n| vec![V::Int(n), V::from("x")]).collect::<Vec<_>>();
+    let keys = || (1..=30).map(|n| vec![V::Int(n)]).collect::<Vec<_>>();
+    for (sql, values) in [
+        ("insert into shapes select ? + 100, ?", pairs()),
+        ("replace into shapes select ?, ?", pairs()),
+        // A column of this name is taken for the word, and the server then says that it has no bulk for the statement.
+        ("insert into valued (id, value) select ? + 100, ?", pairs()),
+        ("insert into shapes set id = ? + 100, v = ?", pairs()),
+        ("insert into shapes values (? + 100, concat(?, (select count(*) from other_shapes)))", pairs()),
+        (
+            "insert into shapes (v, id) values (concat('a', ?), ? + 200)",
+            keys().into_iter().map(|k| vec![V::from("b"), k[0].clone()]).collect(),
+        ),
+        ("insert ignore into shapes values (?, ?)", pairs()),
+        (
+            "insert into shapes values (?, ?) on duplicate key update v = concat(v, ?)",
+            pairs()
+                .into_iter()
+                .map(|mut row| {
+                    row.push(V::from("!"));
+                    row
+                })
+                .collect(),
+        ),
+        ("update shapes set v = concat(v, '+') where id <= ? order by id desc limit 2", keys()),
+        ("update shapes s join other_shapes o on s.id = o.id set s.v = o.v where o.id = ?", keys()),
+        (
+            "update shapes set v = ? where id > 5 limit ?",
+            keys().into_iter().map(|k| vec![V::from("l"), k[0].clone()]).collect(),
+        ),
+        ("delete from shapes where id = ? or v = ?", pairs()),
+        ("delete s from shapes s join other_shapes o on s.id = o.id where o.id = ?", keys()),
+        ("with c as (select 1) select ?, ?", pairs()),
+        ("call shaping(?)", keys()),
+        ("do ?", keys()),
+        ("set @x = ?", keys()),
+        ("select /*! ?, */ 1", keys()),
+        (
+            "insert into shapes values (? + 300, 'a'), (? + 400, 'b')",
+            (1..=30).map(|n| vec![V::Int(n), V::Int(n)]).collect(),
+        ),
+    ] {
+        let mut seen = Vec::new();
+        for road in ROADS {
+            table(&mut session, "shapes", "");
+            table(&mut session, "other_shapes", "");
+            session.must("create or replace table valued (id int primary key, value varchar(9)) as select seq as id from seq_1_to_9");
+            session.must("create or replace procedure shaping(n int) insert into shapes values (n + 500, 'p')");
+            session.must("insert into shapes select seq, 'old' from seq_1_to_20");
+            session.must("insert into other_shapes select seq, 'other' from seq_1_to_20");
+            let told = session.batch(sql, road, true, values.clone());
+            session.run().unwrap();
+            let affected = told.borrow().affected();
+            let rows = session.must("select * from shapes union all select id, value from valued order by 1, 2");
+            seen.push((end(&told), affected, told.borrow().rows.clone(), rows));
+            assert_eq!(end(&told), "done", "{road:?} {sql}: {:?}", told.borrow().error);
+        }
+        assert!(seen.iter().all(|one| *one == seen[1]), "{sql}: {:?}", seen.iter().map(|s| s.1).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn a_failing_row_is_named_and_none_is_applied() {
     let mut session = session();
     for road in ROADS {
@@ -261,7 +325,10 @@ fn a_batch_whose_caller_is_gone_is_rolled_back() {
             let behind = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
             assert_eq!(told.borrow().end, None);
-            assert_eq!(behind.borrow().lines(), ["0|1"], "{road:?} after {reads} reads");
+            let seen = behind.borrow().lines();
+            // After some reads the COMMIT may be on its way: then it is all rows, never some.
+            let whole = reads > 0 && seen == ["20000|1"];
+            assert!(whole || seen == ["0|1"], "{road:?} after {reads} reads: {seen:?}");
         }
     }
 }

@@ -410,3 +410,17 @@ fn a_reset_brings_the_session_back_to_its_beginning() {
     assert_eq!(told.borrow().lines(), ["NULL|utf8mb4|utf8mb4|ü"]);
     assert_eq!(end(&pong), "done");
 }
+
+#[test]
+fn quit_ends_the_session_on_both_sides() {
+    use support::session::Peer;
+    let mut session = session();
+    let id = session.machine.session().thread_id;
+    session.machine.terminate(&mut session.outbox);
+    let bytes = session.outbox.take();
+    assert_eq!(bytes, [1, 0, 0, 0, 1]);
+    session.peer.send(&bytes);
+    assert_eq!(session.peer.receive(), None, "the server closes and says nothing");
+    let gone = format!("select count(*) from information_schema.processlist where id = {id}");
+    assert_eq!(self::session().must(&gone), ["0"]);
+}

@@ -46,7 +46,14 @@ fn what_the_server_may_see_otherwise_is_uncertain() {
 fn verbs_returning_and_several_statements() {
     let scan = |sql| Scan::new(sql, PLAIN);
     assert_eq!(scan("  /* a */ -- b\n InSeRt into t values (?)").verb, "insert");
-    assert!(scan("update t set a=?").is_change() && !scan("select 1").is_change());
+    for sql in ["update t set a=?", "delete from t", "insert t set a = (select 1)", "replace t(a) values ((select 1))"]
+    {
+        assert!(scan(sql).bulk, "{sql}");
+    }
+    for sql in ["select 1", "insert into t select ?", "replace into t (select ?)", "insert into t table x", "set @a=?"]
+    {
+        assert!(!scan(sql).bulk, "{sql}");
+    }
     assert!(scan("insert into t values (?) Returning id").returning);
     assert!(!scan("insert into t values ('returning')").returning);
     assert!(scan("select 1; select 2").several);

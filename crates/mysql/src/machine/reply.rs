@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// `ER_UNKNOWN_STMT_HANDLER`: the server has forgotten the statement.
 const UNKNOWN_STMT_HANDLER: u16 = 1243;
 /// `ER_UNSUPPORTED_PS`: the binary protocol does not take this statement.
-const UNSUPPORTED_PS: u16 = 1295;
+pub(super) const UNSUPPORTED_PS: u16 = 1295;
 /// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
 const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
 

@@ -174,6 +174,12 @@ impl Startup {
         if let [0xff, ..] = payload {
             return Ok(Progress::Refused(ServerError::read(payload)?));
         }
+        if sequence != self.sequence {
+            return Err(Fatal::peer(format!(
+                "the server sent packet number {sequence} where {} was due in the handshake",
+                self.sequence
+            )));
+        }
         self.sequence = sequence.wrapping_add(1);
         match (&mut self.state, payload) {
             (State::Greeting, _) => self.greeting(payload, outbox)?,

@@ -16,6 +16,9 @@ pub struct Scan {
     pub verb: String,
     /// It has a RETURNING clause (or a part in parentheses has: a statement that may give rows).
     pub returning: bool,
+    /// It is an INSERT or REPLACE of rows that it spells out (VALUES, SET), or an UPDATE or DELETE: what MariaDB's bulk
+    /// execution takes.
+    pub bulk: bool,
     /// There is more than one statement.
     pub several: bool,
     /// What is counted here may not be what the server sees: there is a comment that some versions execute
@@ -28,7 +31,7 @@ impl Scan {
     pub fn new(sql: &str, modes: Modes) -> Self {
         let mut scan = Self::default();
         let mut lexer = Lexer::new(sql, modes);
-        let mut ended = false;
+        let (mut ended, mut decided, mut spelt_out) = (false, false, false);
         for token in lexer.by_ref() {
             if ended {
                 scan.several = true;
@@ -41,17 +44,25 @@ impl Scan {
                     if scan.verb.is_empty() {
                         scan.verb = word.to_ascii_lowercase();
                     }
+                    if !decided && is_one_of(word, &["values", "value", "set", "select", "with", "table"]) {
+                        decided = true;
+                        spelt_out = is_one_of(word, &["values", "value", "set"]);
+                    }
                     scan.returning |= word.eq_ignore_ascii_case("returning");
                 }
                 _ => {}
             }
         }
         scan.uncertain = lexer.is_uncertain();
+        scan.bulk = match scan.verb.as_str() {
+            "insert" | "replace" => spelt_out,
+            "update" | "delete" => true,
+            _ => false,
+        };
         scan
     }
+}
 
-    /// Whether it changes rows: INSERT, REPLACE, UPDATE, DELETE.
-    pub fn is_change(&self) -> bool {
-        matches!(self.verb.as_str(), "insert" | "replace" | "update" | "delete")
-    }
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }

@@ -50,13 +50,14 @@ pub type Shared = Rc<RefCell<Told>>;
 pub struct TestCaller {
     pub told: Shared,
     row: Vec<TestValue>,
-    batch: std::vec::IntoIter<Vec<TestValue>>,
+    batch: Vec<Vec<TestValue>>,
+    next: usize,
 }
 
 impl TestCaller {
     pub fn new(row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (Self, Shared) {
         let told = Shared::default();
-        (Self { told: told.clone(), row, batch: batch.into_iter() }, told)
+        (Self { told: told.clone(), row, batch, next: 0 }, told)
     }
 }
 
@@ -69,14 +70,14 @@ impl Caller for TestCaller {
     type ServerError = ServerError;
 
     fn next_row(&mut self, (): ()) -> Result<bool, Mismatch> {
-        self.row = match self.batch.next() {
-            Some(row) => row,
-            None => return Ok(false),
-        };
+        let Some(row) = self.batch.get_mut(self.next) else { return Ok(false) };
+        self.row = row.clone();
+        self.next += 1;
         Ok(true)
     }
     fn rewind(&mut self, (): ()) -> bool {
-        false
+        self.next = 0;
+        true
     }
     fn params<'s, 'c: 's>(&'s mut self, (): ()) -> TestParams<'s> {
         TestParams(&self.row)
