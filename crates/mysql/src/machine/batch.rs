@@ -1,10 +1,11 @@
 //! Batches: many rows of parameters for one statement, applied all or none.
 //!
 //! The protocol has no "skip to the end after an error", so a batch brings its own guard. In autocommit that is
-//! `SET autocommit=0` ... `COMMIT` and `SET autocommit=1`, not START TRANSACTION: a deadlock ends a transaction in the
-//! middle of the batch, and the rows already in flight behind it must then fall into a new one, that is rolled back too,
-//! and not be committed one by one. Inside a transaction it is a savepoint; where that transaction was begun by START
-//! TRANSACTION in autocommit, the rows behind a deadlock could not be caught, so there one command is in flight at a time.
+//! `SET autocommit=0` ... `COMMIT` and `SET autocommit=1`, not START TRANSACTION: a deadlock ends a transaction in
+//! the middle of the batch, and the rows already in flight behind it must then fall into a new one, that is rolled
+//! back too, and not be committed one by one. Inside a transaction it is a savepoint; where that transaction was begun
+//! by START TRANSACTION in autocommit, the rows behind a deadlock could not be caught, so there one command is in
+//! flight at a time.
 //!
 //! Each road, measured on MariaDB 10.11 over loopback (medians of 7, `cargo bench -p headrace-mysql`; 3 columns):
 //!
@@ -14,8 +15,8 @@
 //! | insert 100,000 | 1,251 ms | 242 ms | 221 ms |
 //! | update 10,000 | 153 ms | | 57 ms |
 //!
-//! Rows that travel together get a savepoint each chunk: when a chunk fails, the session goes back to it, and the chunk's
-//! rows are sent again one by one, which names the row.
+//! Rows that travel together get a savepoint each chunk: when a chunk fails, the session goes back to it, and the
+//! chunk's rows are sent again one by one, which names the row.
 //!
 //! | from | event | to |
 //! |---|---|---|
@@ -501,7 +502,8 @@ impl<C: MyCaller> Machine<C> {
                 if let (Err(error), None, Some((chunk, _))) = (reply, batch.found, &batch.failed) {
                     let number = chunk.first + row as u64;
                     batch.found = Some(number);
-                    // Another error is about another row than the one that failed at first: better no row than a wrong one.
+                    // Another error is about another row than the one that failed at first: better no row than a
+                    // wrong one.
                     if let Some(Failure::Server { error: first, row }) = &mut entry.failure
                         && is_same(first, &error)
                     {
@@ -512,7 +514,8 @@ impl<C: MyCaller> Machine<C> {
             (Kind::Guard | Kind::Commit, Err(error)) => {
                 note(&mut entry.failure, error, None);
             }
-            // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to go too.
+            // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to
+            // go too.
             (Kind::RollbackTo, Err(_)) => batch.lost = true,
             (Kind::Restore, Err(error)) => {
                 return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));

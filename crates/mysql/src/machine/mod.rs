@@ -168,8 +168,8 @@ impl<C: MyCaller> Machine<C> {
         self.started > 0 && self.queue.front().is_some_and(|entry| entry.id == id)
     }
 
-    /// Starts no further request until released, and no batch goes on to its end: a KILL QUERY is under way, and must not
-    /// hit anything else.
+    /// Starts no further request until released, and no batch goes on to its end: a KILL QUERY is under way, and must
+    /// not hit anything else.
     pub fn hold(&mut self, held: bool) {
         self.held = held;
     }

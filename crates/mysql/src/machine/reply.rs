@@ -79,7 +79,8 @@ pub(super) enum Reply {
     DefinitionsEnd { columns: Arc<Columns> },
     /// Rows.
     Rows { columns: Arc<Columns> },
-    /// COM_STMT_PREPARE: definitions of parameters, then of columns, each with an EOF packet behind without DEPRECATE_EOF.
+    /// COM_STMT_PREPARE: definitions of parameters, then of columns, each with an EOF packet behind without
+    /// DEPRECATE_EOF.
     Prepared { ok: PrepareOk, params_left: usize, columns_left: usize, draft: Draft },
 }
 

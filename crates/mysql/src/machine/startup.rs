@@ -327,8 +327,8 @@ impl Startup {
     /// Sends HandshakeResponse41.
     fn respond(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
         let Some(greeting) = self.greeting.clone() else { return Err(Fatal::peer("there was no greeting")) };
-        // A plugin that is not known, not allowed or cannot use the greeting's data answers with nothing: the server then
-        // asks to switch, or says that it won't.
+        // A plugin that is not known, not allowed or cannot use the greeting's data answers with nothing: the server
+        // then asks to switch, or says that it won't.
         let (name, mut authenticator) = match self.authenticator(&greeting.auth_plugin_name) {
             Ok(authenticator) => (greeting.auth_plugin_name.clone(), authenticator),
             Err(_) => {

@@ -51,8 +51,8 @@ impl Draft {
         self.ends.len()
     }
 
-    /// The plan; the `known` one if the definitions are the same, so that they are parsed once per statement and not once
-    /// per execution.
+    /// The plan; the `known` one if the definitions are the same, so that they are parsed once per statement and not
+    /// once per execution.
     pub fn finish(
         self,
         binary: bool,

@@ -1,5 +1,6 @@
 //! As much of the dialect's lexis as the driver needs: where a statement's placeholders are, what it begins with, and
-//! which part of an INSERT can be repeated for more rows. MySQL: "Language Structure"; MariaDB: "SQL language structure".
+//! which part of an INSERT can be repeated for more rows. MySQL: "Language Structure"; MariaDB: "SQL language
+//! structure".
 
 mod insert;
 mod lexer;

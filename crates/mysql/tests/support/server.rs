@@ -60,6 +60,9 @@ impl Server {
             .output()
             .expect("mariadb-install-db runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let certificate = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
+        std::fs::write(folder.join("cert"), certificate.cert.pem()).expect("the certificate is written");
+        std::fs::write(folder.join("key"), certificate.signing_key.serialize_pem()).expect("the key is written");
         let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
         // The shell waits for our end: then it stops the server and removes the directory.
         let script = r#"folder=$1; shift
@@ -79,6 +82,8 @@ impl Server {
                 "--innodb-lock-wait-timeout=5",
             ])
             .args(user())
+            .arg(format!("--ssl-cert={}", folder.join("cert").display()))
+            .arg(format!("--ssl-key={}", folder.join("key").display()))
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--socket={}", folder.join("s").display()))
             .arg(format!("--port={port}"))

@@ -3,7 +3,7 @@
 use super::value::TestValue;
 use super::{Shared, TestCaller};
 use headrace_core::{Fatal, Inbox, Outbox, Protocol};
-use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows};
+use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows, TlsStep};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
@@ -22,6 +22,10 @@ pub trait Peer {
     fn send(&mut self, bytes: &[u8]);
     /// What the server sends next, `None` when there is no more.
     fn receive(&mut self) -> Option<Vec<u8>>;
+    /// Puts TLS in place; returns the fingerprint of the server's certificate.
+    fn start_tls(&mut self) -> Option<[u8; 32]> {
+        panic!("this peer has no TLS")
+    }
 }
 
 /// A real server. A thread reads, so that neither side can block the other with a full socket.
@@ -124,12 +128,14 @@ pub struct Session<P: Peer> {
     pub inbox: Inbox,
     pub outbox: Outbox,
     pub trips: usize,
+    /// The peer can do TLS.
+    pub tls: bool,
 }
 
 impl<P: Peer> Session<P> {
     pub fn new(options: Options, peer: P) -> Self {
         let machine = Machine::new(options, 16).expect("the options are fine");
-        Self { machine, peer, inbox: Inbox::new(), outbox: Outbox::new(), trips: 0 }
+        Self { machine, peer, inbox: Inbox::new(), outbox: Outbox::new(), trips: 0, tls: false }
     }
 
     fn flush(&mut self) {
@@ -150,6 +156,11 @@ impl<P: Peer> Session<P> {
             self.inbox.extend(&bytes);
             self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
             self.flush();
+            if self.tls && self.machine.tls_step() == TlsStep::Start {
+                let fingerprint = self.peer.start_tls();
+                self.machine.tls_ready(fingerprint, &mut self.outbox)?;
+                self.flush();
+            }
         }
         Ok(())
     }
