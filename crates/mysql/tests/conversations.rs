@@ -53,7 +53,8 @@ fn greeting(version: &str, plugin: &str, capabilities: Capabilities) -> Vec<u8> 
     out.extend_from_slice(&[45, 2, 0]);
     out.extend_from_slice(&bits.to_le_bytes()[2..]);
     out.push(21);
-    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&[0; 6]);
+    out.extend_from_slice(&((capabilities.bits() >> 32) as u32).to_le_bytes());
     out.extend_from_slice(&SCRAMBLE[8..]);
     out.push(0);
     out.extend_from_slice(plugin.as_bytes());
@@ -272,14 +273,13 @@ fn rows_are_joined_where_there_is_no_bulk() {
     let values = vec![vec![V::Int(1), V::from("it's")], vec![V::Null, V::from("a\\b")]];
     let sql = "insert into t values (?, ?) on duplicate key update a = 1";
     let told = session.batch(sql, Road::Auto, true, values);
-    for _ in 0..5 {
+    for _ in 0..4 {
         session.peer.says.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
     }
     session.run().unwrap();
     assert_eq!(told.borrow().affected(), 2);
     let expected = [
         "SET autocommit=0",
-        "SAVEPOINT headrace_chunk_0",
         "insert into t values (1, 'it''s'),(NULL, _utf8mb4 x'615c62') on duplicate key update a = 1",
         "COMMIT",
         "SET autocommit=1",
@@ -344,7 +344,7 @@ fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
     session.run().unwrap();
     session.peer.heard.clear();
     let told = session.batch("insert into t values (?)", Road::Auto, true, vec![vec![V::Int(1)]]);
-    for _ in 0..6 {
+    for _ in 0..5 {
         session.peer.says.push_back(reply(&[OK]));
     }
     session.run().unwrap();
@@ -371,4 +371,33 @@ fn a_query_that_may_load_a_file_has_nothing_behind_it() {
     session.run().unwrap();
     let heard = &session.peer.heard;
     assert!(heard.ends_with(b"\0\0\0\x02\x09\0\0\0\x03select 2"), "an empty file, and only then the next statement");
+}
+
+#[test]
+fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
+    let capabilities = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
+    let mut session = session(capabilities);
+    let insert = "insert into t values (?)";
+    let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
+    let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
+        let told = session.batch(insert, Road::Auto, true, vec![vec![V::Int(7)], vec![V::Int(8)]]);
+        session.peer.heard.clear();
+        session.peer.says.extend(says);
+        session.run().unwrap();
+        assert_eq!(told.borrow().end.as_deref(), Some("done"), "{:?}", told.borrow().error);
+        assert!(session.peer.says.is_empty());
+        std::mem::take(&mut session.peer.heard)
+    };
+    let ok = || reply(&[OK]);
+    run(&mut session, vec![prepared(1), ok(), ok(), ok(), ok()]);
+    for (id, code) in [(2, 0u16), (3, 1615), (4, 1243)] {
+        let error = reply(&[&[&[0xff][..], &code.to_le_bytes(), b"#HY000"].concat()]);
+        // autocommit off, the rows refused; rolled back, autocommit on; then everything from the beginning.
+        let says = vec![ok(), error, ok(), ok(), prepared(id), ok(), ok(), ok(), ok()];
+        let heard = run(&mut session, says);
+        let times = |what: &[u8]| heard.windows(what.len()).filter(|part| *part == what).count();
+        assert_eq!((times(b"\x16insert"), times(b"ROLLBACK"), times(b"COMMIT")), (1, 1, 1), "{code}");
+        assert_eq!(times(&[0xfa, id, 0, 0, 0]), 1, "{code}: the fresh statement is executed");
+        run(&mut session, vec![ok(), ok(), ok(), ok()]);
+    }
 }

@@ -15,24 +15,28 @@
 //! | insert 100,000 | 1,251 ms | 242 ms | 221 ms |
 //! | update 10,000 | 153 ms | | 57 ms |
 //!
-//! Rows that travel together get a savepoint each chunk: when a chunk fails, the session goes back to it, and the
-//! chunk's rows are sent again one by one, which names the row.
+//! Rows that travel together get a savepoint each chunk but the first: when a chunk fails, the session goes back to
+//! before it, and the chunk's rows are sent again one by one, which names the row.
+//!
+//! A kept statement can be stale. The server prepares it anew by itself, but some versions of MariaDB (11.4.5 is one)
+//! don't for COM_STMT_BULK_EXECUTE and answer with an error that has no number. The batch is then undone and done
+//! again with a fresh statement.
 //!
 //! | from | event | to |
 //! |---|---|---|
 //! | Idle | first row there: guard and row sent | Rows |
 //! | Rows | no more rows, or a failure | Drain |
 //! | Drain | all replies there; not taken in bulk, and the caller can begin anew | Rows |
-//! | Drain | all replies there; a chunk failed: ROLLBACK TO SAVEPOINT sent | Undo |
+//! | Drain | all replies there; a chunk failed: ROLLBACK sent | Undo |
 //! | Drain | all replies there otherwise | Close |
 //! | Undo | the table has transactions | Repeat |
 //! | Undo | it has none, so rows sent again would be rows applied twice | Close |
 //! | Repeat | all replies there | Close |
 //! | Close | COMMIT, RELEASE or ROLLBACK sent | Closing |
-//! | Closing | all replies there | (done) |
+//! | Closing | all replies there | (done), or anew from the beginning with a fresh statement |
 
 use super::chunk::{Chunk, Frame};
-use super::reply::{Kind, UNSUPPORTED_PS};
+use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
 use super::request::{Execute, Failure, Road, Rows, Stage};
 use super::send::write_row;
 use super::session::Session;
@@ -100,6 +104,8 @@ pub(super) struct Batch {
     repeated: usize,
     /// The server does not take this statement in bulk, after all.
     unsupported: bool,
+    /// The kept statement was stale: once more with a fresh one.
+    again: bool,
     /// The savepoint of the whole batch is gone, so its transaction has to be rolled back.
     lost: bool,
     /// Where it began in the outbox.
@@ -128,6 +134,7 @@ impl Batch {
             found: None,
             repeated: 0,
             unsupported: false,
+            again: false,
             lost: false,
             mark: 0,
             encoded: 0,
@@ -165,7 +172,8 @@ impl Batch {
             (true, true) => Guard::Autocommit,
             (true, false) => Guard::Savepoint,
         };
-        if self.guard == Guard::Savepoint && autocommit {
+        // Without a guard a chunk can only be sent again if nothing was in flight behind it.
+        if self.guard == Guard::Savepoint && autocommit || self.guard == Guard::None && self.frame.is_some() {
             self.window = 1;
         }
     }
@@ -239,7 +247,11 @@ impl<C: MyCaller> Machine<C> {
             Phase::Drain => {
                 match &batch.failed {
                     Some((_, number)) if batch.guard != Guard::None => {
-                        let sql = format!("ROLLBACK TO SAVEPOINT headrace_chunk_{}", number % 2);
+                        let sql = match (number, batch.guard) {
+                            (0, Guard::Savepoint) => "ROLLBACK TO SAVEPOINT headrace_batch".to_owned(),
+                            (0, _) => "ROLLBACK".to_owned(),
+                            _ => format!("ROLLBACK TO SAVEPOINT headrace_chunk_{}", number % 2),
+                        };
                         batch.phase = Phase::Undo;
                         self.own_query(&sql, Kind::Undo, outbox);
                     }
@@ -253,12 +265,16 @@ impl<C: MyCaller> Machine<C> {
             Phase::Close => {
                 let guard = batch.guard;
                 batch.phase = Phase::Closing;
-                self.close_batch(cx, guard, given_up, outbox);
+                self.close_batch(guard, given_up, outbox);
                 true
             }
             Phase::Closing if pending > 0 => false,
             Phase::Closing if std::mem::take(&mut batch.lost) => {
                 self.own_query("ROLLBACK", Kind::Release, outbox);
+                true
+            }
+            Phase::Closing if std::mem::take(&mut batch.again) => {
+                self.begin_anew(cx);
                 true
             }
             Phase::Closing => {
@@ -277,12 +293,29 @@ impl<C: MyCaller> Machine<C> {
         if entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
             entry.failure = None;
             batch.frame = None;
+            if batch.guard == Guard::None {
+                batch.window = usize::MAX;
+            }
             batch.chunk = Chunk::default();
             batch.following = None;
             batch.exhausted = false;
             batch.encoded = 0;
             batch.phase = Phase::Rows;
         }
+    }
+
+    /// Everything is undone because the kept statement was stale: puts the request back to where it was not started,
+    /// if the caller can give its rows again. It is the only one that was started, so the order stays.
+    fn begin_anew(&mut self, cx: C::Cx<'_>) {
+        let Some(entry) = self.tail() else { return };
+        if !entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+            return;
+        }
+        entry.stage = Stage::Queued;
+        entry.statement = None;
+        entry.failure = None;
+        entry.from_cache = false;
+        self.started -= 1;
     }
 
     /// Takes the caller's next row, if there is one, and encodes it where rows travel together.
@@ -402,7 +435,7 @@ impl<C: MyCaller> Machine<C> {
         let Some(batch) = self.batch() else { return };
         let number = batch.chunks;
         batch.chunks += 1;
-        if batch.guard != Guard::None {
+        if batch.guard != Guard::None && number > 0 {
             let sql = format!("SAVEPOINT headrace_chunk_{}", number % 2);
             self.own_query(&sql, Kind::Guard, outbox);
         }
@@ -446,12 +479,10 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Sends what ends the guard.
-    fn close_batch(&mut self, cx: C::Cx<'_>, guard: Guard, undo: bool, outbox: &mut Outbox) {
+    fn close_batch(&mut self, guard: Guard, undo: bool, outbox: &mut Outbox) {
         match (guard, undo) {
-            (Guard::None, _) => {
-                let failure = self.tail().and_then(|entry| entry.failure.take());
-                self.drop_tail(cx, failure);
-            }
+            // Nothing to end: Closing goes on at once.
+            (Guard::None, _) => {}
             (Guard::Autocommit, _) => {
                 let (sql, kind) = if undo { ("ROLLBACK", Kind::Release) } else { ("COMMIT", Kind::Commit) };
                 self.own_query(sql, kind, outbox);
@@ -469,11 +500,14 @@ impl<C: MyCaller> Machine<C> {
     pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
         let Some(entry) = self.queue.front_mut() else { return Ok(()) };
         let Stage::Batch(batch) = &mut entry.stage else { return Ok(()) };
+        let fresh = !matches!(entry.failure, Some(Failure::Server { .. }));
         match (kind, reply) {
             (Kind::Row { .. }, reply) => {
                 let row = batch.answered;
                 batch.answered += 1;
                 if let Err(error) = reply {
+                    let undoable = batch.guard != Guard::None && entry.from_cache;
+                    batch.again |= is_stale(&error) && row == 0 && undoable && fresh;
                     note(&mut entry.failure, error, Some(row));
                 }
             }
@@ -483,6 +517,11 @@ impl<C: MyCaller> Machine<C> {
                 if let Err(error) = reply {
                     if error.code == UNSUPPORTED_PS && number == 0 {
                         batch.unsupported = true;
+                        note(&mut entry.failure, error, None);
+                        return Ok(());
+                    }
+                    if (is_stale(&error) || error.code == 0) && number == 0 && entry.from_cache {
+                        batch.again = fresh;
                         note(&mut entry.failure, error, None);
                         return Ok(());
                     }

@@ -15,8 +15,15 @@ use std::sync::Arc;
 const UNKNOWN_STMT_HANDLER: u16 = 1243;
 /// `ER_UNSUPPORTED_PS`: the binary protocol does not take this statement.
 pub(super) const UNSUPPORTED_PS: u16 = 1295;
+/// `ER_NEED_REPREPARE`: the tables changed, and the server did not manage to prepare the statement again by itself.
+const NEED_REPREPARE: u16 = 1615;
 /// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
 const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
+
+/// Whether the server has refused a prepared statement before it executed anything of it.
+pub(super) fn is_stale(error: &ServerError) -> bool {
+    matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
+}
 
 /// A reply to come.
 #[derive(Clone, Copy, Debug)]
@@ -277,10 +284,8 @@ impl<C: MyCaller> Machine<C> {
         }
         let goodbye = error.is_fatal().then(|| Fatal::gone(format!("the server ended the session: {}", error.message)));
         let alone = self.started == 1;
-        if error.code == UNKNOWN_STMT_HANDLER
-            && let Some(statement) = self.front()?.statement.clone()
-        {
-            self.statements.remove(&statement.sql);
+        if is_stale(&error) || error.code == 0 {
+            self.forget(error.code)?;
         }
         let id = self.front()?.id;
         let cursor_open = self.cursors.contains_key(&id);
@@ -295,14 +300,12 @@ impl<C: MyCaller> Machine<C> {
             }
             // The fetch behind an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. }
-                if error.code == UNKNOWN_STMT_HANDLER && entry.from_cache && alone && !entry.retried =>
-            {
+            Kind::Result { .. } if is_stale(&error) && entry.from_cache && alone && !entry.retried => {
                 return self.retry(cx);
             }
             _ if matches!(entry.stage, Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
-                let statement = entry.statement.clone().filter(|_| cursor && error.code != UNKNOWN_STMT_HANDLER);
+                let statement = entry.statement.clone().filter(|_| cursor && !is_stale(&error));
                 entry.fail(error);
                 if let (Kind::Result { .. }, Some(statement)) = (kind, statement) {
                     self.keep(statement);
@@ -316,6 +319,17 @@ impl<C: MyCaller> Machine<C> {
             }
             None => self.answered(cx),
         }
+    }
+
+    /// The statement of the request in front is of no use any more.
+    fn forget(&mut self, code: u16) -> Result<(), Fatal> {
+        if let Some(statement) = self.front()?.statement.clone()
+            && self.statements.remove(&statement.sql).is_some()
+            && code != UNKNOWN_STMT_HANDLER
+        {
+            self.to_close.extend(statement.id);
+        }
+        Ok(())
     }
 
     /// COM_STMT_PREPARE failed.
