@@ -221,6 +221,19 @@ fn plugins_are_switched_or_refused_by_name() {
 }
 
 #[test]
+fn a_server_that_knows_no_plugins_gets_the_native_answer() {
+    let hello = greeting("5.1.73", "", mysql8() - Capabilities::PLUGIN_AUTH);
+    let mut session = connecting(options("pw"), vec![hello, packet(2, OK)]);
+    session.start().unwrap();
+    // SHA1(password) XOR SHA1(scramble + SHA1(SHA1(password)))
+    use sha1::{Digest, Sha1};
+    let stored = Sha1::digest(Sha1::digest(b"pw"));
+    let mask = Sha1::new().chain_update(SCRAMBLE).chain_update(stored).finalize();
+    let answer: Vec<u8> = Sha1::digest(b"pw").iter().zip(mask).map(|(a, b)| a ^ b).collect();
+    assert!(session.peer.heard[36..].starts_with(&[&b"u\0\x14"[..], &answer].concat()));
+}
+
+#[test]
 fn a_server_that_does_not_let_us_in_says_why() {
     let mut full = connecting(options("pw"), vec![packet(0, b"\xff\x10\x04Too many connections")]);
     assert!(full.start().unwrap_err().message.contains("Too many connections"));

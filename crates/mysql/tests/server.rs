@@ -314,7 +314,7 @@ fn many_requests_in_flight_keep_their_order_and_their_own_errors() {
 }
 
 #[test]
-fn one_command_in_flight_is_enough_for_a_proxy_that_loses_more() {
+fn without_pipelining_it_is_the_same_with_more_round_trips() {
     let mut session = Server::shared().session_with(Options { in_flight: 1, ..Server::options() });
     let told: Vec<_> = (0..50i64).map(|i| session.execute("select ?", vec![V::Int(i)])).collect();
     session.run().unwrap();

@@ -201,7 +201,7 @@ impl<C: MyCaller> Machine<C> {
         entry.stage = Stage::Preparing;
         let mark = outbox.mark();
         self.prepare(sql, outbox);
-        if execute.rows == Rows::One && execute.cursor.is_none() && self.session.prepares_ahead() {
+        if execute.rows == Rows::One && execute.cursor.is_none() && self.session.prepares_ahead() && self.window > 1 {
             self.execute_ahead(at, sql, mark, cx, outbox);
         }
     }

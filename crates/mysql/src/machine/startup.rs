@@ -57,9 +57,11 @@ pub struct Options {
     pub interactive: bool,
     /// The number of the connection's collation; by default utf8mb4's own on that server.
     pub collation: Option<u8>,
-    /// Connection attributes. `_client_name` and `_client_version` are added.
+    /// Connection attributes. `_client_name` and `_client_version` are added where they are missing.
     pub attributes: Vec<(String, String)>,
-    /// How many commands may be in flight. 1 is for proxies that lose what is sent ahead.
+    /// How many replies may be outstanding when another request is started, or another row of a batch is sent. With 1
+    /// there is no pipelining between requests, and statements are prepared before they are executed; only what belongs
+    /// together (the guard of a batch and its rows, a cursor and its first fetch) still travels together.
     pub in_flight: usize,
     /// Capabilities to leave out even where the server offers them, for proxies that offer what they cannot do.
     pub without: Capabilities,
@@ -327,22 +329,28 @@ impl Startup {
     /// Sends HandshakeResponse41.
     fn respond(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
         let Some(greeting) = self.greeting.clone() else { return Err(Fatal::peer("there was no greeting")) };
+        // Without CLIENT_PLUGIN_AUTH there is only one.
+        let named = match greeting.auth_plugin_name.as_str() {
+            "" => Plugin::MysqlNativePassword.name(),
+            name => name,
+        };
         // A plugin that is not known, not allowed or cannot use the greeting's data answers with nothing: the server
         // then asks to switch, or says that it won't.
-        let (name, mut authenticator) = match self.authenticator(&greeting.auth_plugin_name) {
-            Ok(authenticator) => (greeting.auth_plugin_name.clone(), authenticator),
+        let (name, mut authenticator) = match self.authenticator(named) {
+            Ok(authenticator) => (named.to_owned(), authenticator),
             Err(_) => {
                 let plugin = self.options.plugins.first().copied().unwrap_or(Plugin::MysqlNativePassword);
                 (plugin.name().to_owned(), self.authenticator(plugin.name())?)
             }
         };
-        let suits = name == greeting.auth_plugin_name && authenticator.plugin().answers_greeting();
+        let suits = name == named && authenticator.plugin().answers_greeting();
         let answer = if suits { authenticator.start(&greeting.auth_plugin_data)? } else { Vec::new() };
-        let mut attributes = vec![
-            ("_client_name".to_owned(), "headrace".to_owned()),
-            ("_client_version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ];
-        attributes.extend(self.options.attributes.iter().cloned());
+        let mut attributes = self.options.attributes.clone();
+        for (name, value) in [("_client_name", "headrace"), ("_client_version", env!("CARGO_PKG_VERSION"))] {
+            if !attributes.iter().any(|(given, _)| given == name) {
+                attributes.push((name.to_owned(), value.to_owned()));
+            }
+        }
         let response = HandshakeResponse41 {
             hello: self.hello(),
             username: &self.options.user,
