@@ -13,6 +13,15 @@ pub const MESSAGE_BYTES: usize = 1 << 30;
 pub const STATEMENT_CACHE: usize = 256;
 /// Bytes of SQL text above which a statement is not kept in the cache.
 pub const STATEMENT_CACHE_SQL_BYTES: usize = 16 * 1024;
+/// Commands in flight on a connection whose server takes commands ahead but has no pipeline mode of its own.
+pub const COMMANDS_IN_FLIGHT: usize = 4096;
+/// Bytes of rows of a batch that travel together in one command. Far below the smallest default of MySQL's
+/// `max_allowed_packet` (4 MiB); while the server works on one such command, the next is made.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+/// Rows of a batch that travel together in one command.
+pub const CHUNK_ROWS: usize = 16_384;
+/// Commands with many rows that are in flight at a time.
+pub const CHUNKS_IN_FLIGHT: usize = 2;
 /// Notifications kept per connection until someone reads them; the oldest are dropped, and counted, beyond this.
 pub const NOTIFICATIONS: usize = 65_536;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.
