@@ -108,6 +108,7 @@ fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
     assert_eq!(fast.peer.heard[12], 255, "utf8mb4_0900_ai_ci");
 
     let mut refused = connecting(options("pw"), vec![hello(), packet(2, &[1, 4])]);
+    assert!(!format!("{:?}", refused.machine).contains("112, 119"), "the password is shown");
     assert!(refused.start().unwrap_err().message.contains("RSA public key"));
     assert!(!refused.peer.heard.windows(2).any(|part| part == b"pw"));
 

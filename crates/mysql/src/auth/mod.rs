@@ -107,7 +107,6 @@ enum State {
 }
 
 /// One authentication conversation.
-#[derive(Debug)]
 pub struct Authenticator {
     plugin: Plugin,
     password: Option<Secret>,
@@ -117,6 +116,13 @@ pub struct Authenticator {
     state: State,
     /// What the server stores of the password, where it stores what only the password's owner can know.
     stored: Option<Vec<u8>>,
+}
+
+/// Nothing of what the server stores of the password is shown.
+impl fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authenticator").field("plugin", &self.plugin).finish_non_exhaustive()
+    }
 }
 
 impl Authenticator {

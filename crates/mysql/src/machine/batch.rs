@@ -47,16 +47,9 @@ use crate::packets::command::{self, Command};
 use crate::packets::frame;
 use crate::packets::reply::{Completion, ServerError};
 use crate::sql::{Insert, Scan};
-use headrace_core::{Fatal, Outbox, limits};
+use headrace_core::limits::{self, CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
+use headrace_core::{Fatal, Outbox};
 use std::collections::VecDeque;
-
-/// Bytes of rows that travel together. Far below the smallest default of `max_allowed_packet` (4 MiB); while the server
-/// works on one chunk, the next is made.
-const CHUNK_BYTES: usize = 256 * 1024;
-/// Rows that travel together.
-const CHUNK_ROWS: usize = 16_384;
-/// Chunks in flight.
-const CHUNKS_IN_FLIGHT: usize = 2;
 
 /// What undoes the batch when a row fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

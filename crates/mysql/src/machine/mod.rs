@@ -32,9 +32,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use wire::Wire;
 
-/// Commands in flight at most, unless the options say otherwise.
-pub const IN_FLIGHT: usize = 4096;
-
 /// A caller that speaks MySQL. The tag of its results is a [`crate::packets::reply::Completion`].
 pub trait MyCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
 impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> MyCaller for C {}

@@ -306,7 +306,12 @@ impl<C: MyCaller> Machine<C> {
             _ if matches!(entry.stage, Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
                 let statement = entry.statement.clone().filter(|_| cursor && !is_stale(&error));
+                let fetched = if let Request::Fetch { cursor, .. } = entry.request { Some(cursor) } else { None };
                 entry.fail(error);
+                if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
+                    // What the cursor is worth after an error, nobody knows.
+                    self.to_close.extend(statement.id);
+                }
                 if let (Kind::Result { .. }, Some(statement)) = (kind, statement) {
                     self.keep(statement);
                 }

@@ -6,7 +6,7 @@ use crate::packets::compress::Algorithm;
 use crate::packets::frame;
 use crate::packets::handshake::{ClientHello, HandshakeResponse41, HandshakeV10, auth_switch_request};
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use headrace_core::{Fatal, Outbox};
+use headrace_core::{Fatal, Outbox, limits};
 
 /// Whether the connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Default for Options {
             interactive: false,
             collation: None,
             attributes: Vec::new(),
-            in_flight: super::IN_FLIGHT,
+            in_flight: limits::COMMANDS_IN_FLIGHT,
             without: Capabilities::empty(),
         }
     }
@@ -310,7 +310,7 @@ impl Startup {
         let default = if mysql8 { UTF8MB4_0900_AI_CI } else { UTF8MB4_GENERAL_CI };
         ClientHello {
             capabilities: self.capabilities,
-            max_packet_size: headrace_core::limits::MESSAGE_BYTES as u32,
+            max_packet_size: limits::MESSAGE_BYTES as u32,
             collation: self.options.collation.unwrap_or(default),
         }
     }

@@ -117,8 +117,8 @@ impl ClientHello {
     }
 }
 
-/// `Protocol::HandshakeResponse41`
-#[derive(Clone, Debug)]
+/// `Protocol::HandshakeResponse41`. It cannot be printed: the response to the challenge is nobody's business.
+#[derive(Clone)]
 pub struct HandshakeResponse41<'a> {
     /// The part that SSLRequest has too.
     pub hello: ClientHello,
