@@ -8,6 +8,7 @@ use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{Execute, Options, Request, Road, Rows, Tls, TlsStep};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::Capabilities;
+use proptest::prelude::*;
 use std::collections::VecDeque;
 use support::session::{Peer, Session};
 use support::value::TestValue as V;
@@ -413,5 +414,64 @@ fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
         assert_eq!((times(b"\x16insert"), times(b"ROLLBACK"), times(b"COMMIT")), (1, 1, 1), "{code}");
         assert_eq!(times(&[0xfa, id, 0, 0, 0]), 1, "{code}: the fresh statement is executed");
         run(&mut session, vec![ok(), ok(), ok(), ok()]);
+    }
+}
+
+/// Payloads that are nearly right: the first bytes that mean something, and anything behind.
+fn payload() -> impl Strategy<Value = Vec<u8>> {
+    let head = prop_oneof![
+        Just(OK.to_vec()),
+        Just(EOF.to_vec()),
+        Just(vec![0xfe, 0, 0, 2, 0, 0, 0]),
+        Just(vec![0xfe, 0, 0, 0x48, 0, 0, 0]),
+        Just(b"\xff\x26\x04#23000Duplicate entry".to_vec()),
+        Just(b"\xff\xdb\x04#HY000Unknown statement".to_vec()),
+        Just(b"\xff\x0f\x05#HY000Not in bulk".to_vec()),
+        Just(vec![0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]),
+        Just(column("n", 253, 45)),
+        Just(column("n", 3, 63)),
+        Just(vec![1]),
+        Just(vec![1, 1]),
+        Just(vec![1, 0]),
+        Just(vec![0xfb, b'f']),
+        Just(Vec::new()),
+    ];
+    (head, proptest::collection::vec(any::<u8>(), 0..6)).prop_map(|(head, tail)| [head, tail].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn whatever_the_server_says_nobody_is_left_untold(
+        replies in proptest::collection::vec(proptest::collection::vec(payload(), 1..5), 1..12),
+        bulk: bool,
+        eof: bool,
+    ) {
+        let mut capabilities = mysql8();
+        capabilities.set(Capabilities::DEPRECATE_EOF, !eof);
+        if bulk {
+            let theirs = Capabilities::MARIADB_STMT_BULK_OPERATIONS | Capabilities::MARIADB_CACHE_METADATA;
+            capabilities = (capabilities - Capabilities::LONG_PASSWORD) | theirs;
+        }
+        let mut session = session(capabilities);
+        let cursor = Execute { sql: "select ?".into(), rows: Rows::One, text: false, cursor: Some(2) };
+        let (id, opened) = session.ask(Request::Execute(cursor), vec![V::Int(1)], vec![]);
+        let told = [
+            opened,
+            session.ask(Request::Fetch { cursor: id, rows: 1 }, vec![], vec![]).1,
+            session.query("select 1"),
+            session.execute("select ?", vec![V::Int(1)]),
+            session.batch("insert into t values (?)", Road::Auto, true, vec![vec![V::Int(7)], vec![V::Null]]),
+            session.batch("update t set a = ?", Road::Pipelined, false, vec![vec![V::Int(7)], vec![V::Null]]),
+            session.ask(Request::CloseCursor { cursor: id }, vec![], vec![]).1,
+            session.ask(Request::ResetConnection, vec![], vec![]).1,
+        ];
+        for payloads in &replies {
+            let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
+            session.peer.says.push_back(reply(&payloads));
+        }
+        let done = session.run();
+        prop_assert!(told.iter().all(|told| told.borrow().end.is_some()));
+        prop_assert!(done.is_err() || session.machine.is_idle());
     }
 }

@@ -168,6 +168,8 @@ fn values_go_in_the_same_way_in_both_protocols() {
         ("double", V::Float(1.5e-7), "f0.00000015"),
         ("double", V::Float(0.1), "f0.1"),
         ("decimal(30,10)", V::Decimal("-1.25"), "d-1.2500000000"),
+        ("decimal(65,10)", V::Decimal("1.2345678901234567890123E+30"), "d1234567890123456789012300000000.0000000000"),
+        ("decimal(30,10)", V::Decimal("15E-4"), "d0.0015000000"),
         ("varchar(50)", V::from("it's \"so\" 🙂 \\ %s ?"), "it's \"so\" 🙂 \\ %s ?"),
         ("varchar(50)", V::from("a\0b"), "a\0b"),
         ("varchar(50)", V::from(""), ""),
@@ -208,6 +210,9 @@ fn values_go_in_the_same_way_in_both_protocols() {
             session.must("set sql_mode=default");
         }
     }
+    let told = session.execute_text("select'a'?, 1 limit?", vec![V::from("b"), V::Int(1)]);
+    session.run().unwrap();
+    assert_eq!(told.borrow().lines(), ["ab|1"], "{:?}", told.borrow().error);
     let told = session
         .execute_text("select 2 in ?, 5 in ?", vec![V::List(vec![V::Int(1), V::Int(2)]), V::List(vec![V::Int(1)])]);
     session.run().unwrap();
@@ -310,7 +315,6 @@ fn many_requests_in_flight_keep_their_order_and_their_own_errors() {
             _ => assert_eq!(told.error.as_ref().map(|error| error.sqlstate.as_str()), Some("42S22")),
         }
     }
-    assert!(session.trips < 1500, "replies come together: {} reads", session.trips);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::send::count_mismatch;
 use crate::packets::command::{self, BULK_SEND_TYPES, Command, INDICATOR_NONE, INDICATOR_NULL, ParamType};
 use crate::sql::Insert;
-use crate::types::{ColumnType, encode_param, write_literal};
+use crate::types::{ColumnType, encode_param, splice_literal};
 use headrace_core::Parameters;
 use std::ops::Range;
 
@@ -94,12 +94,11 @@ impl Chunk {
         if !self.ends.is_empty() {
             self.body.push(b',');
         }
-        for (i, piece) in insert.row.iter().enumerate() {
-            self.body.extend_from_slice(piece.as_bytes());
-            if i < params.count() {
-                write_literal(&params.get(i)?, &mut self.body)?;
-            }
+        for (i, pieces) in insert.row.windows(2).enumerate() {
+            self.body.extend_from_slice(pieces[0].as_bytes());
+            splice_literal(&params.get(i)?, pieces[1].as_bytes(), &mut self.body)?;
         }
+        self.body.extend_from_slice(insert.row.last().map_or(&[], |piece| piece.as_bytes()));
         Ok(())
     }
 

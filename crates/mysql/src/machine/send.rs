@@ -11,7 +11,7 @@ use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
-use crate::types::{encode_param, write_literal};
+use crate::types::{encode_param, splice_literal};
 use headrace_core::{Caller, Mismatch, Outbox, Outcome, Parameters, limits};
 use std::sync::Arc;
 
@@ -300,8 +300,8 @@ pub(super) fn write_row<C: MyCaller>(
             let mut at = 0;
             for (i, placeholder) in scan.placeholders.iter().enumerate().take(params.count()) {
                 out.extend_from_slice(&sql.as_bytes()[at..*placeholder]);
-                write_literal(&params.get(i)?, out)?;
                 at = placeholder + 1;
+                splice_literal(&params.get(i)?, &sql.as_bytes()[at..], out)?;
             }
             out.extend_from_slice(&sql.as_bytes()[at..]);
             Ok(())

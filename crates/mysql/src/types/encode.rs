@@ -8,6 +8,7 @@ use super::civil::{Clock, MAX_TIME_MICROS, Ymd, fields};
 use crate::packets::body::put_lenenc_bytes;
 use crate::packets::command::ParamType;
 use headrace_core::{Mismatch, Value, ValueKind};
+use std::borrow::Cow;
 
 /// `unsigned` of a parameter's type.
 const UNSIGNED: u8 = 0x80;
@@ -42,7 +43,7 @@ pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<Par
             signed(ColumnType::BLOB)
         }
         ValueKind::Decimal => {
-            value.with_decimal(|text| check_decimal(text).map(|()| put_lenenc_bytes(out, text.as_bytes())))??;
+            value.with_decimal(|text| plain_decimal(text).map(|plain| put_lenenc_bytes(out, plain.as_bytes())))??;
             signed(ColumnType::NEWDECIMAL)
         }
         ValueKind::Bool => {
@@ -135,9 +136,34 @@ pub(super) fn finite<V: Value>(value: &V) -> Result<f64, V::Error> {
     if number.is_finite() { Ok(number) } else { Err(outside(value, "DOUBLE", "finite numbers")) }
 }
 
-pub(super) fn check_decimal(text: &str) -> Result<(), Mismatch> {
-    let number = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
-    if number { Ok(()) } else { Err(Mismatch::out_of_range(format!("{text} does not fit DECIMAL (finite numbers)"))) }
+/// A decimal number without exponent: with one, the server would read the literal as DOUBLE, and round it. DECIMAL has
+/// 65 digits, so an exponent beyond hundreds is out of its range, or nothing.
+pub(super) fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
+    let outside = || Mismatch::out_of_range(format!("{text} does not fit DECIMAL (finite numbers of 65 digits)"));
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().map_err(|_| outside())?),
+        None => (text, 0),
+    };
+    let (sign, digits) = match mantissa.strip_prefix(['-', '+']) {
+        Some(digits) => (&mantissa[..1], digits),
+        None => ("", mantissa),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let number = whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
+    if !number || whole.len() + fraction.len() == 0 || exponent.unsigned_abs() > 300 {
+        return Err(outside());
+    }
+    if exponent == 0 {
+        return Ok(Cow::Borrowed(mantissa));
+    }
+    let all = format!("{whole}{fraction}");
+    let point = whole.len() as i64 + i64::from(exponent);
+    let zeros = |n: i64| "0".repeat(usize::try_from(n).unwrap_or(0));
+    let split = point.clamp(0, all.len() as i64) as usize;
+    let whole = format!("{}{}", &all[..split], zeros(point - all.len() as i64));
+    let fraction = format!("{}{}", zeros(-point), &all[split..]);
+    let whole = if whole.is_empty() { "0" } else { &whole };
+    Ok(Cow::Owned(if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }))
 }
 
 pub(super) fn date_fields<V: Value>(value: &V) -> Result<Ymd, V::Error> {
@@ -245,5 +271,31 @@ fn put_time(out: &mut Vec<u8>, micros: i64) {
     out.extend_from_slice(&[(clock.hours % 24) as u8, clock.minutes, clock.seconds]);
     if clock.micros != 0 {
         out.extend_from_slice(&clock.micros.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_lose_their_exponent_and_nothing_else() {
+        for (text, plain) in [
+            ("1.50", "1.50"),
+            ("-0", "-0"),
+            ("1E+3", "1000"),
+            ("-1.5e3", "-1500"),
+            ("1.2345E+2", "123.45"),
+            ("1.5E-3", "0.0015"),
+            ("15E-1", "1.5"),
+            ("+12.5E1", "+125"),
+            ("1.23456789012345678901E+20", "123456789012345678901"),
+            (".5", ".5"),
+        ] {
+            assert_eq!(plain_decimal(text).unwrap(), plain, "{text}");
+        }
+        for text in ["", "NaN", "Infinity", "-Infinity", "1E999", "1E99999999999", "1x", "-", ".", "1.2.3"] {
+            assert!(plain_decimal(text).is_err(), "{text}");
+        }
     }
 }

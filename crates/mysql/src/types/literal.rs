@@ -6,7 +6,7 @@
 
 use super::civil::Clock;
 use super::encode::{
-    bit_number, check_decimal, date_fields, finite, no_type, plain_text, time_micros, timestamp_fields,
+    bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, timestamp_fields,
 };
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
@@ -24,7 +24,7 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
         // With an exponent it is a DOUBLE; without, the server would read a DECIMAL.
         ValueKind::Float => append(out, format_args!("{:e}", finite(value)?)),
         ValueKind::Decimal => {
-            value.with_decimal(|text| check_decimal(text).map(|()| out.extend_from_slice(text.as_bytes())))??;
+            value.with_decimal(|text| plain_decimal(text).map(|plain| out.extend_from_slice(plain.as_bytes())))??;
         }
         ValueKind::Text => value.with_text(|text| string(out, "_utf8mb4 ", false, text))?,
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| string(out, "_utf8mb4 ", false, json))?,
@@ -48,6 +48,27 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
             string(out, if binary { "_binary " } else { "_utf8mb4 " }, binary, bytes);
         })?,
         _ => return Err(no_type(value)),
+    }
+    Ok(())
+}
+
+/// Appends a value as an SQL literal in the place of a placeholder: `following` is the text behind it. Where the literal
+/// would run into a word or a quote beside it (`LIMIT?`), a space keeps them apart.
+///
+/// # Errors
+/// As [`write_literal`].
+pub fn splice_literal<V: Value>(value: &V, following: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
+    let clings = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'\'' | b'"' | b'`' | 0x80..)
+        })
+    };
+    if clings(out.last()) {
+        out.push(b' ');
+    }
+    write_literal(value, out)?;
+    if clings(following.first()) {
+        out.push(b' ');
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ mod text;
 pub use decode::decode_binary_row;
 pub use decoder::Decoder;
 pub use encode::encode_param;
-pub use literal::write_literal;
+pub use literal::{splice_literal, write_literal};
 pub use text::decode_text_row;
 
 /// The number of a column type. MySQL: "enum_field_types"; MariaDB: "Result set packets, Field types".

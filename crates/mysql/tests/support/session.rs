@@ -127,7 +127,6 @@ pub struct Session<P: Peer> {
     pub peer: P,
     pub inbox: Inbox,
     pub outbox: Outbox,
-    pub trips: usize,
     /// The peer can do TLS.
     pub tls: bool,
 }
@@ -135,7 +134,7 @@ pub struct Session<P: Peer> {
 impl<P: Peer> Session<P> {
     pub fn new(options: Options, peer: P) -> Self {
         let machine = Machine::new(options, 16).expect("the options are fine");
-        Self { machine, peer, inbox: Inbox::new(), outbox: Outbox::new(), trips: 0, tls: false }
+        Self { machine, peer, inbox: Inbox::new(), outbox: Outbox::new(), tls: false }
     }
 
     fn flush(&mut self) {
@@ -152,7 +151,6 @@ impl<P: Peer> Session<P> {
         self.flush();
         while !done(&self.machine) {
             let Some(bytes) = self.peer.receive() else { return Err(Fatal::gone("the server said no more")) };
-            self.trips += 1;
             self.inbox.extend(&bytes);
             self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
             self.flush();
