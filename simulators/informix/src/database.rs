@@ -77,36 +77,83 @@ const SYSTEM: &[(&str, &[(&str, Type)])] = &[
     (
         "systables",
         &[
-            ("tabname", varchar(128)), ("owner", OWNER), ("partnum", INT), ("tabid", Type::of(Kind::Serial)),
-            ("rowsize", SMALL), ("ncols", SMALL), ("nindexes", SMALL), ("nrows", Type::of(Kind::Float)),
-            ("created", Type::of(Kind::Date)), ("version", INT), ("tabtype", CHAR1), ("locklevel", CHAR1),
-            ("npused", Type::of(Kind::Float)), ("fextsize", INT), ("nextsize", INT), ("flags", SMALL), ("site", WORD),
-            ("dbname", varchar(128)), ("type_xid", INT), ("am_id", INT), ("dirpath", WORD),
+            ("tabname", varchar(128)),
+            ("owner", OWNER),
+            ("partnum", INT),
+            ("tabid", Type::of(Kind::Serial)),
+            ("rowsize", SMALL),
+            ("ncols", SMALL),
+            ("nindexes", SMALL),
+            ("nrows", Type::of(Kind::Float)),
+            ("created", Type::of(Kind::Date)),
+            ("version", INT),
+            ("tabtype", CHAR1),
+            ("locklevel", CHAR1),
+            ("npused", Type::of(Kind::Float)),
+            ("fextsize", INT),
+            ("nextsize", INT),
+            ("flags", SMALL),
+            ("site", WORD),
+            ("dbname", varchar(128)),
+            ("type_xid", INT),
+            ("am_id", INT),
+            ("dirpath", WORD),
         ],
     ),
     (
         "syscolumns",
         &[
-            ("colname", varchar(128)), ("tabid", INT), ("colno", SMALL), ("coltype", SMALL), ("collength", SMALL),
-            ("colmin", INT), ("colmax", INT), ("extended_id", INT), ("seclabelid", INT), ("colattr", SMALL),
+            ("colname", varchar(128)),
+            ("tabid", INT),
+            ("colno", SMALL),
+            ("coltype", SMALL),
+            ("collength", SMALL),
+            ("colmin", INT),
+            ("colmax", INT),
+            ("extended_id", INT),
+            ("seclabelid", INT),
+            ("colattr", SMALL),
         ],
     ),
     (
         "sysindexes",
         &[
-            ("idxname", varchar(128)), ("owner", OWNER), ("tabid", INT), ("idxtype", CHAR1), ("clustered", CHAR1),
-            ("part1", SMALL), ("part2", SMALL), ("part3", SMALL), ("part4", SMALL), ("part5", SMALL), ("part6", SMALL),
-            ("part7", SMALL), ("part8", SMALL), ("part9", SMALL), ("part10", SMALL), ("part11", SMALL),
-            ("part12", SMALL), ("part13", SMALL), ("part14", SMALL), ("part15", SMALL), ("part16", SMALL),
-            ("levels", SMALL), ("leaves", Type::of(Kind::Float)), ("nunique", Type::of(Kind::Float)),
+            ("idxname", varchar(128)),
+            ("owner", OWNER),
+            ("tabid", INT),
+            ("idxtype", CHAR1),
+            ("clustered", CHAR1),
+            ("part1", SMALL),
+            ("part2", SMALL),
+            ("part3", SMALL),
+            ("part4", SMALL),
+            ("part5", SMALL),
+            ("part6", SMALL),
+            ("part7", SMALL),
+            ("part8", SMALL),
+            ("part9", SMALL),
+            ("part10", SMALL),
+            ("part11", SMALL),
+            ("part12", SMALL),
+            ("part13", SMALL),
+            ("part14", SMALL),
+            ("part15", SMALL),
+            ("part16", SMALL),
+            ("levels", SMALL),
+            ("leaves", Type::of(Kind::Float)),
+            ("nunique", Type::of(Kind::Float)),
             ("clust", Type::of(Kind::Float)),
         ],
     ),
     (
         "sysconstraints",
         &[
-            ("constrid", Type::of(Kind::Serial)), ("constrname", varchar(128)), ("owner", OWNER), ("tabid", INT),
-            ("constrtype", CHAR1), ("idxname", varchar(128)),
+            ("constrid", Type::of(Kind::Serial)),
+            ("constrname", varchar(128)),
+            ("owner", OWNER),
+            ("tabid", INT),
+            ("constrtype", CHAR1),
+            ("idxname", varchar(128)),
         ],
     ),
     (
@@ -122,8 +169,15 @@ const SYSTEM: &[(&str, &[(&str, Type)])] = &[
 const DATABASES: (&str, &[(&str, Type)]) = (
     "sysmaster:sysdatabases",
     &[
-        ("name", varchar(128)), ("partnum", INT), ("owner", OWNER), ("created", Type::of(Kind::Date)),
-        ("is_logging", INT), ("is_buff_log", INT), ("is_ansi", INT), ("is_nls", INT), ("flags", SMALL),
+        ("name", varchar(128)),
+        ("partnum", INT),
+        ("owner", OWNER),
+        ("created", Type::of(Kind::Date)),
+        ("is_logging", INT),
+        ("is_buff_log", INT),
+        ("is_ansi", INT),
+        ("is_nls", INT),
+        ("flags", SMALL),
     ],
 );
 
@@ -170,9 +224,7 @@ impl Database {
                 params![name, tabid, site, site],
             )?;
         }
-        transaction.execute_batch(
-            "INSERT INTO \"sysmaster:sysdual\" VALUES ('X');",
-        )?;
+        transaction.execute_batch("INSERT INTO \"sysmaster:sysdual\" VALUES ('X');")?;
         transaction.commit()?;
         Ok(database)
     }
@@ -189,9 +241,8 @@ impl Database {
 
 /// Writes a table into the catalog, in place of one of the same name.
 fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Column]) -> Result<()> {
-    let old: Option<i64> = connection
-        .query_row("SELECT tabid FROM systables WHERE tabname = ?", [name], |row| row.get(0))
-        .optional()?;
+    let old: Option<i64> =
+        connection.query_row("SELECT tabid FROM systables WHERE tabname = ?", [name], |row| row.get(0)).optional()?;
     let tabid = match old {
         Some(tabid) => tabid,
         None => connection.query_row(
@@ -222,13 +273,21 @@ fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Column]
     )?;
     for (index, column) in columns.iter().enumerate() {
         let number = i64::from(column.ty.number()) | if column.not_null { 0x100 } else { 0 };
-        insert.execute(params![column.name, tabid, index as i64 + 1, number, column.ty.length, column.ty.extended()])?;
+        insert.execute(params![
+            column.name,
+            tabid,
+            index as i64 + 1,
+            number,
+            column.ty.length,
+            column.ty.extended()
+        ])?;
     }
     Ok(())
 }
 
 fn remove_table(connection: &Connection, name: &str) -> Result<()> {
-    connection.execute("DELETE FROM syscolumns WHERE tabid = (SELECT tabid FROM systables WHERE tabname = ?)", [name])?;
+    connection
+        .execute("DELETE FROM syscolumns WHERE tabid = (SELECT tabid FROM systables WHERE tabname = ?)", [name])?;
     connection.execute("DELETE FROM systables WHERE tabname = ?", [name])?;
     Ok(())
 }
@@ -309,10 +368,8 @@ impl Open {
     /// Remembers which unique keys are constraints, by name.
     pub fn add_constraints(&self, table: &str, constraints: &[(String, Vec<String>)]) -> Result<()> {
         for (name, columns) in constraints {
-            self.connection.execute(
-                "INSERT INTO ifx_constraints VALUES (?, ?, ?)",
-                params![table, name, columns.join(",")],
-            )?;
+            self.connection
+                .execute("INSERT INTO ifx_constraints VALUES (?, ?, ?)", params![table, name, columns.join(",")])?;
         }
         Ok(())
     }

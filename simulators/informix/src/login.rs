@@ -43,7 +43,9 @@ pub fn read_request<R: Read>(input: &mut Input<R>) -> io::Result<Request> {
     let kind = input.u8()?;
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     if kind != CONREQ || length <= HEADER {
-        return Err(invalid(format!("login: a packet of type {kind} and {length} bytes; only the binary form is known")));
+        return Err(invalid(format!(
+            "login: a packet of type {kind} and {length} bytes; only the binary form is known"
+        )));
     }
     input.bytes(3)?;
     let body = input.bytes(length - HEADER)?;

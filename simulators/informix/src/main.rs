@@ -25,6 +25,7 @@ const HELP: &str = "headrace-simulate-informix: a test server that speaks SQLI, 
   --fault FAULT        latency=MS, cut=N, silence=N, garbage=N, split=N; may be repeated
   --data FOLDER        where the databases are kept (a new folder, removed at the end)
   --until-stdin-ends   end when standard input does
+  --trace              show messages and replies on standard error
 ";
 
 struct Options {
@@ -46,6 +47,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
         release: Release::V14,
         continue_after_error: false,
         faults: Faults::default(),
+        trace: false,
         folder: std::env::temp_dir().join(format!("headrace-informix-{}", std::process::id())),
     };
     let (mut own_folder, mut until_stdin_ends) = (true, false);
@@ -54,6 +56,10 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
             "--help" | "-h" => return Ok(None),
             "--until-stdin-ends" => {
                 until_stdin_ends = true;
+                continue;
+            }
+            "--trace" => {
+                config.trace = true;
                 continue;
             }
             _ => {}

@@ -25,23 +25,35 @@ pub struct Bound {
 #[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    Command { sql: Vec<u8> },
-    Prepare { sql: Vec<u8> },
+    Command {
+        sql: Vec<u8>,
+    },
+    Prepare {
+        sql: Vec<u8>,
+    },
     CursorName(Vec<u8>),
     Id(i16),
     Bind(Vec<Bound>),
     BlobBind(Vec<Vec<u8>>),
     Open,
     Execute,
-    Fetch { buffer: i32 },
+    Fetch {
+        buffer: i32,
+    },
     Close,
     Release,
     End,
-    Put { rows: u16, bytes: Vec<u8> },
+    Put {
+        rows: u16,
+        bytes: Vec<u8>,
+    },
     Commit,
     Rollback,
     NDescribe,
-    ScrollFetch { kind: i16, row: i32 },
+    ScrollFetch {
+        kind: i16,
+        row: i32,
+    },
     Scroll,
     DatabaseList,
     Begin,
@@ -53,11 +65,25 @@ pub enum Message {
     Version,
     Exit,
     Info,
-    LobRead { descriptor: i16, length: i32, chunk: u16, seek: Option<(i64, i16)> },
-    LobWrite { descriptor: i16, bytes: Vec<u8> },
-    ReturnTypes { fetch: bool, types: Vec<i16> },
+    LobRead {
+        descriptor: i16,
+        length: i32,
+        chunk: u16,
+        seek: Option<(i64, i16)>,
+    },
+    LobWrite {
+        descriptor: i16,
+        bytes: Vec<u8>,
+    },
+    ReturnTypes {
+        fetch: bool,
+        types: Vec<i16>,
+    },
     GetRoutine(Vec<u8>),
-    CallRoutine { handle: i32, arguments: Vec<Bound> },
+    CallRoutine {
+        handle: i32,
+        arguments: Vec<Bound>,
+    },
     AutoFree,
     DescribeInput,
     Protocols(Vec<u8>),
@@ -141,9 +167,7 @@ fn bound<R: Read>(input: &mut Input<R>, charset: Charset, caps: &Capabilities) -
             bound.blob_follows = true;
             (Type::of(if number == 11 { Kind::Byte } else { Kind::Text }), Value::Null)
         }
-        0 | 13 | 15 | 16 => {
-            (Type::new(Kind::Char, 32_767), Value::Text(charset.decode(&input.chars()?)))
-        }
+        0 | 13 | 15 | 16 => (Type::new(Kind::Char, 32_767), Value::Text(charset.decode(&input.chars()?))),
         _ => extended(number, &name, input.long_chars()?, charset),
     };
     Ok(bound)

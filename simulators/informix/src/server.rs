@@ -40,6 +40,8 @@ pub struct Config {
     pub faults: Faults,
     /// Where the databases are kept.
     pub folder: PathBuf,
+    /// Whether replies are shown on standard error, in hexadecimal.
+    pub trace: bool,
 }
 
 /// The server.

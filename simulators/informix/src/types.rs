@@ -222,7 +222,11 @@ impl Type {
             Kind::DateTime => format!("datetime {}", self.qualifier().words(false)),
             Kind::Interval => format!("interval {}", self.qualifier().words(true)),
             Kind::Char | Kind::NChar | Kind::VarChar | Kind::NVarChar | Kind::LVarChar => {
-                format!("{}({})", self.name(), if self.kind == Kind::LVarChar { self.length } else { self.length & 0x7fff })
+                format!(
+                    "{}({})",
+                    self.name(),
+                    if self.kind == Kind::LVarChar { self.length } else { self.length & 0x7fff }
+                )
             }
             _ => self.name().to_owned(),
         }

@@ -134,9 +134,7 @@ pub fn from_fields(fields: [i64; 7]) -> Option<i64> {
     let [year, month, day, hour, minute, second, units] = fields;
     let valid = is_date(year, month, day) && hour < 24 && minute < 60 && second < 60 && units < SECOND_UNITS;
     (valid && hour >= 0 && minute >= 0 && second >= 0).then(|| {
-        days_from_civil(year, month, day) * DAY_UNITS
-            + (hour * 3600 + minute * 60 + second) * SECOND_UNITS
-            + units
+        days_from_civil(year, month, day) * DAY_UNITS + (hour * 3600 + minute * 60 + second) * SECOND_UNITS + units
     })
 }
 

@@ -111,9 +111,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             _ => Err(mismatch()),
         },
         Kind::DateTime => match (&value, from_kind) {
-            (Value::Integer(value), Some(Kind::DateTime)) => {
-                Ok(Value::Integer(moment::cut(*value, to.qualifier())))
-            }
+            (Value::Integer(value), Some(Kind::DateTime)) => Ok(Value::Integer(moment::cut(*value, to.qualifier()))),
             (Value::Integer(days), Some(Kind::Date)) => {
                 Ok(Value::Integer(moment::cut((days + DATE_EPOCH) * DAY_UNITS, to.qualifier())))
             }
@@ -132,9 +130,9 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 }
                 Ok(Value::Integer(*value))
             }
-            (Value::Text(text), _) => moment::parse_interval(text, to.qualifier())
-                .map(Value::Integer)
-                .ok_or_else(|| SqlError::new(-1262, "")),
+            (Value::Text(text), _) => {
+                moment::parse_interval(text, to.qualifier()).map(Value::Integer).ok_or_else(|| SqlError::new(-1262, ""))
+            }
             _ => Err(mismatch()),
         },
         Kind::Boolean => match &value {

@@ -239,7 +239,11 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     let roundings: [(&str, i32, Rounding); 5] = [
         ("ifx_dround", 2, Decimal::round),
         ("ifx_dtrunc", 2, Decimal::truncate),
-        ("ifx_dabs", 1, |value, _| if value.compare(Decimal::new(0, 0)) == Ordering::Less { value.negated() } else { value }),
+        (
+            "ifx_dabs",
+            1,
+            |value, _| if value.compare(Decimal::new(0, 0)) == Ordering::Less { value.negated() } else { value },
+        ),
         ("ifx_dfloor", 1, |value, _| {
             let cut = value.truncate(0);
             if cut.compare(value) == Ordering::Greater { cut.plus(Decimal::new(-1, 0)) } else { cut }
@@ -270,13 +274,18 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
         let width: usize = context.get::<i64>(1)? as usize;
         Ok(text(context, 0)?.map(|value| format!("{value:<width$}")))
     })?;
-    connection.create_scalar_function("ifx_upper", 1, pure, |context| Ok(text(context, 0)?.map(|value| value.to_uppercase())))?;
-    connection.create_scalar_function("ifx_lower", 1, pure, |context| Ok(text(context, 0)?.map(|value| value.to_lowercase())))?;
+    connection.create_scalar_function("ifx_upper", 1, pure, |context| {
+        Ok(text(context, 0)?.map(|value| value.to_uppercase()))
+    })?;
+    connection.create_scalar_function("ifx_lower", 1, pure, |context| {
+        Ok(text(context, 0)?.map(|value| value.to_lowercase()))
+    })?;
     connection.create_scalar_function("ifx_initcap", 1, pure, |context| {
         let mut inside = false;
         Ok(text(context, 0)?.map(|value| {
             let step = |character: char| {
-                let shown: String = if inside { character.to_lowercase().collect() } else { character.to_uppercase().collect() };
+                let shown: String =
+                    if inside { character.to_lowercase().collect() } else { character.to_uppercase().collect() };
                 inside = character.is_alphanumeric();
                 shown
             };
@@ -289,7 +298,11 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             let width = context.get::<i64>(1)?.clamp(0, 32_739) as usize;
             let value: Vec<char> = value.chars().take(width).collect();
             let padding = fill.chars().cycle().take(if fill.is_empty() { 0 } else { width - value.len() });
-            Ok(Some(if left { padding.chain(value.iter().copied()).collect::<String>() } else { value.iter().copied().chain(padding).collect() }))
+            Ok(Some(if left {
+                padding.chain(value.iter().copied()).collect::<String>()
+            } else {
+                value.iter().copied().chain(padding).collect()
+            }))
         })?;
     }
     connection.create_scalar_function("ifx_scalar", 2, pure, |context| {
@@ -310,7 +323,9 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     })?;
     connection.create_scalar_function("ifx_math", 3, pure, |context| {
         let name: String = context.get(0)?;
-        let (Some(x), Some(y)) = (context.get::<Option<f64>>(1)?, context.get::<Option<f64>>(2)?) else { return Ok(None) };
+        let (Some(x), Some(y)) = (context.get::<Option<f64>>(1)?, context.get::<Option<f64>>(2)?) else {
+            return Ok(None);
+        };
         let result = match name.as_str() {
             "sqrt" => x.sqrt(),
             "exp" => x.exp(),

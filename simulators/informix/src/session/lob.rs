@@ -45,8 +45,17 @@ impl Session {
         let name = text.split('(').next().unwrap_or_default();
         let name = name.split(['.', ' ']).next_back().unwrap_or_default().to_owned();
         let known = [
-            "ifx_lo_open", "ifx_lo_close", "ifx_lo_create", "ifx_lo_stat", "ifx_lo_tell", "ifx_lo_seek",
-            "ifx_lo_truncate", "ifx_lo_release", "ifx_lo_col_sbinfo", "ifx_lo_lock", "ifx_lo_unlock",
+            "ifx_lo_open",
+            "ifx_lo_close",
+            "ifx_lo_create",
+            "ifx_lo_stat",
+            "ifx_lo_tell",
+            "ifx_lo_seek",
+            "ifx_lo_truncate",
+            "ifx_lo_release",
+            "ifx_lo_col_sbinfo",
+            "ifx_lo_lock",
+            "ifx_lo_unlock",
         ];
         if !known.contains(&name.as_str()) {
             return Err(SqlError::new(-674, name));
@@ -120,7 +129,10 @@ impl Session {
                     _ => 0,
                 };
                 let mut stat = vec![0; length.max(16)];
-                stat[..8].copy_from_slice(&size.to_be_bytes());
+                // The size stands behind an int32, as C keeps an INT8: low word, high word, sign.
+                stat[4..8].copy_from_slice(&(size as u32).to_be_bytes());
+                stat[8..12].copy_from_slice(&((size >> 32) as u32).to_be_bytes());
+                stat[12..14].copy_from_slice(&1i16.to_be_bytes());
                 self.return_values(&[Returned::Named("ifx_lo_stat", stat), Returned::Int(0)]);
             }
             "ifx_lo_col_sbinfo" => {

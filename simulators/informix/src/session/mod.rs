@@ -108,6 +108,9 @@ impl Session {
         loop {
             let charset = self.charset();
             let message = messages::read(&mut self.input, &self.caps, charset)?;
+            if self.server.config.trace {
+                eprintln!("{} > {message:?}", self.number);
+            }
             match message {
                 Message::End => {
                     replies::end(&mut self.out);
@@ -138,6 +141,10 @@ impl Session {
 
     fn flush(&mut self) -> io::Result<()> {
         let mut bytes = std::mem::take(&mut self.out);
+        if self.server.config.trace {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            eprintln!("{} < {hex}", self.number);
+        }
         let sent = self.faults.send(&mut self.stream, &mut bytes);
         bytes.clear();
         self.out = bytes;
@@ -254,12 +261,15 @@ impl Session {
             database: name,
             version: self.server.config.release.version().to_owned(),
             charset: database.charset,
-            urgent: self.stream.try_clone().ok().map(|stream| -> Box<dyn Fn() -> bool + Send + Sync> {
-                Box::new(move || take_urgent(&stream))
-            }),
+            urgent: self
+                .stream
+                .try_clone()
+                .ok()
+                .map(|stream| -> Box<dyn Fn() -> bool + Send + Sync> { Box::new(move || take_urgent(&stream)) }),
         });
         let internal = |error: rusqlite::Error| SqlError::new(-330, error.to_string());
-        let open = Open::new(&database, Arc::clone(&state), self.delimited, &self.server.databases()).map_err(internal)?;
+        let open =
+            Open::new(&database, Arc::clone(&state), self.delimited, &self.server.databases()).map_err(internal)?;
         // Every so many steps of SQLite's machine: rarely enough to cost nothing, often enough to end at once.
         open.connection.progress_handler(20_000, Some(move || state.poll_urgent()));
         self.open = Some(open);

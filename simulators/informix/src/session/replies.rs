@@ -39,11 +39,8 @@ pub fn insert_done(out: &mut Vec<u8>, serial: i64, kind: Option<Kind>) {
     let serial8 = if kind == Some(Kind::Serial8) { serial } else { 0 };
     let bigserial = if kind == Some(Kind::BigSerial) { serial } else { 0 };
     out.put_u16(94);
-    if serial8 == 0 {
-        out.extend_from_slice(&[0; 10]);
-    } else {
-        out.extend_from_slice(&int8::encode(Some(serial8)));
-    }
+    // A zero that is not NULL has the sign of a positive number.
+    out.extend_from_slice(&int8::encode(Some(serial8)));
     out.put_i64(bigserial);
 }
 
@@ -140,7 +137,10 @@ pub fn describe(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i1
 pub fn describe_input(out: &mut Vec<u8>, parameters: &[Type]) {
     out.put_u16(125);
     out.put_u16(parameters.len() as u16);
-    out.put_u16(0);
+    // IBM's JDBC driver does not read the size of the name table where there are no parameters.
+    if !parameters.is_empty() {
+        out.put_u16(0);
+    }
     for ty in parameters {
         out.put_i16(ty.number());
         type_fields(out, *ty);

@@ -5,8 +5,8 @@ use std::io;
 
 use crate::codec::charset::Charset;
 use crate::codec::decimal::Decimal;
-use crate::codec::moment::{decode_datetime, decode_interval, encode_datetime, encode_interval};
 use crate::codec::int8;
+use crate::codec::moment::{decode_datetime, decode_interval, encode_datetime, encode_interval};
 use crate::engine::convert::convert;
 use crate::engine::{Value, ValueRef};
 use crate::errors::{Result, SqlError};
@@ -26,10 +26,8 @@ pub struct Encoder<'a> {
     pub blobs: &'a mut HashMap<i32, Vec<u8>>,
 }
 
-/// The longest value whose bytes a descriptor's number may be chosen for before it starts again.
-fn blob_number(blobs: &HashMap<i32, Vec<u8>>) -> i32 {
-    (blobs.len() as i32 + 1) * 0x100
-}
+/// Descriptors are numbered from here; a client only hands the number back.
+const DESCRIPTOR_BASE: i32 = 0x10_0000;
 
 impl Encoder<'_> {
     /// Appends one value.
@@ -75,7 +73,9 @@ impl Encoder<'_> {
                 let text = String::from_utf8_lossy(text);
                 self.envelope(out, &self.charset.encode(&text));
             }
-            (Kind::Byte | Kind::Text, ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => self.descriptor(out, Some(bytes)),
+            (Kind::Byte | Kind::Text, ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => {
+                self.descriptor(out, Some(bytes))
+            }
             (_, value) => {
                 // SQLite may compute a value of another class than the type promises; it is converted, once.
                 let converted = convert(value.into(), None, ty, self.charset)?;
@@ -127,10 +127,14 @@ impl Encoder<'_> {
             out[start + 39] = 1;
             return;
         };
-        let number = blob_number(self.blobs);
-        out[start + 8..start + 12].copy_from_slice(&number.to_be_bytes());
-        out[start + 12..start + 16].copy_from_slice(&(number + 1).to_be_bytes());
-        out[start + 16..start + 20].copy_from_slice(&(bytes.len() as i32).to_be_bytes());
+        let number = self.blobs.len() as i32 + 1;
+        let size = bytes.len() as i32;
+        out[start + 3] = 4;
+        out[start + 4..start + 8].copy_from_slice(&(DESCRIPTOR_BASE + number).to_be_bytes());
+        // Start, end and size: a client makes room as these say, and takes a zero for "no such object".
+        out[start + 11] = 1;
+        out[start + 12..start + 16].copy_from_slice(&size.max(1).to_be_bytes());
+        out[start + 16..start + 20].copy_from_slice(&size.to_be_bytes());
         self.blobs.insert(number, bytes.to_vec());
     }
 
@@ -159,7 +163,7 @@ impl Encoder<'_> {
 
 /// Which object a descriptor of BYTE or TEXT names.
 pub fn descriptor_number(descriptor: &[u8]) -> Option<i32> {
-    Some(i32::from_be_bytes(descriptor.get(8..12)?.try_into().ok()?))
+    Some(i32::from_be_bytes(descriptor.get(4..8)?.try_into().ok()?) - DESCRIPTOR_BASE)
 }
 
 /// Reads `count` rows of SQ_PUT.
@@ -170,47 +174,48 @@ pub fn read_rows(bytes: &[u8], count: u16, types: &[Type], charset: Charset) -> 
 
 fn read_value(input: &mut Input<&[u8]>, ty: Type, charset: Charset) -> io::Result<Bound> {
     let integer = |value: i64, null: i64| if value == null { Value::Null } else { Value::Integer(value) };
-    let value = match ty.kind {
-        Kind::SmallInt => integer(input.i16()?.into(), i16::MIN.into()),
-        Kind::Int | Kind::Serial | Kind::Date => integer(input.i32()?.into(), i32::MIN.into()),
-        Kind::BigInt | Kind::BigSerial => {
-            integer(i64::from_be_bytes(input.bytes(8)?.try_into().unwrap_or_default()), i64::MIN)
-        }
-        Kind::Int8 | Kind::Serial8 => {
-            int8::decode(&input.bytes(10)?.try_into().unwrap_or_default()).map_or(Value::Null, Value::Integer)
-        }
-        Kind::Float => real(f64::from_be_bytes(input.bytes(8)?.try_into().unwrap_or_default())),
-        Kind::SmallFloat => real(f32::from_be_bytes(input.bytes(4)?.try_into().unwrap_or_default()).into()),
-        Kind::Char | Kind::NChar => {
-            let bytes = input.bytes((ty.length & 0x7fff) as usize)?;
-            if bytes.first() == Some(&0) { Value::Null } else { Value::Text(charset.decode(&bytes)) }
-        }
-        Kind::VarChar | Kind::NVarChar => {
-            let length = usize::from(input.u8()?);
-            let bytes = input.bytes(length)?;
-            if bytes == [0] { Value::Null } else { Value::Text(charset.decode(&bytes)) }
-        }
-        Kind::Decimal | Kind::Money => Decimal::decode(&input.bytes(ty.width(false) as usize)?)
-            .map_or(Value::Null, |value| Value::Text(value.to_string())),
-        Kind::DateTime => decode_datetime(&input.bytes(ty.qualifier().width())?, ty.qualifier())
-            .map_or(Value::Null, Value::Integer),
-        Kind::Interval => decode_interval(&input.bytes(ty.qualifier().width())?, ty.qualifier())
-            .map_or(Value::Null, Value::Integer),
-        Kind::Byte | Kind::Text => {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "BYTE or TEXT in SQ_PUT"));
-        }
-        kind => {
-            let null = input.u8()? == 1;
-            let length = usize::try_from(input.i32()?).unwrap_or(usize::MAX);
-            let bytes = input.bytes(length)?;
-            match kind {
-                _ if null => Value::Null,
-                Kind::Boolean => Value::Integer(i64::from(matches!(bytes.first(), Some(1 | b't')))),
-                Kind::Blob | Kind::Clob => locator_id(&bytes).map_or(Value::Null, Value::Integer),
-                _ => Value::Text(charset.decode(&bytes)),
+    let value =
+        match ty.kind {
+            Kind::SmallInt => integer(input.i16()?.into(), i16::MIN.into()),
+            Kind::Int | Kind::Serial | Kind::Date => integer(input.i32()?.into(), i32::MIN.into()),
+            Kind::BigInt | Kind::BigSerial => {
+                integer(i64::from_be_bytes(input.bytes(8)?.try_into().unwrap_or_default()), i64::MIN)
             }
-        }
-    };
+            Kind::Int8 | Kind::Serial8 => {
+                int8::decode(&input.bytes(10)?.try_into().unwrap_or_default()).map_or(Value::Null, Value::Integer)
+            }
+            Kind::Float => real(f64::from_be_bytes(input.bytes(8)?.try_into().unwrap_or_default())),
+            Kind::SmallFloat => real(f32::from_be_bytes(input.bytes(4)?.try_into().unwrap_or_default()).into()),
+            Kind::Char | Kind::NChar => {
+                let bytes = input.bytes((ty.length & 0x7fff) as usize)?;
+                if bytes.first() == Some(&0) { Value::Null } else { Value::Text(charset.decode(&bytes)) }
+            }
+            Kind::VarChar | Kind::NVarChar => {
+                let length = usize::from(input.u8()?);
+                let bytes = input.bytes(length)?;
+                if bytes == [0] { Value::Null } else { Value::Text(charset.decode(&bytes)) }
+            }
+            Kind::Decimal | Kind::Money => Decimal::decode(&input.bytes(ty.width(false) as usize)?)
+                .map_or(Value::Null, |value| Value::Text(value.to_string())),
+            Kind::DateTime => decode_datetime(&input.bytes(ty.qualifier().width())?, ty.qualifier())
+                .map_or(Value::Null, Value::Integer),
+            Kind::Interval => decode_interval(&input.bytes(ty.qualifier().width())?, ty.qualifier())
+                .map_or(Value::Null, Value::Integer),
+            Kind::Byte | Kind::Text => {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "BYTE or TEXT in SQ_PUT"));
+            }
+            kind => {
+                let null = input.u8()? == 1;
+                let length = usize::try_from(input.i32()?).unwrap_or(usize::MAX);
+                let bytes = input.bytes(length)?;
+                match kind {
+                    _ if null => Value::Null,
+                    Kind::Boolean => Value::Integer(i64::from(matches!(bytes.first(), Some(1 | b't')))),
+                    Kind::Blob | Kind::Clob => locator_id(&bytes).map_or(Value::Null, Value::Integer),
+                    _ => Value::Text(charset.decode(&bytes)),
+                }
+            }
+        };
     Ok(Bound { ty, value, blob_follows: false })
 }
 

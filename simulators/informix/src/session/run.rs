@@ -80,7 +80,9 @@ impl Session {
             statement.reset();
             stepped
         });
-        let result = result.map_err(|error| if deleting && error.code == -691 { SqlError { code: -692, isam: 0, ..error } } else { error });
+        let result = result.map_err(|error| {
+            if deleting && error.code == -691 { SqlError { code: -692, isam: 0, ..error } } else { error }
+        });
         if let Ok(prepared) = self.prepared() {
             prepared.write = Some(statement);
         }

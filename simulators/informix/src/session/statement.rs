@@ -191,4 +191,3 @@ impl sql::Catalog for NoDatabase {
         None
     }
 }
-

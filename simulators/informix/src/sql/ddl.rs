@@ -60,9 +60,13 @@ impl Parser<'_> {
         if self.is("procedure") || self.is("function") {
             return self.create_routine();
         }
-        for (word, kind) in [("synonym", 43), ("role", 83), ("sequence", 77), ("trigger", 70), ("type", 95), ("cast", 93)] {
+        for (word, kind) in
+            [("synonym", 43), ("role", 83), ("sequence", 77), ("trigger", 70), ("type", 95), ("cast", 93)]
+        {
             if self.is(word) || self.is_ahead(1, word) {
-                return Err(SqlError::unsupported(format!("CREATE {} (statement type {kind})", word.to_uppercase())).at(offset));
+                return Err(
+                    SqlError::unsupported(format!("CREATE {} (statement type {kind})", word.to_uppercase())).at(offset)
+                );
             }
         }
         Err(self.syntax())
@@ -93,7 +97,12 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let mut made = Definition::default();
         loop {
-            if self.is("primary") || self.is("unique") || self.is("foreign") || self.is("check") || self.is("constraint") {
+            if self.is("primary")
+                || self.is("unique")
+                || self.is("foreign")
+                || self.is("check")
+                || self.is("constraint")
+            {
                 self.table_constraint(&name, &mut made)?;
             } else {
                 self.column_definition(&name, &mut made)?;
@@ -243,7 +252,8 @@ impl Parser<'_> {
         self.skip_statement();
         let list: Vec<String> = names.iter().map(|name| quote(name)).collect();
         let unique = if unique { "UNIQUE " } else { "" };
-        let sql = format!("CREATE {unique}INDEX {exists}{} ON {} ({})", quote(&name), quote(&table.name), list.join(", "));
+        let sql =
+            format!("CREATE {unique}INDEX {exists}{} ON {} ({})", quote(&name), quote(&table.name), list.join(", "));
         Ok(self.compiled(16, Action::Ddl(sql), Vec::new()))
     }
 
@@ -262,7 +272,8 @@ impl Parser<'_> {
         }
         let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
         let sql = format!("CREATE VIEW {} ({}) AS {}", quote(&name), list.join(", "), query.sql);
-        let table = NewTable { name, columns, temporary: false, kind: 'V', sql, constraints: Vec::new(), if_not_exists };
+        let table =
+            NewTable { name, columns, temporary: false, kind: 'V', sql, constraints: Vec::new(), if_not_exists };
         Ok(self.compiled(40, Action::CreateTable(table), Vec::new()))
     }
 

@@ -93,7 +93,8 @@ impl Parser<'_> {
             self.expect("of")?;
             let offset = self.offset();
             let name = self.identifier()?;
-            let (cursor_table, rowid) = self.catalog.cursor(&name).ok_or_else(|| SqlError::new(-507, name).at(offset))?;
+            let (cursor_table, rowid) =
+                self.catalog.cursor(&name).ok_or_else(|| SqlError::new(-507, name).at(offset))?;
             if cursor_table != table {
                 return Err(SqlError::new(-506, cursor_table).at(offset));
             }
@@ -157,8 +158,15 @@ impl Parser<'_> {
         }
         let (condition, conditional, current) = self.condition(&table.name)?;
         self.scopes.pop();
-        let sql = format!("UPDATE {} AS {} SET {}{condition}", quote(&table.name), quote(&alias), assignments.join(", "));
-        let kind = if current { 7 } else if conditional { 4 } else { 33 };
+        let sql =
+            format!("UPDATE {} AS {} SET {}{condition}", quote(&table.name), quote(&alias), assignments.join(", "));
+        let kind = if current {
+            7
+        } else if conditional {
+            4
+        } else {
+            33
+        };
         Ok(self.compiled(kind, Action::Write { sql, table: table.name }, Vec::new()))
     }
 
@@ -169,7 +177,13 @@ impl Parser<'_> {
         let (condition, conditional, current) = self.condition(&table.name)?;
         self.scopes.pop();
         let sql = format!("DELETE FROM {} AS {}{condition}", quote(&table.name), quote(&alias));
-        let kind = if current { 8 } else if conditional { 5 } else { 32 };
+        let kind = if current {
+            8
+        } else if conditional {
+            5
+        } else {
+            32
+        };
         Ok(self.compiled(kind, Action::Write { sql, table: table.name }, Vec::new()))
     }
 
@@ -213,7 +227,11 @@ impl Parser<'_> {
         let list: Vec<&str> = results.iter().map(|result| result.sql.as_str()).collect();
         let columns = results
             .iter()
-            .map(|result| Column { name: "(expression)".into(), ty: result.ty.unwrap_or(Type::of(Kind::Int)), not_null: false })
+            .map(|result| Column {
+                name: "(expression)".into(),
+                ty: result.ty.unwrap_or(Type::of(Kind::Int)),
+                not_null: false,
+            })
             .collect();
         let sql = format!("SELECT {}", list.join(", "));
         Ok(self.compiled(56, Action::Query { sql, update_table: None }, columns))

@@ -196,7 +196,8 @@ impl Parser<'_> {
             let widen = side.is(|kind| kind == Kind::Date) && target.kind == Kind::DateTime;
             if (weak && !target.kind.is_smart_lob() && !target.kind.is_simple_lob()) || widen {
                 let form = side.form;
-                let target = if target.kind.is_text() && target.length < 255 { Type::new(target.kind, 255) } else { target };
+                let target =
+                    if target.kind.is_text() && target.length < 255 { Type::new(target.kind, 255) } else { target };
                 let sql = parser.coerce(side, target);
                 let form = if matches!(form, Form::Parameter(_)) { form } else { Form::Computed };
                 return Expr { sql, ty: Some(target), form, name: "(expression)".into() };
@@ -296,9 +297,7 @@ impl Parser<'_> {
         let day_interval = Type::new(Kind::Interval, Qualifier::interval(4, 4, 8).0);
         Ok(match (a.kind, b.kind) {
             (Kind::Date, Kind::Date) if subtract => Expr::computed(plain, Type::of(Kind::Int)),
-            (Kind::Date, kind) if kind.is_integer() && operator != "*" && operator != "/" => {
-                Expr::computed(plain, a)
-            }
+            (Kind::Date, kind) if kind.is_integer() && operator != "*" && operator != "/" => Expr::computed(plain, a),
             (kind, Kind::Date) if kind.is_integer() && operator == "+" => Expr::computed(plain, b),
             (Kind::Date | Kind::DateTime, Kind::Interval) if operator == "+" || subtract => {
                 let sign = if subtract { "-" } else { "" };
@@ -316,7 +315,8 @@ impl Parser<'_> {
                 let end = if a.kind == Kind::DateTime { a.qualifier().end() } else { b.qualifier().end() };
                 let wide = Type::new(Kind::DateTime, 0x130f);
                 let (left, right) = (self.coerce(left, wide), self.coerce(right, wide));
-                let ty = if end <= 4 { day_interval } else { Type::new(Kind::Interval, Qualifier::interval(4, end, 8).0) };
+                let ty =
+                    if end <= 4 { day_interval } else { Type::new(Kind::Interval, Qualifier::interval(4, end, 8).0) };
                 Expr::computed(format!("({left} - {right})"), ty)
             }
             (Kind::Interval, Kind::Interval)
@@ -426,7 +426,8 @@ impl Parser<'_> {
                         let digits = number.bytes().filter(u8::is_ascii_digit).count().clamp(1, 32);
                         let scale = number.split_once('.').map_or(255, |(_, fraction)| fraction.len());
                         let exponent = number.contains(['e', 'E']);
-                        let ty = if exponent { Type::decimal(32, 255) } else { Type::decimal(digits as i32, scale as i32) };
+                        let ty =
+                            if exponent { Type::decimal(32, 255) } else { Type::decimal(digits as i32, scale as i32) };
                         constant(format!("'{value}'"), ty, Form::Number)
                     }
                 })
@@ -483,7 +484,9 @@ impl Parser<'_> {
             _ if self.is_column(&word) => self.column(word, offset),
             "today" => named("ifx_today()", Type::of(Kind::Date)),
             "current" | "sysdate" => {
-                let qualifier = if word == "current" && matches!(self.peek(), TokenKind::Word(next) if Qualifier::field(next).is_some()) {
+                let qualifier = if word == "current"
+                    && matches!(self.peek(), TokenKind::Word(next) if Qualifier::field(next).is_some())
+                {
                     self.qualifier(false)?
                 } else {
                     Qualifier::datetime(0, if word == "current" { 13 } else { 15 })

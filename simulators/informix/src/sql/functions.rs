@@ -45,7 +45,9 @@ impl Parser<'_> {
         let common = common_type(&types);
         let first = types.first().copied();
         let mut arguments = arguments.into_iter();
-        let mut next = |parser: &mut Self, ty: Type| arguments.next().map_or("NULL".into(), |argument| parser.coerce(argument, ty));
+        let mut next = |parser: &mut Self, ty: Type| {
+            arguments.next().map_or("NULL".into(), |argument| parser.coerce(argument, ty))
+        };
         let text_type = match first {
             Some(ty) if ty.kind.is_text() && ty.length & 0x7fff <= 255 => Type::new(Kind::VarChar, ty.length & 255),
             Some(ty) if ty.kind == Kind::LVarChar => ty,
@@ -109,16 +111,25 @@ impl Parser<'_> {
                 let fill = if count == 3 { next(self, TEXT) } else { "' '".into() };
                 done(format!("ifx_{name}({text}, {length}, {fill})"), Type::new(Kind::LVarChar, 2048))
             }
-            ("concat", 2) => done(format!("({} || {})", next(self, TEXT), next(self, TEXT)), Type::new(Kind::LVarChar, 2048)),
+            ("concat", 2) => {
+                done(format!("({} || {})", next(self, TEXT), next(self, TEXT)), Type::new(Kind::LVarChar, 2048))
+            }
             ("instr", 2) => done(format!("instr({}, {})", next(self, TEXT), next(self, TEXT)), INT),
             ("abs" | "floor" | "ceil", 1) => {
                 let ty = first.filter(|ty| ty.kind.is_integer() || ty.kind.is_float()).unwrap_or(DECIMAL);
                 let value = next(self, ty);
-                if ty.kind.is_decimal() { done(format!("ifx_d{name}({value})"), ty) } else { done(format!("{name}({value})"), ty) }
+                if ty.kind.is_decimal() {
+                    done(format!("ifx_d{name}({value})"), ty)
+                } else {
+                    done(format!("{name}({value})"), ty)
+                }
             }
             ("mod", 2) => {
                 let whole = Type::of(Kind::BigInt);
-                done(format!("ifx_mod({}, {})", next(self, whole), next(self, whole)), common.filter(|ty| ty.kind.is_integer()).unwrap_or(whole))
+                done(
+                    format!("ifx_mod({}, {})", next(self, whole), next(self, whole)),
+                    common.filter(|ty| ty.kind.is_integer()).unwrap_or(whole),
+                )
             }
             ("round" | "trunc", 1 | 2) => {
                 if first.is_some_and(|ty| matches!(ty.kind, Kind::DateTime | Kind::Date)) {
@@ -139,13 +150,18 @@ impl Parser<'_> {
                 let value = next(self, Type::new(Kind::DateTime, 0x130f));
                 done(format!("ifx_part('{name}', {value})"), Type::of(Kind::SmallInt))
             }
-            ("mdy", 3) => done(format!("ifx_mdy({}, {}, {})", next(self, INT), next(self, INT), next(self, INT)), Type::of(Kind::Date)),
+            ("mdy", 3) => done(
+                format!("ifx_mdy({}, {}, {})", next(self, INT), next(self, INT), next(self, INT)),
+                Type::of(Kind::Date),
+            ),
             ("date", 1) => done(next(self, Type::of(Kind::Date)), Type::of(Kind::Date)),
             ("add_months", 2) => {
                 let ty = first.filter(|ty| ty.kind == Kind::DateTime).unwrap_or(Type::of(Kind::Date));
                 done(format!("ifx_add_months({}, {}, {})", next(self, ty), next(self, INT), ty.tag()), ty)
             }
-            ("last_day", 1) => done(format!("ifx_last_day({})", next(self, Type::of(Kind::Date))), Type::of(Kind::Date)),
+            ("last_day", 1) => {
+                done(format!("ifx_last_day({})", next(self, Type::of(Kind::Date))), Type::of(Kind::Date))
+            }
             ("to_char", 1) => done(next(self, TEXT), Type::new(Kind::LVarChar, 255)),
             ("to_char", 2) => {
                 let ty = Type::new(Kind::DateTime, 0x130f);
@@ -153,7 +169,9 @@ impl Parser<'_> {
             }
             ("to_date", 1) => done(next(self, Type::new(Kind::DateTime, 0x130f)), Type::new(Kind::DateTime, 0x130f)),
             ("to_number", 1) => done(next(self, DECIMAL), DECIMAL),
-            ("hex", 1) => done(format!("printf('0x%08X', {})", next(self, Type::of(Kind::BigInt))), Type::new(Kind::Char, 18)),
+            ("hex", 1) => {
+                done(format!("printf('0x%08X', {})", next(self, Type::of(Kind::BigInt))), Type::new(Kind::Char, 18))
+            }
             ("dbinfo", 1 | 2) => {
                 let what = next(self, TEXT);
                 let detail = if count == 2 { next(self, TEXT) } else { "''".into() };
@@ -194,9 +212,7 @@ impl Parser<'_> {
         };
         let (sql, ty) = match name {
             "count" => (format!("count({distinct}{argument})"), Type::decimal(15, 0)),
-            "max" | "min" if ty.kind.is_decimal() => {
-                (format!("{name}({distinct}{argument} COLLATE IFXDECIMAL)"), ty)
-            }
+            "max" | "min" if ty.kind.is_decimal() => (format!("{name}({distinct}{argument} COLLATE IFXDECIMAL)"), ty),
             "max" | "min" => (format!("{name}({distinct}{argument})"), ty),
             "sum" if ty.kind.is_integer() => {
                 let wide = !matches!(ty.kind, Kind::SmallInt | Kind::Int | Kind::Serial);
@@ -288,7 +304,10 @@ impl Parser<'_> {
         for (text, ty) in routine.body.iter().zip(&routine.returns) {
             let tokens = super::tokenize(text, self.catalog.delimited_identifiers())?;
             let mut inner = Parser::new(text, tokens, 0, self.catalog);
-            inner.scopes.push(vec![super::parser::Source { alias: "ifx_arguments".into(), columns: routine.parameters.clone() }]);
+            inner.scopes.push(vec![super::parser::Source {
+                alias: "ifx_arguments".into(),
+                columns: routine.parameters.clone(),
+            }]);
             let expr = inner.expression()?;
             if *inner.peek() != TokenKind::End {
                 return Err(inner.syntax());
@@ -300,7 +319,11 @@ impl Parser<'_> {
                 .zip(given)
                 .map(|(parameter, value)| format!("{value} AS {}", super::parser::quote(&parameter.name)))
                 .collect();
-            let from = if columns.is_empty() { String::new() } else { format!(" FROM (SELECT {}) AS ifx_arguments", columns.join(", ")) };
+            let from = if columns.is_empty() {
+                String::new()
+            } else {
+                format!(" FROM (SELECT {}) AS ifx_arguments", columns.join(", "))
+            };
             results.push(Expr::computed(format!("(SELECT {body}{from})"), *ty));
         }
         Ok(results)

@@ -82,21 +82,41 @@ pub struct NewTable {
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Rows come back; with the table of an update cursor.
-    Query { sql: String, update_table: Option<String> },
+    Query {
+        sql: String,
+        update_table: Option<String>,
+    },
     /// Rows change; `table` is the one changed.
-    Write { sql: String, table: String },
+    Write {
+        sql: String,
+        table: String,
+    },
     CreateTable(NewTable),
     /// SELECT … INTO TEMP.
     SelectInto(NewTable),
-    DropTable { name: String, if_exists: bool },
-    RenameTable { from: String, to: String },
+    DropTable {
+        name: String,
+        if_exists: bool,
+    },
+    RenameTable {
+        from: String,
+        to: String,
+    },
     /// ALTER TABLE: SQL for SQLite and the columns as they are afterwards.
-    Alter { table: String, sql: Vec<String>, columns: Vec<Column>, constraints: Vec<(String, Vec<String>)> },
+    Alter {
+        table: String,
+        sql: Vec<String>,
+        columns: Vec<Column>,
+        constraints: Vec<(String, Vec<String>)>,
+    },
     /// Anything that SQLite runs as it is and that no catalog row tells of.
     Ddl(String),
     CreateRoutine(String, Routine),
     DropRoutine(String),
-    CreateDatabase { name: String, mode: &'static str },
+    CreateDatabase {
+        name: String,
+        mode: &'static str,
+    },
     DropDatabase(String),
     OpenDatabase(String),
     CloseDatabase,

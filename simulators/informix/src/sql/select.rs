@@ -31,8 +31,28 @@ impl Query {
 fn ends_table(word: &str) -> bool {
     matches!(
         word,
-        "where" | "group" | "having" | "order" | "union" | "intersect" | "minus" | "except" | "into" | "for" | "on"
-            | "inner" | "left" | "right" | "full" | "cross" | "join" | "natural" | "limit" | "set" | "with" | "values"
+        "where"
+            | "group"
+            | "having"
+            | "order"
+            | "union"
+            | "intersect"
+            | "minus"
+            | "except"
+            | "into"
+            | "for"
+            | "on"
+            | "inner"
+            | "left"
+            | "right"
+            | "full"
+            | "cross"
+            | "join"
+            | "natural"
+            | "limit"
+            | "set"
+            | "with"
+            | "values"
             | "select"
     )
 }
@@ -294,7 +314,9 @@ impl Parser<'_> {
         let (mut list, mut columns) = (Vec::new(), Vec::new());
         loop {
             let star = self.is_symbol("*");
-            let table_star = !star && matches!(self.ahead(1), TokenKind::Symbol(".")) && matches!(self.ahead(2), TokenKind::Symbol("*"));
+            let table_star = !star
+                && matches!(self.ahead(1), TokenKind::Symbol("."))
+                && matches!(self.ahead(2), TokenKind::Symbol("*"));
             if star || table_star {
                 let offset = self.offset();
                 let table = if table_star { Some(self.identifier()?) } else { None };
@@ -380,7 +402,9 @@ impl Parser<'_> {
     /// Computed decimals and text sort as what they mean, not as SQLite's text.
     fn ordered(&self, expr: Expr) -> String {
         match expr.ty {
-            Some(ty) if expr.form == Form::Computed && ty.kind.is_decimal() => format!("{} COLLATE IFXDECIMAL", expr.sql),
+            Some(ty) if expr.form == Form::Computed && ty.kind.is_decimal() => {
+                format!("{} COLLATE IFXDECIMAL", expr.sql)
+            }
             _ => expr.sql,
         }
     }

@@ -1,5 +1,6 @@
 package headrace;
 
+import com.informix.jdbc.IfmxStatement;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.sql.BatchUpdateException;
@@ -47,7 +48,7 @@ public final class Judge {
         CASES.put("batch", Judge::batch);
         CASES.put("batch_error", Judge::batchError);
         CASES.put("statement_batch", Judge::statementBatch);
-        CASES.put("generated_keys", Judge::generatedKeys);
+        CASES.put("serials", Judge::serials);
         CASES.put("savepoints", Judge::savepoints);
         CASES.put("errors", Judge::errors);
         CASES.put("first_skip", Judge::firstSkip);
@@ -246,7 +247,7 @@ public final class Judge {
             same(Timestamp.valueOf("1999-12-31 23:59:58"), rows.getTimestamp(2));
             same(stamp, rows.getTimestamp(3));
             same(Time.valueOf("23:59:58").toString(), rows.getTime(4).toString());
-            same("1970-01-01", rows.getString(5).substring(0, 10));
+            same(Date.valueOf("1970-01-01"), rows.getDate(5));
             same("5-03", rows.getString(6).strip());
             same("3 04:05:06", rows.getString(7).strip());
         }
@@ -322,6 +323,7 @@ public final class Judge {
         try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery("select * from j_smart")) {
             same(true, rows.next());
             Blob blob = rows.getBlob(2);
+            same(70_000L, blob.length());
             same(bytes, blob.getBytes(1, bytes.length));
             Clob clob = rows.getClob(3);
             same(text, clob.getSubString(1, text.length()));
@@ -420,20 +422,25 @@ public final class Judge {
         }
     }
 
-    private static void generatedKeys(Connection connection) throws Exception {
-        run(connection, "create table j_serial (id serial primary key, a int)");
-        try (PreparedStatement insert = connection.prepareStatement(
-                "insert into j_serial (a) values (?)", Statement.RETURN_GENERATED_KEYS)) {
+    private static void serials(Connection connection) throws Exception {
+        run(connection, "create table j_serial (id serial primary key, a int)",
+            "create table j_bigserial (id bigserial, a int)", "create table j_serial8 (id serial8, a int)");
+        try (PreparedStatement insert = connection.prepareStatement("insert into j_serial (a) values (?)")) {
             for (int i = 1; i <= 3; i++) {
                 insert.setInt(1, i * 10);
                 insert.executeUpdate();
-                try (ResultSet keys = insert.getGeneratedKeys()) {
-                    same(true, keys.next());
-                    same(i, keys.getInt(1));
-                }
+                same(i, ((IfmxStatement) insert).getSerial());
             }
         }
-        run(connection, "insert into j_serial values (0, 40)", "insert into j_serial values (100, 50)", "insert into j_serial values (0, 60)");
+        try (Statement insert = connection.createStatement()) {
+            insert.executeUpdate("insert into j_serial values (0, 35)");
+            same(4, ((IfmxStatement) insert).getSerial());
+            insert.executeUpdate("insert into j_bigserial values (0, 1)");
+            same(1L, ((IfmxStatement) insert).getBigSerial());
+            insert.executeUpdate("insert into j_serial8 values (0, 1)");
+            same(1L, ((IfmxStatement) insert).getSerial8());
+        }
+        run(connection, "insert into j_serial values (100, 50)", "insert into j_serial values (0, 60)");
         same(101, one(connection, "select id from j_serial where a = 60"));
     }
 
@@ -483,7 +490,7 @@ public final class Judge {
         same(new BigDecimal("1.50"), one(connection, "select 1.5::decimal(10,2)" + from));
         same("2024-02-29", one(connection, "select mdy(2, 29, 2024)" + from).toString());
         same("t", one(connection, "select case when 'abc' matches 'a*' then 't' else 'f' end" + from).toString().strip());
-        same("2024-03-02 00:00:00.0", one(connection,
+        same("2024-03-01 12:00:00.0", one(connection,
             "select datetime (2024-02-29 12:00) year to minute + interval (36:00) hour to minute - 12 units hour" + from).toString());
         same(7, one(connection, "select nvl(null, 7)" + from));
     }
