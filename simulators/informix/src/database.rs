@@ -415,10 +415,8 @@ impl Catalog for Open {
     fn table(&self, database: Option<&str>, name: &str) -> Option<Table> {
         let own = database.is_none_or(|database| database == self.database.name);
         let master = database == Some("sysmaster") || (own && self.database.name == "sysmaster");
-        if own {
-            if let Some(columns) = self.columns(name) {
-                return Some(Table { name: name.to_owned(), columns });
-            }
+        if own && let Some(columns) = self.columns(name) {
+            return Some(Table { name: name.to_owned(), columns });
         }
         let name = format!("sysmaster:{name}");
         let columns = if master { self.columns(&name) } else { None }?;

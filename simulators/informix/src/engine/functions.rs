@@ -118,22 +118,23 @@ fn pattern_matches(text: &[char], pattern: &[char], any: char, one: char, escape
     if first == one {
         return pattern_matches(tail, rest, any, one, escape);
     }
-    if first == '[' && any == '*' {
-        if let Some(end) = rest.iter().position(|&next| next == ']') {
-            let (negated, set) = if rest[0] == '^' { (true, &rest[1..end]) } else { (false, &rest[..end]) };
-            let mut found = false;
-            let mut at = 0;
-            while at < set.len() {
-                if at + 2 < set.len() && set[at + 1] == '-' {
-                    found |= (set[at]..=set[at + 2]).contains(&character);
-                    at += 3;
-                } else {
-                    found |= set[at] == character;
-                    at += 1;
-                }
+    if first == '['
+        && any == '*'
+        && let Some(end) = rest.iter().position(|&next| next == ']')
+    {
+        let (negated, set) = if rest[0] == '^' { (true, &rest[1..end]) } else { (false, &rest[..end]) };
+        let mut found = false;
+        let mut at = 0;
+        while at < set.len() {
+            if at + 2 < set.len() && set[at + 1] == '-' {
+                found |= (set[at]..=set[at + 2]).contains(&character);
+                at += 3;
+            } else {
+                found |= set[at] == character;
+                at += 1;
             }
-            return found != negated && pattern_matches(tail, &rest[end + 1..], any, one, escape);
         }
+        return found != negated && pattern_matches(tail, &rest[end + 1..], any, one, escape);
     }
     first == character && pattern_matches(tail, rest, any, one, escape)
 }

@@ -82,10 +82,10 @@ impl Session {
             write_row(&mut self.out, &mut encoder, &compiled.columns, &cursor.statement)?;
             cursor.rows += 1;
             sent += 1;
-            if let Some(table) = &cursor.update_table {
-                if let ValueRef::Integer(rowid) = cursor.statement.value(compiled.columns.len()) {
-                    open.cursors.borrow_mut().insert(cursor_name.clone(), (table.clone(), rowid));
-                }
+            if let Some(table) = &cursor.update_table
+                && let ValueRef::Integer(rowid) = cursor.statement.value(compiled.columns.len())
+            {
+                open.cursors.borrow_mut().insert(cursor_name.clone(), (table.clone(), rowid));
             }
             if self.out.len() - start > limit {
                 if sent > 1 {

@@ -198,10 +198,8 @@ impl Session {
                 self.finish(warnings);
                 return Ok(());
             }
-            Action::DropDatabase(name) => {
-                if !self.server.drop_database(&name) {
-                    return Err(SqlError::isam(-329, -111, name));
-                }
+            Action::DropDatabase(name) if !self.server.drop_database(&name) => {
+                return Err(SqlError::isam(-329, -111, name));
             }
             Action::LockMode(wait) => self.lock_wait = wait.map(Duration::from_secs),
             Action::Environment(name, value) if name == "headrace_fault" => {

@@ -635,9 +635,7 @@ pub fn common_type(types: &[Type]) -> Option<Type> {
         } else if a.is_integer() && b.is_integer() {
             let small = |kind| matches!(kind, Kind::SmallInt | Kind::Int | Kind::Serial);
             Type::of(if small(a) && small(b) { Kind::Int } else { Kind::BigInt })
-        } else if matches!((a, b), (Kind::Date, Kind::DateTime)) {
-            ty
-        } else if a.is_text() {
+        } else if a.is_text() || matches!((a, b), (Kind::Date, Kind::DateTime)) {
             ty
         } else {
             result

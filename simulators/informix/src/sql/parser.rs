@@ -145,11 +145,11 @@ impl<'a> Parser<'a> {
 
     /// An owner may stand in quotes even where quotes do not delimit identifiers.
     fn object_word(&mut self) -> Result<String> {
-        if let TokenKind::Text(name) = self.peek().clone() {
-            if matches!(self.ahead(1), TokenKind::Symbol(".")) {
-                self.at += 1;
-                return Ok(name);
-            }
+        if let TokenKind::Text(name) = self.peek().clone()
+            && matches!(self.ahead(1), TokenKind::Symbol("."))
+        {
+            self.at += 1;
+            return Ok(name);
         }
         self.identifier()
     }
@@ -158,10 +158,10 @@ impl<'a> Parser<'a> {
     pub(super) fn table(&mut self) -> Result<Table> {
         let offset = self.offset();
         let (database, name) = self.object_name()?;
-        if database.is_none() {
-            if let Some(table) = self.named.iter().rev().find(|table| table.name == name) {
-                return Ok(table.clone());
-            }
+        if database.is_none()
+            && let Some(table) = self.named.iter().rev().find(|table| table.name == name)
+        {
+            return Ok(table.clone());
         }
         let found = self.catalog.table(database.as_deref(), &name);
         found.ok_or_else(|| SqlError::isam(-206, -111, name).at(offset))

@@ -210,12 +210,12 @@ impl Parser<'_> {
         self.scopes.push(Vec::new());
         if let Some(from) = from {
             self.at = from + 1;
-            (tables, single_table) = self.from_clause()?;
+            (tables, single_table) = self.table_clause()?;
             after_from = Some(self.at);
         }
         self.at = items;
         let (mut list, mut columns) = self.items()?;
-        let mut into_temp = self.into_temp()?;
+        let mut into_temp = self.temp_target()?;
         if let Some(after) = after_from {
             if !self.is("from") {
                 return Err(self.syntax());
@@ -261,7 +261,7 @@ impl Parser<'_> {
                 self.expect("only")?;
             }
         }
-        into_temp = into_temp.or(self.into_temp()?);
+        into_temp = into_temp.or(self.temp_target()?);
         self.scopes.pop();
         if list.is_empty() {
             list.push("NULL".to_owned());
@@ -279,7 +279,7 @@ impl Parser<'_> {
         Ok(Query { sql: text, columns, single_table, into_temp, for_update })
     }
 
-    fn into_temp(&mut self) -> Result<Option<String>> {
+    fn temp_target(&mut self) -> Result<Option<String>> {
         if !self.accept("into") {
             return Ok(None);
         }
@@ -413,10 +413,10 @@ impl Parser<'_> {
         let mut list = Vec::new();
         loop {
             let mut item = self.list_item(columns)?;
-            if let Ok(index) = item.parse::<usize>() {
-                if columns[index - 1].ty.kind.is_decimal() {
-                    item = format!("{} COLLATE IFXDECIMAL", quote(&columns[index - 1].name));
-                }
+            if let Ok(index) = item.parse::<usize>()
+                && columns[index - 1].ty.kind.is_decimal()
+            {
+                item = format!("{} COLLATE IFXDECIMAL", quote(&columns[index - 1].name));
             }
             if self.accept("desc") {
                 item += " DESC";
@@ -439,13 +439,13 @@ impl Parser<'_> {
     }
 
     /// Everything after FROM up to WHERE, its tables put into the innermost scope.
-    fn from_clause(&mut self) -> Result<(String, Option<(String, String)>)> {
+    fn table_clause(&mut self) -> Result<(String, Option<(String, String)>)> {
         let mut sql = " FROM ".to_owned();
-        let (first, mut single) = self.from_item()?;
+        let (first, mut single) = self.table_item()?;
         sql += &first;
         loop {
             if self.accept_symbol(",") {
-                sql += &format!(", {}", self.from_item()?.0);
+                sql += &format!(", {}", self.table_item()?.0);
                 single = None;
                 continue;
             }
@@ -467,7 +467,7 @@ impl Parser<'_> {
                 self.expect("join")?;
             }
             single = None;
-            sql += &format!(" {join} {}", self.from_item()?.0);
+            sql += &format!(" {join} {}", self.table_item()?.0);
             if self.accept("on") {
                 sql += &format!(" ON {}", self.expression()?.sql);
             }
@@ -497,14 +497,14 @@ impl Parser<'_> {
         }
     }
 
-    fn from_item(&mut self) -> Result<(String, Option<(String, String)>)> {
+    fn table_item(&mut self) -> Result<(String, Option<(String, String)>)> {
         let offset = self.offset();
         if self.is("outer") {
             return Err(SqlError::unsupported("OUTER tables; write LEFT JOIN").at(offset));
         }
         if self.accept_symbol("(") {
             if !self.is("select") && !self.is("with") {
-                let inner = self.from_clause()?.0;
+                let inner = self.table_clause()?.0;
                 self.expect_symbol(")")?;
                 return Ok((format!("({})", inner.trim_start_matches(" FROM ")), None));
             }
