@@ -47,6 +47,8 @@ pub struct Session {
     out: Vec<u8>,
     caps: Capabilities,
     faults: Faults,
+    /// Faults asked for by SQL; they start behind the reply to that.
+    next_faults: Option<Faults>,
     user: String,
     number: i64,
     delimited: bool,
@@ -86,6 +88,7 @@ impl Session {
             out: Vec::with_capacity(1 << 16),
             caps: Capabilities::default(),
             faults,
+            next_faults: None,
             user: String::new(),
             number,
             delimited: false,
@@ -148,6 +151,9 @@ impl Session {
         let sent = self.faults.send(&mut self.stream, &mut bytes);
         bytes.clear();
         self.out = bytes;
+        if let Some(next) = self.next_faults.take() {
+            self.faults = next;
+        }
         sent
     }
 

@@ -176,9 +176,9 @@ impl Session {
     pub(super) fn run_action(&mut self, kind: i16, action: Action) -> Result<()> {
         self.forget_interrupt();
         match action {
-            Action::Begin => return self.begin(-256),
-            Action::Commit => return self.commit(),
-            Action::Rollback(None) => return self.rollback(),
+            Action::Begin => self.begin(-256)?,
+            Action::Commit => self.commit()?,
+            Action::Rollback(None) => self.rollback()?,
             Action::Rollback(Some(name)) => return self.savepoint("ROLLBACK TO", name.as_bytes()),
             Action::Savepoint(name) => return self.savepoint("SAVEPOINT", name.as_bytes()),
             Action::ReleaseSavepoint(name) => return self.savepoint("RELEASE", name.as_bytes()),
@@ -203,7 +203,9 @@ impl Session {
             }
             Action::LockMode(wait) => self.lock_wait = wait.map(Duration::from_secs),
             Action::Environment(name, value) if name == "headrace_fault" => {
-                self.faults.set(&value).map_err(|problem| SqlError::new(-19_804, problem))?;
+                let mut faults = self.faults;
+                faults.set(&value).map_err(|problem| SqlError::new(-19_804, problem))?;
+                self.next_faults = Some(faults);
             }
             Action::CreateTable(table) => self.create_table(&table)?,
             Action::SelectInto(table) => {
@@ -265,6 +267,8 @@ impl Session {
         Ok(self.opened()?.database.mode.warnings())
     }
 
+    /// The messages for it are answered by SQ_XACTSTAT alone: were there a SQ_DONE, IBM's JDBC driver would take its
+    /// zero for the row count of the statement that it commits in an ANSI database.
     pub(super) fn begin(&mut self, code_without_log: i16) -> Result<()> {
         match (self.opened()?.database.mode, self.transaction) {
             (Mode::Unlogged, _) => return Err(SqlError::new(code_without_log, "")),
@@ -273,7 +277,6 @@ impl Session {
         }
         self.transaction = Transaction::Open { started: false };
         replies::transaction_state(&mut self.out, 1);
-        self.finish(0);
         Ok(())
     }
 
@@ -291,7 +294,6 @@ impl Session {
         }
         self.transaction = Transaction::None;
         replies::transaction_state(&mut self.out, event);
-        self.finish(0);
         Ok(())
     }
 
