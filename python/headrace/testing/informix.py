@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -105,7 +105,7 @@ def informix(
     faults: Sequence[str] = (),
     after_error: Literal["abort", "continue"] = "abort",
     optimized: bool = False,
-) -> Iterator[InformixServer]:
+) -> Generator[InformixServer, None, None]:
     """Runs a test server as long as the block does.
 
     Args:

@@ -57,7 +57,7 @@ impl Server {
     pub fn new(config: Config) -> Result<Arc<Self>, String> {
         let server = Self { config, databases: Mutex::default(), sessions: AtomicI64::new(0) };
         let (name, mode) = (server.config.database.clone(), server.config.mode);
-        for (name, mode) in [("sysmaster".to_owned(), Mode::Unlogged), (name, mode)] {
+        for (name, mode) in [("sysmaster".to_owned(), Mode::Logged), (name, mode)] {
             server.create_database(&name, mode)?;
         }
         Ok(Arc::new(server))

@@ -77,14 +77,15 @@ fn type_names(out: &mut Vec<u8>, ty: Type) {
 }
 
 /// What DESCRIBE and IDESCRIBE say of a type after its flags.
-fn type_fields(out: &mut Vec<u8>, ty: Type) {
+fn type_fields(out: &mut Vec<u8>, caps: &Capabilities, ty: Type) {
     out.put_i32(ty.extended());
     type_names(out, ty);
     // 4.10's descriptions of smart large objects align them; the two shorts are "by reference" and the alignment.
     out.put_u16(0);
     out.put_u16(0);
     out.put_i32(0);
-    out.put_i32(ty.length);
+    // Behind a column of varying width, clients find the next one by this length.
+    out.put_i32(if ty.kind.is_simple_lob() { ty.width(caps.long_counts()) } else { ty.length });
 }
 
 /// The bytes that a column takes in the positions of DESCRIBE.
@@ -127,14 +128,14 @@ pub fn describe(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i1
         out.put_i32(offset);
         out.put_i32(position);
         out.put_i16(column.ty.number() | if column.not_null { 0x100 } else { 0 });
-        type_fields(out, column.ty);
+        type_fields(out, caps, column.ty);
         position += described_width(column.ty, caps);
     }
     out.put_padded(&names);
 }
 
 /// SQ_IDESCRIBE.
-pub fn describe_input(out: &mut Vec<u8>, parameters: &[Type]) {
+pub fn describe_input(out: &mut Vec<u8>, caps: &Capabilities, parameters: &[Type]) {
     out.put_u16(125);
     out.put_u16(parameters.len() as u16);
     // IBM's JDBC driver does not read the size of the name table where there are no parameters.
@@ -143,6 +144,6 @@ pub fn describe_input(out: &mut Vec<u8>, parameters: &[Type]) {
     }
     for ty in parameters {
         out.put_i16(ty.number());
-        type_fields(out, *ty);
+        type_fields(out, caps, *ty);
     }
 }

@@ -124,8 +124,8 @@ impl Encoder<'_> {
         let start = out.len();
         out.resize(start + if self.long_descriptors { 68 } else { 56 }, 0);
         let Some(bytes) = bytes else {
-            // The flags of NULL; the longer descriptor has them behind 12 more bytes.
-            let p: usize = std::env::var("POS").ok().and_then(|p| p.parse().ok()).unwrap_or(51); out[start + if self.long_descriptors { p } else { 39 }] = 1;
+            // The flag of NULL stands at the same place in the longer descriptor.
+            out[start + 39] = 1;
             return;
         };
         let number = self.blobs.len() as i32 + 1;

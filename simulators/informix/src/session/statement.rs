@@ -106,7 +106,7 @@ impl Session {
             }
             Message::DescribeInput => {
                 let parameters = self.prepared()?.compiled.parameters.clone();
-                replies::describe_input(&mut self.out, &parameters);
+                replies::describe_input(&mut self.out, &self.caps, &parameters);
             }
             Message::GeneratedKeys => {}
             other => return Err(SqlError::unsupported(format!("{other:?}"))),
