@@ -3,6 +3,8 @@
 //! It is made from what clients send and accept, not from a server: it shows that a client speaks the protocol as
 //! IBM's JDBC driver does, and proves nothing about a genuine server. Its limits stand in the README beside it.
 
+#![forbid(unsafe_code)]
+
 pub mod capabilities;
 pub mod codec;
 pub mod database;

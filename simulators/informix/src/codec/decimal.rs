@@ -226,9 +226,56 @@ impl Decimal {
 
     /// Exactly `width` bytes, digits beyond them cut.
     pub fn encode_to(self, width: usize) -> Vec<u8> {
-        let mut bytes = self.encode();
-        bytes.resize(width, 0);
+        let mut bytes = Vec::with_capacity(width);
+        Self::encode_text(&mut bytes, self.to_string().as_bytes(), width);
         bytes
+    }
+
+    /// Appends what [`Decimal::encode_to`] makes of a text that this module wrote, without the numbers in between:
+    /// rows are full of decimals. False, and nothing appended, if the text is something else.
+    pub fn encode_text(out: &mut Vec<u8>, text: &[u8], width: usize) -> bool {
+        let (negative, text) = text.strip_prefix(b"-").map_or((false, text), |rest| (true, rest));
+        if text.is_empty() || !text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.') {
+            return false;
+        }
+        let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
+        let start = out.len();
+        out.resize(start + width, 0);
+        let mut exponent = point.div_ceil(2) as i32;
+        let mut odd = point % 2 == 1;
+        let (mut pair, mut place) = (0, 0);
+        for digit in text.iter().filter(|&&byte| byte != b'.').map(|byte| byte - b'0') {
+            if !odd {
+                pair = 10 * digit;
+                odd = true;
+                continue;
+            }
+            odd = false;
+            if place == 0 && pair + digit == 0 {
+                exponent -= 1;
+            } else if place + 1 < width {
+                place += 1;
+                out[start + place] = pair + digit;
+            }
+            pair = 0;
+        }
+        if odd && pair != 0 && place + 1 < width {
+            place += 1;
+            out[start + place] = pair;
+        }
+        let pairs = &mut out[start + 1..];
+        let Some(last) = pairs.iter().rposition(|&pair| pair != 0) else {
+            out[start] = 0x80;
+            return true;
+        };
+        if negative {
+            for (at, pair) in pairs.iter_mut().enumerate().take(last + 1) {
+                *pair = if at == last { 100 - *pair } else { 99 - *pair };
+            }
+        }
+        let header = 0x80 | (exponent + 64) as u8 & 0x7f;
+        out[start] = if negative { !header } else { header };
+        true
     }
 
     /// The value of a header and its digits; `None` for NULL.
@@ -287,5 +334,26 @@ impl fmt::Display for Decimal {
         } else {
             write!(formatter, "{sign}{}.{}", &digits[..point as usize], &digits[point as usize..])
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_encoded_as_the_number_is() {
+        let whole = ["0", "1", "9", "10", "99", "100", "1234", "98765432109876543210", "5000000"];
+        let fraction = ["", ".5", ".05", ".001", ".10", ".999", ".0000001", ".12345678901"];
+        for text in whole.iter().flat_map(|whole| fraction.iter().map(move |fraction| format!("{whole}{fraction}"))) {
+            for sign in ["", "-"] {
+                let number = Decimal::parse(&format!("{sign}{text}")).unwrap();
+                let mut expected = number.encode();
+                expected.resize(20, 0);
+                assert_eq!(number.encode_to(20), expected, "{sign}{text}");
+                assert_eq!(Decimal::decode(&expected), Some(number));
+            }
+        }
+        assert!(!Decimal::encode_text(&mut Vec::new(), b"1E5", 9));
     }
 }

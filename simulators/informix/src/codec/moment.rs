@@ -165,18 +165,17 @@ fn fraction_pairs(units: i64, digits: i32) -> Vec<u8> {
     pairs.take((digits as usize).div_ceil(2)).collect()
 }
 
-/// A DATETIME in its base-100 form.
-pub fn encode_datetime(value: i64, qualifier: Qualifier) -> Vec<u8> {
+/// Appends a DATETIME in its base-100 form.
+pub fn encode_datetime(out: &mut Vec<u8>, value: i64, qualifier: Qualifier) {
     let all = fields(value);
-    let mut pairs = Vec::with_capacity(11);
+    out.push(0x80 | (qualifier.exponent() + 64) as u8);
     for at in index(qualifier.start())..=index(qualifier.end()) {
         match at {
-            0 => pairs.extend([(all[0] / 100) as u8, (all[0] % 100) as u8]),
-            6 => pairs.extend(fraction_pairs(all[6], qualifier.end() - SECOND)),
-            _ => pairs.push(all[at] as u8),
+            0 => out.extend([(all[0] / 100) as u8, (all[0] % 100) as u8]),
+            6 => out.extend(fraction_pairs(all[6], qualifier.end() - SECOND)),
+            _ => out.push(all[at] as u8),
         }
     }
-    pack(false, qualifier.exponent(), pairs)
 }
 
 /// The pairs of a packed value, as many as the qualifier has, whatever zeros the sender left out.

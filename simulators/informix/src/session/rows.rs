@@ -49,7 +49,7 @@ impl Encoder<'_> {
                 out.extend_from_slice(&bytes);
             }
             (Kind::DateTime, ValueRef::Integer(value)) => {
-                out.extend_from_slice(&encode_datetime(value, ty.qualifier()));
+                encode_datetime(out, value, ty.qualifier());
             }
             (Kind::Interval, ValueRef::Integer(value)) => {
                 let bytes = encode_interval(value, ty.qualifier()).ok_or_else(|| SqlError::new(-1265, ""))?;
@@ -86,9 +86,11 @@ impl Encoder<'_> {
     }
 
     fn decimal(&self, out: &mut Vec<u8>, ty: Type, text: &[u8]) {
-        let value = std::str::from_utf8(text).ok().and_then(Decimal::parse);
-        let bytes = value.unwrap_or(Decimal::new(0, 0)).encode_to(ty.width(false) as usize);
-        out.extend_from_slice(&bytes);
+        let width = ty.width(false) as usize;
+        if !Decimal::encode_text(out, text, width) {
+            let value = std::str::from_utf8(text).ok().and_then(Decimal::parse);
+            out.extend_from_slice(&value.unwrap_or(Decimal::new(0, 0)).encode_to(width));
+        }
     }
 
     fn text(&self, out: &mut Vec<u8>, ty: Type, text: &[u8]) {

@@ -43,8 +43,7 @@ impl Session {
     fn run_sql(&self, sql: &str, table: &str) -> Result<()> {
         let open = self.opened()?;
         self.patiently(table, || {
-            let mut statement = Statement::prepare(&open.connection, sql)?;
-            statement.step().map(|_| ())
+            Statement::prepare(&open.connection, sql)?.step().map(|_| ())
         })
     }
 
@@ -76,9 +75,7 @@ impl Session {
         self.opened()?.state.last_serial.store(0, Ordering::Relaxed);
         let result = self.patiently(table, || {
             statement.bind(&values)?;
-            let stepped = statement.step();
-            statement.reset();
-            stepped
+            statement.run()
         });
         let result = result.map_err(|error| {
             if deleting && error.code == -691 { SqlError { code: -692, isam: 0, ..error } } else { error }
