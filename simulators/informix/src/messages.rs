@@ -91,6 +91,10 @@ pub enum Message {
     SetSavepoint(Vec<u8>),
     ReleaseSavepoint(Vec<u8>),
     RollbackToSavepoint(Vec<u8>),
+    /// SQ_ACK: the client is ready for the questions of PAM.
+    Acknowledge,
+    /// SQ_RESPONSE: the answer to one.
+    Response(Vec<u8>),
     /// Nothing that this server knows; what follows cannot be read any more.
     Unknown(u16),
 }
@@ -366,6 +370,8 @@ pub fn read<R: Read>(input: &mut Input<R>, caps: &Capabilities, charset: Charset
         }
         138 => Message::ReleaseSavepoint(input.chars()?),
         139 => Message::RollbackToSavepoint(input.chars()?),
+        128 => Message::Acknowledge,
+        130 => Message::Response(input.chars()?),
         tag => Message::Unknown(tag),
     })
 }

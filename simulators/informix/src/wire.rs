@@ -16,6 +16,11 @@ impl<R: Read> Input<R> {
         Self { source, buffer: vec![0; 1 << 16], start: 0, end: 0 }
     }
 
+    /// Where the bytes come from.
+    pub fn source(&mut self) -> &mut R {
+        &mut self.source
+    }
+
     /// Whether bytes are already here, so that the next group may be answered before the replies are flushed.
     pub fn has_buffered(&self) -> bool {
         self.end > self.start

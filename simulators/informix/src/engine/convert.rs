@@ -3,6 +3,7 @@
 use rusqlite::types::Value;
 
 use crate::codec::charset::Charset;
+use crate::codec::complex;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS};
 use crate::errors::{Result, SqlError};
@@ -134,6 +135,13 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 moment::parse_interval(text, to.qualifier()).map(Value::Integer).ok_or_else(|| SqlError::new(-1262, ""))
             }
             _ => Err(mismatch()),
+        },
+        kind if kind.is_complex() => {
+            complex::shaped(&render(&value, from), to, charset).map(Value::Text)
+        }
+        Kind::Bson => match value {
+            Value::Blob(_) => Ok(value),
+            value => Ok(Value::Blob(render(&value, from).into_bytes())),
         },
         Kind::Boolean => match &value {
             Value::Integer(value) => Ok(Value::Integer(i64::from(*value != 0))),

@@ -69,10 +69,11 @@ impl Encoder<'_> {
                     self.envelope(out, text.as_bytes());
                 }
             }
-            (kind, ValueRef::Text(text)) if kind.is_complex() => {
+            (kind, ValueRef::Text(text)) if kind.is_complex() || kind.is_opaque() => {
                 let text = String::from_utf8_lossy(text);
                 self.envelope(out, &self.charset.encode(&text));
             }
+            (Kind::Bson, ValueRef::Blob(bytes)) => self.envelope(out, bytes),
             (Kind::Byte | Kind::Text, ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => {
                 self.descriptor(out, Some(bytes))
             }
@@ -214,6 +215,7 @@ fn read_value(input: &mut Input<&[u8]>, ty: Type, charset: Charset) -> io::Resul
                 match kind {
                     _ if null => Value::Null,
                     Kind::Boolean => Value::Integer(i64::from(matches!(bytes.first(), Some(1 | b't')))),
+                    Kind::Bson => Value::Blob(bytes),
                     Kind::Blob | Kind::Clob => locator_id(&bytes).map_or(Value::Null, Value::Integer),
                     _ => Value::Text(charset.decode(&bytes)),
                 }

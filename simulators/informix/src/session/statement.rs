@@ -58,13 +58,13 @@ impl Session {
             self.statements.push(None);
         }
         let charset = self.charset();
-        replies::describe(&mut self.out, &self.caps, charset, id as i16, &compiled);
+        replies::describe(&mut self.link.out, &self.caps, charset, id as i16, &compiled);
         if compiled.kind == 6 && !immediate {
-            replies::insert_done(&mut self.out, 0, None);
+            replies::insert_done(&mut self.link.out, 0, None);
         }
         if !immediate {
-            replies::done(&mut self.out, &self.caps, 0, 0, 0, 0);
-            replies::cost(&mut self.out, 1);
+            replies::done(&mut self.link.out, &self.caps, 0, 0, 0, 0);
+            replies::cost(&mut self.link.out, 1);
         }
         self.statements[id] = Some(Prepared::new(compiled));
         self.current = id;
@@ -106,7 +106,7 @@ impl Session {
             }
             Message::DescribeInput => {
                 let parameters = self.prepared()?.compiled.parameters.clone();
-                replies::describe_input(&mut self.out, &self.caps, &parameters);
+                replies::describe_input(&mut self.link.out, &self.caps, &parameters);
             }
             Message::GeneratedKeys => {}
             other => return Err(SqlError::unsupported(format!("{other:?}"))),
@@ -164,7 +164,7 @@ impl Session {
         if let Action::Write { sql, table } = &action {
             return self.execute_write(kind, sql, table);
         }
-        if matches!(action, Action::Query { .. }) {
+        if matches!(action, Action::Query { .. } | Action::Call { query: Some(_), .. }) {
             return Err(SqlError::new(-260, ""));
         }
         self.run_action(kind, action)
@@ -179,6 +179,18 @@ impl sql::Catalog for NoDatabase {
         None
     }
 
+    fn user_type(&self, _: &str) -> Option<Type> {
+        None
+    }
+
+    fn primary_key(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn is_temporary(&self, _: &str) -> bool {
+        false
+    }
+
     fn routine(&self, _: &str) -> Option<sql::Routine> {
         None
     }
@@ -187,7 +199,7 @@ impl sql::Catalog for NoDatabase {
         false
     }
 
-    fn cursor(&self, _: &str) -> Option<(String, i64)> {
+    fn cursor(&self, _: &str) -> Option<String> {
         None
     }
 }
