@@ -98,7 +98,7 @@ impl Session {
                         break;
                     }
                     if !lock(&open.state.objects).is_empty() {
-                        files::serve(&mut self.link, open)?;
+                        files::serve(&mut self.link, open, &self.caps)?;
                         // What was in the buffer is on its way, and with it the count of what is.
                         room = limit;
                     }

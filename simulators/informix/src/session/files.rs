@@ -5,6 +5,7 @@ use std::io;
 use rusqlite::OptionalExtension;
 
 use super::link::Link;
+use crate::capabilities::Capabilities;
 use crate::database::Open;
 use crate::engine::functions::{ObjectRequest, lock};
 use crate::errors::{Result, SqlError};
@@ -77,8 +78,10 @@ fn read_file(link: &mut Link, path: &str) -> io::Result<Vec<u8>> {
 }
 
 /// Does what functions of the last step asked for.
-pub fn serve(link: &mut Link, open: &Open) -> Result<()> {
+pub fn serve(link: &mut Link, open: &Open, caps: &Capabilities) -> Result<()> {
     let requests = std::mem::take(&mut *lock(&open.state.objects));
+    let rest = link.read_group(caps, open.database.charset);
+    rest.map_err(|error| SqlError::isam(-9810, -12_023, error.to_string()))?;
     for request in requests {
         let failed = |error: rusqlite::Error| SqlError::isam(-9810, -12_045, error.to_string());
         let lost = |error: io::Error| SqlError::isam(-9810, -12_023, error.to_string());

@@ -1,15 +1,21 @@
 //! The two directions of a connection: what has come, and the reply that is being made.
 
+use std::collections::VecDeque;
 use std::io;
 
+use crate::capabilities::Capabilities;
 use crate::channel::Channel;
+use crate::codec::charset::Charset;
 use crate::faults::Faults;
+use crate::messages::{self, Message};
 use crate::wire::Input;
 
 /// A connection with its buffers.
 pub struct Link {
     /// What the client sends.
     pub input: Input<Channel>,
+    /// Messages that were read before their time.
+    early: VecDeque<Message>,
     /// The reply so far.
     pub out: Vec<u8>,
     /// What goes wrong on purpose.
@@ -23,7 +29,39 @@ pub struct Link {
 impl Link {
     /// A new connection.
     pub fn new(channel: Channel, faults: Faults, trace: Option<i64>) -> Self {
-        Self { input: Input::new(channel), out: Vec::with_capacity(1 << 16), faults, next_faults: None, trace }
+        Self {
+            input: Input::new(channel),
+            early: VecDeque::new(),
+            out: Vec::with_capacity(1 << 16),
+            faults,
+            next_faults: None,
+            trace,
+        }
+    }
+
+    /// The next message.
+    pub fn next(&mut self, caps: &Capabilities, charset: Charset) -> io::Result<Message> {
+        match self.early.pop_front() {
+            Some(message) => Ok(message),
+            None => messages::read(&mut self.input, caps, charset),
+        }
+    }
+
+    /// Whether a message is here already.
+    pub fn has_more(&self) -> bool {
+        !self.early.is_empty() || self.input.has_buffered()
+    }
+
+    /// Reads the rest of the running group, so that what comes then answers the server.
+    pub fn read_group(&mut self, caps: &Capabilities, charset: Charset) -> io::Result<()> {
+        while self.early.back() != Some(&Message::End) {
+            let message = messages::read(&mut self.input, caps, charset)?;
+            if let Message::Unknown(tag) = message {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("message {tag} is not known")));
+            }
+            self.early.push_back(message);
+        }
+        Ok(())
     }
 
     /// Sends the reply.

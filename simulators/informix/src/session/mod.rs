@@ -28,7 +28,7 @@ use crate::engine::functions::State;
 use crate::errors::{Result, SqlError};
 use crate::faults::Faults;
 use crate::login;
-use crate::messages::{self, Message};
+use crate::messages::Message;
 use crate::server::Server;
 use crate::sql::Isolation;
 use crate::wire::Output;
@@ -118,7 +118,7 @@ impl Session {
         }
         loop {
             let charset = self.charset();
-            let message = messages::read(&mut self.link.input, &self.caps, charset)?;
+            let message = self.link.next(&self.caps, charset)?;
             if self.link.trace.is_some() {
                 eprintln!("{} > {}", self.number, shown(&message, charset));
             }
@@ -127,7 +127,7 @@ impl Session {
                     replies::end(&mut self.link.out);
                     self.failed = false;
                     // While more requests are here already, their replies travel together.
-                    if !self.link.input.has_buffered() || self.link.out.len() > 1 << 16 {
+                    if !self.link.has_more() || self.link.out.len() > 1 << 16 {
                         self.link.flush()?;
                     }
                 }

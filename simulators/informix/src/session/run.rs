@@ -147,7 +147,7 @@ impl Session {
     /// Does what functions asked for with the client's files.
     pub(super) fn serve_objects(&mut self) -> Result<()> {
         match &self.open {
-            Some(open) if !lock(&open.state.objects).is_empty() => files::serve(&mut self.link, open),
+            Some(open) if !lock(&open.state.objects).is_empty() => files::serve(&mut self.link, open, &self.caps),
             _ => Ok(()),
         }
     }
