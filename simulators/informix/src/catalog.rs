@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::codec::moment::{DATE_EPOCH, DAY_UNITS};
 use crate::engine::functions;
-use crate::sql::{Column, Constraint, NewIndex};
+use crate::sql::{Column, Constraint, NewIndex, Routine};
 use crate::types::{Kind, Type};
 
 const fn varchar(length: i32) -> Type {
@@ -202,6 +202,50 @@ pub const SYSTEM: &[Definition] = &[
             ("xtd_type_id", INT),
         ],
     ),
+    (
+        "sysproccolumns",
+        &[
+            ("procid", INT),
+            ("paramid", INT),
+            ("paramname", NAME),
+            ("paramtype", INT),
+            ("paramlen", INT),
+            ("paramxid", INT),
+            ("paramattr", INT),
+        ],
+    ),
+    ("sysinherits", &[("child", INT), ("parent", INT), ("class", CHAR1)]),
+    ("sysblobs", &[("spacename", NAME), ("type", CHAR1), ("tabid", INT), ("colno", SMALL)]),
+    (
+        "systriggers",
+        &[
+            ("trigid", SERIAL),
+            ("trigname", NAME),
+            ("owner", OWNER),
+            ("tabid", INT),
+            ("event", CHAR1),
+            ("old", NAME),
+            ("new", NAME),
+            ("mode", CHAR1),
+        ],
+    ),
+    ("systrigbody", &[("trigid", INT), ("datakey", CHAR1), ("seqno", INT), ("data", char(256))]),
+    ("sysprocbody", &[("procid", INT), ("datakey", CHAR1), ("seqno", INT), ("data", char(256))]),
+    ("sysprocauth", &[("grantor", OWNER), ("grantee", OWNER), ("procid", INT), ("procauth", CHAR1)]),
+    ("sysroleauth", &[("rolename", OWNER), ("grantee", OWNER), ("is_grantable", CHAR1)]),
+    (
+        "sysobjstate",
+        &[("objtype", CHAR1), ("owner", OWNER), ("name", NAME), ("tabid", INT), ("state", CHAR1)],
+    ),
+    (
+        "syssequences",
+        &[
+            ("seqid", SERIAL),
+            ("tabid", INT),
+            ("start_val", Type::of(Kind::Int8)),
+            ("inc_val", Type::of(Kind::Int8)),
+        ],
+    ),
     ("sysmaster:sysdual", &[("dummy", CHAR1)]),
 ];
 
@@ -394,7 +438,7 @@ pub fn add_constraint(connection: &Connection, table: &str, constraint: &Constra
             constraint.name,
             tabid,
             constraint.kind.to_string(),
-            if matches!(constraint.kind, 'P' | 'U') { constraint.name.as_str() } else { "" }
+            if matches!(constraint.kind, 'P' | 'U' | 'R') { constraint.name.as_str() } else { "" }
         ],
     )?;
     for number in column_numbers(connection, tabid, &constraint.columns)? {
@@ -462,6 +506,68 @@ pub fn add_view(connection: &Connection, name: &str, text: &str) -> Result<()> {
         connection.execute(
             "INSERT INTO sysviews VALUES (?, ?, ?)",
             params![tabid, number as i64, part.iter().collect::<String>()],
+        )?;
+    }
+    Ok(())
+}
+
+/// The table that a synonym stands for.
+pub fn synonym(connection: &Connection, name: &str) -> Option<String> {
+    let sql = "SELECT b.tabname FROM systables s JOIN syssyntable y ON y.tabid = s.tabid \
+               JOIN systables b ON b.tabid = y.btabid WHERE s.tabname = ?";
+    let mut select = connection.prepare_cached(sql).ok()?;
+    select.query_row([name], |row| row.get(0)).optional().ok()?
+}
+
+/// Writes a synonym.
+pub fn add_synonym(connection: &Connection, name: &str, table: &str) -> Result<()> {
+    let base = table_id(connection, table)?;
+    add_table(connection, name, 'S', &[])?;
+    let tabid = table_id(connection, name)?;
+    connection.execute("INSERT INTO syssyntable VALUES (?, '', '', 'informix', '', ?)", params![tabid, base])?;
+    connection.execute(
+        "INSERT INTO syssynonyms SELECT owner, tabname, created, tabid FROM systables WHERE tabid = ?",
+        [tabid],
+    )?;
+    Ok(())
+}
+
+/// Takes a synonym or a sequence out; false if there is none of that name.
+pub fn remove_named(connection: &Connection, name: &str, kind: char) -> Result<bool> {
+    let sql = "SELECT tabid FROM systables WHERE tabname = ? AND tabtype = ?";
+    let tabid: Option<i64> = connection.query_row(sql, params![name, kind.to_string()], |row| row.get(0)).optional()?;
+    for table in ["syssyntable", "syssynonyms", "syssequences", "systables"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE tabid = ?"), [tabid])?;
+    }
+    Ok(tabid.is_some())
+}
+
+/// Writes a sequence.
+pub fn add_sequence(connection: &Connection, name: &str, start: i64, step: i64) -> Result<()> {
+    add_table(connection, name, 'Q', &[])?;
+    let tabid = table_id(connection, name)?;
+    connection.execute("INSERT INTO syssequences VALUES (?, ?, ?, ?)", params![tabid, tabid, start, step])?;
+    Ok(())
+}
+
+/// Writes a routine, in place of one of the same name.
+pub fn set_routine(connection: &Connection, name: &str, routine: Option<&Routine>) -> Result<()> {
+    let old = "SELECT procid FROM sysprocedures WHERE procname = ?";
+    connection.execute(&format!("DELETE FROM sysproccolumns WHERE procid IN ({old})"), [name])?;
+    connection.execute("DELETE FROM sysprocedures WHERE procname = ?", [name])?;
+    let Some(routine) = routine else { return Ok(()) };
+    let id: i64 =
+        connection.query_row("SELECT coalesce(max(procid), 0) + 1 FROM sysprocedures", [], |row| row.get(0))?;
+    connection.execute(
+        "INSERT INTO sysprocedures VALUES (?, 'informix', ?, 'O', ?, ?, ?)",
+        params![name, id, routine.parameters.len() as i64, if routine.procedure { "t" } else { "f" }, name],
+    )?;
+    let returned = routine.returns.iter().map(|ty| (String::new(), *ty, 3));
+    let taken = routine.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.ty, 1));
+    for (number, (name, ty, attribute)) in taken.chain(returned).enumerate() {
+        connection.execute(
+            "INSERT INTO sysproccolumns VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![id, number as i64 + 1, name, ty.number(), ty.length, ty.extended(), attribute],
         )?;
     }
     Ok(())

@@ -215,15 +215,17 @@ impl Open {
                 self.constraints.borrow_mut().push((table.to_owned(), columns, constraint.name.clone()));
                 continue;
             }
-            if matches!(constraint.kind, 'P' | 'U') {
-                let sql = "INSERT INTO ifx_constraints VALUES (?, ?, ?)";
-                self.connection.execute(sql, params![table, constraint.name, columns])?;
+            if matches!(constraint.kind, 'P' | 'U' | 'R') {
+                if constraint.kind != 'R' {
+                    let sql = "INSERT INTO ifx_constraints VALUES (?, ?, ?)";
+                    self.connection.execute(sql, params![table, constraint.name, columns])?;
+                }
                 let index = NewIndex {
                     name: constraint.name.clone(),
                     table: table.to_owned(),
                     descending: vec![false; constraint.columns.len()],
                     columns: constraint.columns.clone(),
-                    unique: true,
+                    unique: constraint.kind != 'R',
                     sql: Vec::new(),
                 };
                 catalog::add_index(&self.connection, &index)?;
@@ -293,6 +295,8 @@ impl Open {
     /// Adds or drops a routine.
     pub fn set_routine(&self, name: &str, routine: Option<Routine>) -> std::result::Result<(), SqlError> {
         let mut routines = lock(&self.database.routines);
+        let written = catalog::set_routine(&self.connection, name, routine.as_ref());
+        written.map_err(|error| SqlError::isam(-271, -100, error.to_string()))?;
         match routine {
             Some(_) if routines.contains_key(name) => return Err(SqlError::new(-673, name)),
             Some(routine) => routines.insert(name.to_owned(), routine),
@@ -308,6 +312,9 @@ impl Catalog for Open {
         let master = database == Some("sysmaster") || (own && self.database.name == "sysmaster");
         if own && let Some(columns) = self.columns(name) {
             return Some(Table { name: name.to_owned(), columns });
+        }
+        if own && let Some(base) = catalog::synonym(&self.connection, name) {
+            return self.columns(&base).map(|columns| Table { name: base, columns });
         }
         let name = format!("sysmaster:{name}");
         if master && let Some(definition) = catalog::SERVER.iter().find(|(server, _)| *server == name) {
@@ -326,6 +333,11 @@ impl Catalog for Open {
 
     fn is_temporary(&self, table: &str) -> bool {
         self.temporary.borrow().contains_key(table)
+    }
+
+    fn sequence(&self, name: &str) -> Option<(i64, i64)> {
+        let sql = "SELECT start_val, inc_val FROM syssequences s JOIN systables t ON t.tabid = s.tabid WHERE tabname = ?";
+        self.connection.query_row(sql, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional().ok()?
     }
 
     fn user_type(&self, name: &str) -> Option<Type> {

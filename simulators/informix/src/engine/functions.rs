@@ -22,6 +22,8 @@ use crate::types::{Kind, Type};
 pub struct State {
     /// The next numbers of SERIAL columns, by table; a roll-back does not take them back.
     pub serials: Arc<Mutex<HashMap<String, i64>>>,
+    /// The last value of each sequence that this session asked.
+    pub sequences: Mutex<HashMap<String, i64>>,
     /// The tables that only this session has.
     pub temporary: Mutex<HashSet<String>>,
     /// The last number given to a SERIAL.
@@ -94,6 +96,18 @@ impl State {
             self.interrupted.store(true, Atomic::Relaxed);
         }
         self.interrupted.load(Atomic::Relaxed)
+    }
+
+    /// NEXTVAL or CURRVAL; nothing if this session has asked for no NEXTVAL yet.
+    fn sequence(&self, name: &str, next: bool, start: i64, step: i64) -> Option<i64> {
+        let mut seen = lock(&self.sequences);
+        if next {
+            let mut serials = lock(&self.serials);
+            let last = serials.entry(format!("sequence {name}")).or_insert(start - step);
+            *last += step;
+            seen.insert(name.to_owned(), *last);
+        }
+        seen.get(name).copied()
     }
 
     fn next_serial(&self, table: &str, asked: i64) -> i64 {
@@ -426,6 +440,13 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
         connection.create_aggregate_function(name, 1, pure, Spread { form })?;
     }
     register_times(connection)?;
+    super::schema::register(connection)?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_sequence", 4, impure, move |context| {
+        let (name, next): (String, bool) = (context.get(0)?, context.get(1)?);
+        let (start, step): (i64, i64) = (context.get(2)?, context.get(3)?);
+        shared.sequence(&name, next, start, step).ok_or_else(|| SqlError::new(-8315, name).through_sqlite())
+    })?;
     let shared = Arc::clone(state);
     connection.create_scalar_function("ifx_serial", 2, impure, move |context| {
         let table: String = context.get(0)?;

@@ -291,6 +291,7 @@ impl Session {
         self.close_database();
         let state = Arc::new(State {
             serials: Arc::clone(&database.serials),
+            sequences: std::sync::Mutex::default(),
             temporary: std::sync::Mutex::default(),
             last_serial: AtomicI64::new(0),
             rows: AtomicI64::new(0),

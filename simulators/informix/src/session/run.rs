@@ -288,6 +288,25 @@ impl Session {
             }
             Action::CreateType(name, ty, mode) => self.opened()?.set_type(&name, Some((ty, mode)))?,
             Action::DropType(name) => self.opened()?.set_type(&name, None)?,
+            Action::CreateSynonym { name, table, if_not_exists } => {
+                if crate::sql::Catalog::table(self.opened()?, None, &name).is_some() {
+                    return if if_not_exists { Ok(()) } else { Err(SqlError::new(-310, name)) };
+                }
+                self.with_catalog(|catalog| catalog::add_synonym(catalog, &name, &table))?;
+            }
+            Action::CreateSequence { name, start, step } => {
+                if self.with_catalog(|catalog| catalog::table_id(catalog, &name))?.is_some() {
+                    return Err(SqlError::new(-310, name));
+                }
+                self.with_catalog(|catalog| catalog::add_sequence(catalog, &name, start, step))?;
+            }
+            Action::DropSynonym(name) | Action::DropSequence(name) => {
+                let tabtype = if kind == 44 { 'S' } else { 'Q' };
+                if !self.with_catalog(|catalog| catalog::remove_named(catalog, &name, tabtype))? {
+                    return Err(SqlError::isam(-206, -111, name));
+                }
+                lock(&self.opened()?.database.serials).remove(&format!("sequence {name}"));
+            }
             Action::CreateIndex { index, if_not_exists } => self.create_index(&index, if_not_exists)?,
             Action::DropIndex { name, if_exists } => self.drop_index(&name, if_exists)?,
             Action::LockMode(wait) => self.lock_wait = wait.map(Duration::from_secs),
@@ -352,6 +371,11 @@ impl Session {
             session.run_sql(&format!("DROP {what} \"{name}\""), name)?;
             session.opened()?.remove_table(name).map_err(Self::catalog_failure)
         })
+    }
+
+    fn with_catalog<T>(&mut self, work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.start_changes()?;
+        work(&self.opened()?.connection).map_err(Self::catalog_failure)
     }
 
     fn create_index(&mut self, index: &NewIndex, if_not_exists: bool) -> Result<()> {

@@ -179,6 +179,10 @@ impl sql::Catalog for NoDatabase {
         None
     }
 
+    fn sequence(&self, _: &str) -> Option<(i64, i64)> {
+        None
+    }
+
     fn user_type(&self, _: &str) -> Option<Type> {
         None
     }

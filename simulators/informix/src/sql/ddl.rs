@@ -98,11 +98,22 @@ impl Parser<'_> {
         if self.is("procedure") || self.is("function") {
             return self.create_routine();
         }
+        if self.accept("synonym") || (self.is_ahead(1, "synonym") && (self.accept("private") || self.accept("public"))) {
+            self.accept("synonym");
+            let if_not_exists = self.if_exists(true)?;
+            let (_, name) = self.object_name()?;
+            self.expect("for")?;
+            let table = self.table()?.name;
+            return Ok(self.compiled(43, Action::CreateSynonym { name, table, if_not_exists }, Vec::new()));
+        }
+        if self.accept("sequence") {
+            return self.create_sequence();
+        }
         if self.is_ahead(1, "type") {
             return self.create_type();
         }
         for (word, kind) in
-            [("synonym", 43), ("role", 83), ("sequence", 77), ("trigger", 70), ("cast", 93)]
+            [("role", 83), ("trigger", 70), ("cast", 93)]
         {
             if self.is(word) || self.is_ahead(1, word) {
                 return Err(
@@ -111,6 +122,26 @@ impl Parser<'_> {
             }
         }
         Err(self.syntax())
+    }
+
+    fn create_sequence(&mut self) -> Result<Compiled> {
+        self.if_exists(true)?;
+        let (_, name) = self.object_name()?;
+        let (mut start, mut step) = (1, 1);
+        loop {
+            if self.accept("start") {
+                self.accept("with");
+                start = self.integer()?;
+            } else if self.accept("increment") {
+                self.accept("by");
+                step = self.integer()?;
+            } else if matches!(self.peek(), TokenKind::Word(_) | TokenKind::Number(_)) {
+                // Bounds, cycles and caches are what a long run would show.
+                self.at += 1;
+            } else {
+                return Ok(self.compiled(77, Action::CreateSequence { name, start, step }, Vec::new()));
+            }
+        }
     }
 
     fn column_names(&mut self) -> Result<Vec<String>> {
@@ -462,6 +493,8 @@ impl Parser<'_> {
                 self.accept("online");
                 Ok(self.compiled(17, Action::DropIndex { name, if_exists }, Vec::new()))
             }
+            "synonym" => Ok(self.compiled(44, Action::DropSynonym(name), Vec::new())),
+            "sequence" => Ok(self.compiled(79, Action::DropSequence(name), Vec::new())),
             "type" => {
                 self.accept("restrict");
                 Ok(self.compiled(96, Action::DropType(name), Vec::new()))
@@ -616,11 +649,17 @@ impl Definition {
         found.map(|constraint| constraint.columns.clone()).unwrap_or_default()
     }
 
-    /// SQL for the unique keys from the n-th constraint on.
+    /// SQL for the indexes of the keys from the n-th constraint on.
     fn unique_indexes(&self, table: &str, temporary: bool, from: usize) -> Vec<String> {
-        let unique = self.constraints[from..].iter().filter(|constraint| matches!(constraint.kind, 'P' | 'U'));
-        unique
+        let keys = self.constraints[from..].iter().filter(|constraint| matches!(constraint.kind, 'P' | 'U' | 'R'));
+        keys
             .flat_map(|constraint| {
+                if constraint.kind == 'R' {
+                    let schema = if temporary { "temp." } else { "" };
+                    let list: Vec<String> = constraint.columns.iter().map(|name| quote(name)).collect();
+                    let name = quote(&constraint.name);
+                    return vec![format!("CREATE INDEX {schema}{name} ON {} ({})", quote(table), list.join(", "))];
+                }
                 let columns: Vec<(&Column, bool)> = constraint
                     .columns
                     .iter()

@@ -624,6 +624,10 @@ impl Parser<'_> {
             self.at += 1;
             path.push(self.identifier()?);
         }
+        if path.len() > 1 && self.is_symbol("(") {
+            // An owner in front of a function.
+            return self.call(&path.pop().unwrap_or_default(), offset);
+        }
         let tables: Vec<&str> = self.scopes.iter().flatten().map(|source| source.alias.as_str()).collect();
         // An alias wins over a column of the same name; an owner is followed by an alias.
         let table = match path.as_slice() {
@@ -641,6 +645,13 @@ impl Parser<'_> {
             && let Some((column, sql)) = self.given.iter().find(|(column, _)| column.name == *name)
         {
             return Ok(Expr { name: name.clone(), ..Expr::computed(sql.clone(), column.ty) });
+        }
+        if let [name, what] = path.as_slice()
+            && (what == "nextval" || what == "currval")
+            && let Some((start, step)) = self.catalog.sequence(name)
+        {
+            let sql = format!("ifx_sequence({}, {}, {start}, {step})", literal(name), what == "nextval");
+            return Ok(Expr { name: what.clone(), ..Expr::computed(sql, Type::of(Kind::BigInt)) });
         }
         if path.len() > 1 && table.is_none() {
             let table = path.swap_remove(path.len() - 2);

@@ -4,6 +4,7 @@ use super::expr::{Expr, Form, common_type};
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal};
 use crate::codec::moment::Qualifier;
+use crate::engine::schema;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -37,6 +38,9 @@ impl Parser<'_> {
             "dbinfo" => return self.dbinfo(offset),
             "lotofile" | "filetoblob" | "filetoclob" => return self.client_file(name, offset),
             _ => {}
+        }
+        if let Some((_, ty)) = schema::FUNCTIONS.iter().find(|(known, _)| *known == name) {
+            return self.schema_function(name, *ty);
         }
         if let Some(routine) = self.catalog.routine(name) {
             return self.routine_call(name, &routine, offset);
@@ -189,6 +193,18 @@ impl Parser<'_> {
             ("ifx_sleep" | "sleep", 1) => done(format!("ifx_sleep({})", next(self, Type::of(Kind::Float))), INT),
             _ => Err(SqlError::new(-674, name).at(offset)),
         }
+    }
+
+    /// A function that describes a column of the catalog: type number, extended id and length, as far as it has them.
+    fn schema_function(&mut self, name: &str, ty: Type) -> Result<Expr> {
+        let given: Vec<String> = self.arguments()?.into_iter().map(|argument| argument.sql).collect();
+        let at = |index: usize| given.get(index).map_or("NULL", String::as_str);
+        // Those about numbers and dates are not told the extended id.
+        let (extended, length, text) = match name {
+            "schema_numscale" | "schema_datetype" => ("0", at(1), "NULL"),
+            _ => (at(1), at(2), at(3)),
+        };
+        Ok(Expr::computed(format!("ifx_schema('{name}', {}, {extended}, {length}, {text})", at(0)), ty))
     }
 
     fn literal_argument(&mut self) -> Result<String> {

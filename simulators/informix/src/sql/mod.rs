@@ -67,6 +67,8 @@ pub trait Catalog {
     fn table(&self, database: Option<&str>, name: &str) -> Option<Table>;
     /// The type that a user made under a name.
     fn user_type(&self, name: &str) -> Option<Type>;
+    /// The first value and the step of a sequence.
+    fn sequence(&self, name: &str) -> Option<(i64, i64)>;
     /// The columns of a table's primary key.
     fn primary_key(&self, table: &str) -> Vec<String>;
     /// Whether a table is the session's own.
@@ -196,6 +198,19 @@ pub enum Action {
     /// A type, with its mode in the catalog.
     CreateType(String, Type, char),
     DropType(String),
+    /// A second name for a table.
+    CreateSynonym {
+        name: String,
+        table: String,
+        if_not_exists: bool,
+    },
+    DropSynonym(String),
+    CreateSequence {
+        name: String,
+        start: i64,
+        step: i64,
+    },
+    DropSequence(String),
     /// SET ISOLATION.
     Isolation(Isolation),
     CreateRoutine(String, Routine),
