@@ -6,6 +6,7 @@ use crate::codec::moment::{DATE_EPOCH, DAY_UNITS};
 use crate::engine::functions;
 use crate::sql::{Column, Constraint, NewIndex, Routine};
 use crate::types::{Kind, Type};
+use crate::usertypes::UserType;
 
 const fn varchar(length: i32) -> Type {
     Type::new(Kind::VarChar, length)
@@ -579,11 +580,37 @@ pub fn add_type(connection: &Connection, name: &str, ty: Type, mode: char) -> Re
         "INSERT INTO sysxtdtypes VALUES (?, 'U', ?, 'informix', ?, ?, ?, 0, ?)",
         params![ty.extended(), mode.to_string(), name, ty.number(), ty.source(), ty.length],
     )?;
+    // The first member is the whole.
+    connection.execute(
+        "INSERT INTO sysattrtypes VALUES (?, 1, 0, 0, '', 0, ?, 0, 0)",
+        params![ty.extended(), ty.number()],
+    )?;
+    add_members(connection, ty.extended(), ty, 1, &mut 1)
+}
+
+/// Writes the fields of a row and the elements of a collection, each below what it is in.
+fn add_members(connection: &Connection, extended: i32, ty: Type, parent: i64, count: &mut i64) -> Result<()> {
+    let members = match ty.definition().as_deref() {
+        Some(UserType::Row { fields, .. }) => fields.clone(),
+        Some(UserType::Collection { element, .. }) => vec![(String::new(), *element)],
+        _ => Vec::new(),
+    };
+    for (index, (name, ty)) in members.iter().enumerate() {
+        *count += 1;
+        let own = *count;
+        connection.execute(
+            "INSERT INTO sysattrtypes VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)",
+            params![extended, own, parent, name, index as i64 + 1, ty.number(), ty.length, ty.extended()],
+        )?;
+        add_members(connection, extended, *ty, own, count)?;
+    }
     Ok(())
 }
 
 /// Takes a type out.
 pub fn remove_type(connection: &Connection, name: &str) -> Result<()> {
+    let ids = "SELECT extended_id FROM sysxtdtypes WHERE name = ? AND extended_id >= 2048";
+    connection.execute(&format!("DELETE FROM sysattrtypes WHERE extended_id IN ({ids})"), [name])?;
     connection.execute("DELETE FROM sysxtdtypes WHERE name = ? AND extended_id >= 2048", [name])?;
     Ok(())
 }

@@ -258,7 +258,7 @@ impl Open {
     pub fn set_type(&self, name: &str, ty: Option<(Type, char)>) -> std::result::Result<(), SqlError> {
         let mut types = lock(&self.database.types);
         let written = match ty {
-            Some(_) if types.contains_key(name) => return Err(SqlError::new(-9626, name)),
+            Some(_) if types.contains_key(name) => return Err(SqlError::new(-9631, name)),
             Some((ty, mode)) => {
                 types.insert(name.to_owned(), ty);
                 catalog::add_type(&self.connection, name, ty, mode)

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::capabilities::Capabilities;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment::{Qualifier, decode_datetime, decode_interval};
-use crate::codec::{charset::Charset, int8};
+use crate::codec::{charset::Charset, clientvalue, int8};
 use crate::engine::Value;
 use crate::types::{Kind, Type};
 use crate::wire::Input;
@@ -180,6 +180,7 @@ fn bound<R: Read>(input: &mut Input<R>, charset: Charset, caps: &Capabilities) -
 /// Values of types that go by a name: their length is an int32.
 fn extended(number: i16, name: &str, bytes: Vec<u8>, charset: Charset) -> (Type, Value) {
     match name {
+        _ if clientvalue::is_one(&bytes) => (Type::of(Kind::Byte), Value::Blob(bytes)),
         "boolean" => {
             let truth = matches!(bytes.first(), Some(1 | b't' | b'T'));
             (Type::of(Kind::Boolean), Value::Integer(truth.into()))

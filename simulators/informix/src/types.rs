@@ -172,7 +172,7 @@ impl Type {
             Kind::LVarChar => 2048,
             Kind::Blob | Kind::Clob => 72,
             Kind::Boolean | Kind::Char | Kind::NChar | Kind::VarChar | Kind::NVarChar => 1,
-            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => 0,
+            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => 4096,
             Kind::Json | Kind::Bson | Kind::OpaqueVar | Kind::OpaqueFixed => 4096,
         };
         Self { kind, length, user: 0 }
@@ -207,11 +207,10 @@ impl Type {
         if self.user == 0 { self.kind.facts().2 } else { FIRST_EXTENDED - 1 + i32::from(self.user) }
     }
 
-    /// The base type of a DISTINCT type, 0 for all others.
+    /// The extended id of what a DISTINCT type is made of, 0 for built-in types and for all others.
     pub fn source(self) -> i32 {
         match self.definition().as_deref() {
-            Some(UserType::Distinct { source, .. }) if source.extended() != 0 => source.extended(),
-            Some(UserType::Distinct { source, .. }) => i32::from(source.number() & 0xff),
+            Some(UserType::Distinct { source, .. }) => source.extended(),
             _ => 0,
         }
     }
@@ -249,7 +248,7 @@ impl Type {
             Kind::VarChar | Kind::NVarChar => (self.length & 255) + 1,
             Kind::LVarChar | Kind::Boolean | Kind::Blob | Kind::Clob => self.length + 5,
             Kind::Json | Kind::Bson | Kind::OpaqueVar | Kind::OpaqueFixed => self.length + 5,
-            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => 2048 + 5,
+            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => self.length + 5,
             Kind::Byte | Kind::Text if long_descriptors => 68,
             _ => self.length,
         }

@@ -26,6 +26,15 @@ impl<R: Read> Input<R> {
         self.end > self.start
     }
 
+    /// Whether nothing more comes.
+    pub fn is_at_end(&mut self) -> io::Result<bool> {
+        match self.need(1) {
+            Ok(()) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     fn need(&mut self, count: usize) -> io::Result<()> {
         if self.end - self.start >= count {
             return Ok(());

@@ -122,19 +122,34 @@ fn join(kind: Kind, items: Vec<String>) -> String {
 /// One element as the text of its type.
 fn element(part: &Part, ty: Type, charset: Charset) -> Result<String> {
     let value = convert(value_of(part), Some(Type::new(Kind::LVarChar, 32_739)), ty, charset)?;
-    Ok(match &value {
+    Ok(element_text(&value, ty))
+}
+
+fn element_text(value: &Value, ty: Type) -> String {
+    match value {
         Value::Null => "NULL".into(),
         value if ty.kind.is_text() || ty.kind.is_opaque() => quote(&render(value, Some(ty))),
         value if matches!(ty.kind, Kind::Date | Kind::DateTime | Kind::Interval | Kind::Boolean) => {
             quote(&render(value, Some(ty)))
         }
         value => render(value, Some(ty)),
-    })
+    }
+}
+
+/// Values of known types as the text of a row or collection.
+pub fn written(kind: Kind, values: &[(Type, Value)]) -> String {
+    join(kind, values.iter().map(|(ty, value)| element_text(value, *ty)).collect())
+}
+
+/// The elements of a collection as values of their type.
+pub fn values(text: &str, ty: Type, charset: Charset) -> Result<Vec<Value>> {
+    let Some(Part::Group(_, items)) = parse(text) else { return Ok(Vec::new()) };
+    items.iter().map(|item| convert(value_of(item), Some(Type::new(Kind::LVarChar, 32_739)), ty, charset)).collect()
 }
 
 /// A text as the value of a row or collection type, each element as its type writes it.
 pub fn shaped(text: &str, ty: Type, charset: Charset) -> Result<String> {
-    let wrong = || SqlError::new(-9643, ty.declaration());
+    let wrong = || SqlError::new(-9632, ty.declaration());
     let part = parse(text).ok_or_else(wrong)?;
     let Part::Group(kind, items) = &part else { return Err(wrong()) };
     match ty.definition().as_deref() {
@@ -188,7 +203,7 @@ mod tests {
         assert_eq!(shaped(" row ( 'it''s' , 30 )", row, Charset::Utf8).unwrap(), "ROW('it''s',30)");
         assert_eq!(shaped("ROW(NULL, '7')", row, Charset::Utf8).unwrap(), "ROW(NULL,7)");
         assert_eq!(field("ROW('it''s',30)", 1, int, Charset::Utf8).unwrap(), Value::Integer(30));
-        assert_eq!(shaped("ROW('x')", row, Charset::Utf8).unwrap_err().code, -9643);
+        assert_eq!(shaped("ROW('x')", row, Charset::Utf8).unwrap_err().code, -9632);
         let set = UserType::Collection { kind: Kind::Set, element: int }.column_type();
         assert_eq!(shaped("set{1, 2,1}", set, Charset::Utf8).unwrap(), "SET{1,2}");
         assert!(shaped("list{1}", set, Charset::Utf8).is_err());

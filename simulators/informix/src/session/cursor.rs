@@ -76,7 +76,7 @@ impl Session {
         let Prepared { compiled, cursor, cursor_name, binary, .. } = prepared;
         let cursor = cursor.as_mut().ok_or_else(|| SqlError::new(-400, ""))?;
         let updating = cursor.update_table.clone();
-        let mut encoder = Encoder { charset, binary: *binary, long_descriptors, blobs: &mut self.blobs };
+        let mut encoder = Encoder { charset, binary: false, long_descriptors, blobs: &mut self.blobs };
         let start = self.link.out.len();
         let (mut sent, mut room) = (0, limit);
         loop {
@@ -103,7 +103,7 @@ impl Session {
                         room = limit;
                     }
                     cursor.rows += 1;
-                    write_row(&mut self.link.out, &mut encoder, &compiled.columns, &cursor.statement)?;
+                    write_row(&mut self.link.out, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
                     current_row(cursor, compiled.columns.len())
                 }
             };
@@ -134,11 +134,11 @@ impl Session {
         let long_descriptors = self.caps.long_counts();
         for prepared in self.statements.iter_mut().flatten() {
             let Prepared { compiled, cursor: Some(cursor), binary, .. } = prepared else { continue };
-            let mut encoder = Encoder { charset, binary: *binary, long_descriptors, blobs: &mut self.blobs };
+            let mut encoder = Encoder { charset, binary: false, long_descriptors, blobs: &mut self.blobs };
             let fail = |failure| failures::translate(open, &failure, "", false, false);
             while !cursor.finished && cursor.statement.step().map_err(fail)? {
                 let mut row = Vec::new();
-                write_row(&mut row, &mut encoder, &compiled.columns, &cursor.statement)?;
+                write_row(&mut row, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
                 let rowid = current_row(cursor, compiled.columns.len());
                 cursor.rows += 1;
                 cursor.waiting.push_back((row, rowid));
@@ -159,12 +159,12 @@ impl Session {
         let Prepared { compiled, cursor, binary, .. } = prepared;
         let cursor = cursor.as_mut().ok_or_else(|| SqlError::new(-400, ""))?;
         if cursor.all.is_none() {
-            let mut encoder = Encoder { charset, binary: *binary, long_descriptors, blobs: &mut self.blobs };
+            let mut encoder = Encoder { charset, binary: false, long_descriptors, blobs: &mut self.blobs };
             let mut all: Vec<Vec<u8>> = cursor.waiting.drain(..).map(|(row, _)| row).collect();
             let fail = |failure| failures::translate(open, &failure, "", false, false);
             while !cursor.finished && cursor.statement.step().map_err(fail)? {
                 let mut row = Vec::new();
-                write_row(&mut row, &mut encoder, &compiled.columns, &cursor.statement)?;
+                write_row(&mut row, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
                 all.push(row);
             }
             cursor.finished = true;
@@ -283,10 +283,18 @@ fn current_row(cursor: &Cursor, columns: usize) -> Option<i64> {
     }
 }
 
-fn write_row(out: &mut Vec<u8>, encoder: &mut Encoder<'_>, columns: &[Column], statement: &Statement) -> Result<()> {
+/// Appends a SQ_TUPLE: `columns` are described, and which of them travel in binary form.
+fn write_row(
+    out: &mut Vec<u8>,
+    encoder: &mut Encoder<'_>,
+    columns: (&[Column], &[bool]),
+    statement: &Statement,
+) -> Result<()> {
     let start = out.len();
+    let (columns, binary) = columns;
     out.extend_from_slice(&[0, 14, 0, 0, 0, 0, 0, 0]);
     for (index, column) in columns.iter().enumerate() {
+        encoder.binary = binary.get(index).copied().unwrap_or(false);
         if let Err(error) = encoder.value(out, column.ty, statement.value(index)) {
             out.truncate(start);
             return Err(error);

@@ -81,14 +81,14 @@ fn read_file(link: &mut Link, path: &str) -> io::Result<Vec<u8>> {
 pub fn serve(link: &mut Link, open: &Open, caps: &Capabilities) -> Result<()> {
     let requests = std::mem::take(&mut *lock(&open.state.objects));
     let rest = link.read_group(caps, open.database.charset);
-    rest.map_err(|error| SqlError::isam(-9810, -12_023, error.to_string()))?;
+    rest.map_err(|error| SqlError::new(-9810, error.to_string()))?;
     for request in requests {
-        let failed = |error: rusqlite::Error| SqlError::isam(-9810, -12_045, error.to_string());
-        let lost = |error: io::Error| SqlError::isam(-9810, -12_023, error.to_string());
+        let failed = |error: rusqlite::Error| SqlError::new(-9810, error.to_string());
+        let lost = |error: io::Error| SqlError::new(-9810, error.to_string());
         let stored = |id: i64| -> Result<Vec<u8>> {
             let sql = "SELECT data FROM ifx_lo WHERE id = ?";
             let found = open.connection.query_row(sql, [id], |row| row.get::<_, Vec<u8>>(0)).optional();
-            found.map_err(failed)?.ok_or_else(|| SqlError::isam(-9810, -12_030, ""))
+            found.map_err(failed)?.ok_or_else(|| SqlError::isam(-9810, -12_048, ""))
         };
         let insert = "INSERT INTO ifx_lo (id, data) VALUES (?, ?)";
         match request {

@@ -52,7 +52,7 @@ const OBJECT_ROUTINES: [&str; 11] = [
 
 /// No object is open under the number given.
 fn no_handle() -> SqlError {
-    SqlError::isam(-9810, -12_053, "")
+    SqlError::new(-9810, "")
 }
 
 struct Handle {
@@ -65,7 +65,7 @@ struct Handle {
 impl Session {
     pub(super) fn fetch_blob(&mut self, descriptor: &[u8]) -> Result<()> {
         let found = rows::descriptor_number(descriptor).and_then(|number| self.blobs.get(&number));
-        let bytes = found.ok_or_else(|| SqlError::isam(-609, 0, ""))?;
+        let bytes = found.ok_or_else(|| SqlError::new(-609, ""))?;
         for chunk in bytes.chunks(BLOB_CHUNK) {
             self.link.out.put_u16(39);
             self.link.out.put_chars(chunk);
@@ -115,8 +115,8 @@ impl Session {
     fn stored(&self, id: i64) -> Result<Vec<u8>> {
         let sql = "SELECT data FROM ifx_lo WHERE id = ?";
         let found = self.opened()?.connection.query_row(sql, [id], |row| row.get::<_, Option<Vec<u8>>>(0)).optional();
-        let found = found.map_err(|error| SqlError::isam(-9810, -12_045, error.to_string()))?;
-        Ok(found.ok_or_else(|| SqlError::isam(-9810, -12_030, ""))?.unwrap_or_default())
+        let found = found.map_err(|error| SqlError::new(-9810, error.to_string()))?;
+        Ok(found.ok_or_else(|| SqlError::isam(-9810, -12_048, ""))?.unwrap_or_default())
     }
 
     fn add_handle(&mut self, id: i64, data: Vec<u8>) -> Result<i32> {
@@ -131,7 +131,7 @@ impl Session {
         if handle.changed {
             let sql = "UPDATE ifx_lo SET data = ? WHERE id = ?";
             let saved = self.opened()?.connection.execute(sql, rusqlite::params![handle.data, handle.id]);
-            saved.map_err(|error| SqlError::isam(-9810, -12_045, error.to_string()))?;
+            saved.map_err(|error| SqlError::new(-9810, error.to_string()))?;
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Session {
             Some(Value::Integer(number)) => *number,
             _ => 0,
         };
-        let failed = |error: rusqlite::Error| SqlError::isam(-9810, -12_045, error.to_string());
+        let failed = |error: rusqlite::Error| SqlError::new(-9810, error.to_string());
         match name {
             "ifx_lo_open" => {
                 let id = number(0);

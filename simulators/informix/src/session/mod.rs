@@ -32,6 +32,8 @@ use crate::messages::Message;
 use crate::server::Server;
 use crate::sql::Isolation;
 use crate::wire::Output;
+pub use rows::read_value;
+
 use link::Link;
 use statement::Prepared;
 
@@ -286,7 +288,7 @@ impl Session {
             return Err(SqlError::isam(-329, -111, name));
         };
         if self.transaction != Transaction::None {
-            return Err(SqlError::new(-759, ""));
+            return Err(SqlError::new(-377, ""));
         }
         self.close_database();
         let state = Arc::new(State {

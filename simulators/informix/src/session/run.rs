@@ -225,7 +225,7 @@ impl Session {
             return Ok(());
         }
         if known {
-            return Err(SqlError::new(-310, table.name.clone()));
+            return Err(SqlError::new(if table.temporary { -958 } else { -310 }, table.name.clone()));
         }
         self.together(|session| {
             session.run_sql(&table.sql, &table.name)?;
@@ -296,14 +296,14 @@ impl Session {
             }
             Action::CreateSequence { name, start, step } => {
                 if self.with_catalog(|catalog| catalog::table_id(catalog, &name))?.is_some() {
-                    return Err(SqlError::new(-310, name));
+                    return Err(SqlError::new(-8301, name));
                 }
                 self.with_catalog(|catalog| catalog::add_sequence(catalog, &name, start, step))?;
             }
             Action::DropSynonym(name) | Action::DropSequence(name) => {
-                let tabtype = if kind == 44 { 'S' } else { 'Q' };
+                let (tabtype, code) = if kind == 44 { ('S', -206) } else { ('Q', -8300) };
                 if !self.with_catalog(|catalog| catalog::remove_named(catalog, &name, tabtype))? {
-                    return Err(SqlError::isam(-206, -111, name));
+                    return Err(SqlError::isam(code, if kind == 44 { -111 } else { 0 }, name));
                 }
                 lock(&self.opened()?.database.serials).remove(&format!("sequence {name}"));
             }
@@ -312,7 +312,7 @@ impl Session {
             Action::LockMode(wait) => self.lock_wait = wait.map(Duration::from_secs),
             Action::Environment(name, value) if name == "headrace_fault" => {
                 let mut faults = self.link.faults;
-                faults.set(&value).map_err(|problem| SqlError::new(-19_804, problem))?;
+                faults.set(&value).map_err(|problem| SqlError::new(-1286, problem))?;
                 self.link.next_faults = Some(faults);
             }
             Action::CreateTable(table) => self.create_table(&table)?,
@@ -340,7 +340,7 @@ impl Session {
                 for name in &dropped {
                     let found = catalog::remove_constraint(&connection, &table, name).map_err(Self::catalog_failure)?;
                     if !found {
-                        return Err(SqlError::new(-521, name.clone()));
+                        return Err(SqlError::new(-623, name.clone()));
                     }
                     catalog::remove_index(&connection, name).map_err(Self::catalog_failure)?;
                 }

@@ -19,7 +19,8 @@ pub struct Prepared {
     pub(super) scroll: bool,
     pub(super) hold: bool,
     pub(super) auto_free: bool,
-    pub(super) binary: bool,
+    /// For which columns SQ_RET_TYPE asked for the binary form.
+    pub(super) binary: Vec<bool>,
     pub(super) insert_open: bool,
     pub(super) put_rows: i64,
     /// The SQLite statement of a change, kept for the next execution.
@@ -37,7 +38,7 @@ impl Prepared {
             scroll: false,
             hold: false,
             auto_free: false,
-            binary: false,
+            binary: Vec::new(),
             insert_open: false,
             put_rows: 0,
             write: None,
@@ -73,7 +74,7 @@ impl Session {
 
     pub(super) fn prepared(&mut self) -> Result<&mut Prepared> {
         let statement = self.statements.get_mut(self.current).and_then(Option::as_mut);
-        statement.ok_or_else(|| SqlError::new(-410, ""))
+        statement.ok_or_else(|| SqlError::new(-258, ""))
     }
 
     pub(super) fn statement_message(&mut self, message: Message) -> Result<()> {
@@ -88,9 +89,8 @@ impl Session {
             Message::Hold => self.prepared()?.hold = true,
             Message::AutoFree => self.prepared()?.auto_free = true,
             Message::ReturnTypes { fetch, types } => {
-                // Types 43 to 45 are the forms that programs use; without them extended types travel as text.
-                let binary = fetch && types.iter().any(|ty| matches!(ty & 0xff, 44 | 45));
-                self.prepared()?.binary = binary;
+                // Types 44 and 45 are the forms that programs use; without them extended types travel as text.
+                self.prepared()?.binary = types.iter().map(|ty| fetch && matches!(ty & 0xff, 44 | 45)).collect();
             }
             Message::Open => self.open_cursor()?,
             Message::Fetch { buffer } => self.fetch(buffer)?,

@@ -73,6 +73,9 @@ impl Parser<'_> {
         if self.accept("table") {
             return self.create_table(temporary);
         }
+        if self.is_ahead(1, "type") {
+            return self.create_type();
+        }
         let unique = self.accept("unique") || self.accept("distinct");
         self.accept("cluster");
         if self.accept("index") {
@@ -108,9 +111,6 @@ impl Parser<'_> {
         }
         if self.accept("sequence") {
             return self.create_sequence();
-        }
-        if self.is_ahead(1, "type") {
-            return self.create_type();
         }
         for (word, kind) in
             [("role", 83), ("trigger", 70), ("cast", 93)]

@@ -105,7 +105,7 @@ impl Parser<'_> {
             let name = self.identifier()?;
             let read = self.catalog.cursor(&name).ok_or_else(|| SqlError::new(-507, name.clone()).at(offset))?;
             if read != table {
-                return Err(SqlError::new(-506, read).at(offset));
+                return Err(SqlError::new(-277, read).at(offset));
             }
             // Which row that is, is known when the statement runs.
             return Ok((format!(" WHERE rowid = ifx_current_row({})", Self::name_argument(&name)), true, true));

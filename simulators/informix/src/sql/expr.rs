@@ -3,6 +3,7 @@
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal, quote};
 use crate::codec::moment::{DAY_UNITS, Qualifier};
+use crate::engine::convert::moment_error;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 use crate::usertypes::UserType;
@@ -186,7 +187,7 @@ impl Parser<'_> {
     fn collection_member(&mut self, left: Expr, not: &str) -> Result<Expr> {
         let collection = self.sum()?;
         if !collection.is(Kind::is_complex) {
-            return Err(self.syntax());
+            return Err(SqlError::new(-9650, "").at(self.offset()));
         }
         Ok(self.member(left, not, collection))
     }
@@ -580,7 +581,7 @@ impl Parser<'_> {
         } else {
             crate::codec::moment::parse_datetime(&text, qualifier)
         };
-        let value = value.ok_or_else(|| SqlError::new(-1262, text).at(offset))?;
+        let value = value.ok_or_else(|| moment_error(&text).at(offset))?;
         let kind = if interval { Kind::Interval } else { Kind::DateTime };
         Ok(Expr { name: "(constant)".into(), ..Expr::computed(value.to_string(), Type::new(kind, qualifier.0)) })
     }

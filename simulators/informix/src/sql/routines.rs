@@ -66,7 +66,8 @@ impl Parser<'_> {
                 parts[0].0 += 1;
                 let list: Vec<String> = parts.into_iter().map(text).filter(|text| !text.is_empty()).collect();
                 if list.len() != returns.len() {
-                    return Err(SqlError::new(-686, "").at(offset));
+                    let code = if list.len() < returns.len() { -685 } else { -684 };
+                    return Err(SqlError::new(code, "").at(offset));
                 }
                 Ok(Step::Return(list))
             }

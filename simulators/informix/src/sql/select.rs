@@ -142,7 +142,7 @@ impl Parser<'_> {
         while let Some(operator) = self.set_operator() {
             let right = self.query_term(Some(&query.columns))?;
             if right.columns.len() != query.columns.len() {
-                return Err(SqlError::new(-203, "").at(self.offset()));
+                return Err(SqlError::new(-317, "").at(self.offset()));
             }
             query.into_temp = query.into_temp.or(right.into_temp.clone());
             terms.push((operator, right));
@@ -493,7 +493,7 @@ impl Parser<'_> {
             self.at += 1;
             let index: usize = number.parse().unwrap_or(0);
             if index == 0 || index > columns.len() {
-                return Err(SqlError::syntax(offset, &number));
+                return Err(SqlError::new(-251, "").at(offset));
             }
             return Ok(number);
         }
