@@ -50,10 +50,10 @@ fn node(out: &mut Vec<u8>, place: (u16, u16, u16), name: &str, number: u16, ty: 
     out.put_u16(if ty.kind.is_complex() { 0 } else { ty.length as u16 });
     out.put_i32(if ty.kind.is_complex() { 0 } else { ty.extended() });
     out.put_u16(0);
-    // Owner and name of a row type that has a name.
+    // Name and owner of a row type that has them.
     let definition = ty.definition();
     let named = match definition.as_deref() {
-        Some(UserType::Row { name: Some(name), .. }) => ["informix", name],
+        Some(UserType::Row { name: Some(name), .. }) => [name.as_str(), "informix"],
         _ => ["", ""],
     };
     for text in named {

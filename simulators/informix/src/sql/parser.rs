@@ -36,6 +36,10 @@ pub struct Parser<'a> {
     pub(super) given: Vec<(Column, String)>,
     /// The tables that were named since this was last emptied.
     pub(super) touched: Vec<String>,
+    /// The columns that were named outside of aggregates: how deep their FROM clause is, SQLite's text, the name.
+    pub(super) plain: Vec<(usize, String, String)>,
+    /// How deep the queries are that had an aggregate.
+    pub(super) aggregates: Vec<usize>,
 }
 
 /// Quotes an identifier for SQLite.
@@ -52,7 +56,7 @@ impl<'a> Parser<'a> {
     /// A parser at the first token.
     pub fn new(text: &'a str, tokens: Vec<Token>, parameters: usize, catalog: &'a dyn Catalog) -> Self {
         let parameters = vec![None; parameters];
-        Self { text, tokens, at: 0, parameters, catalog, scopes: Vec::new(), named: Vec::new(), given: Vec::new(), touched: Vec::new() }
+        Self { text, tokens, at: 0, parameters, catalog, scopes: Vec::new(), named: Vec::new(), given: Vec::new(), touched: Vec::new(), plain: Vec::new(), aggregates: Vec::new() }
     }
 
     pub(super) fn peek(&self) -> &TokenKind {
