@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::codec::moment::{DATE_EPOCH, DAY_UNITS};
 use crate::engine::functions;
-use crate::sql::{Column, Constraint, NewIndex, Routine};
+use crate::sql::{Column, Constraint, Default, NewIndex, Routine};
 use crate::types::{Kind, Type};
 use crate::usertypes::UserType;
 
@@ -128,10 +128,7 @@ pub const SYSTEM: &[Definition] = &[
         ],
     ),
     ("syschecks", &[("constrid", INT), ("type", CHAR1), ("seqno", SMALL), ("checktext", char(32))]),
-    (
-        "sysdefaults",
-        &[("tabid", INT), ("colno", SMALL), ("type", CHAR1), ("default", char(256)), ("class", CHAR1)],
-    ),
+    ("sysdefaults", &[("tabid", INT), ("colno", SMALL), ("type", CHAR1), ("default", char(256)), ("class", CHAR1)]),
     ("syscoldepend", &[("constrid", INT), ("tabid", INT), ("colno", SMALL)]),
     (
         "sysprocedures",
@@ -234,18 +231,10 @@ pub const SYSTEM: &[Definition] = &[
     ("sysprocbody", &[("procid", INT), ("datakey", CHAR1), ("seqno", INT), ("data", char(256))]),
     ("sysprocauth", &[("grantor", OWNER), ("grantee", OWNER), ("procid", INT), ("procauth", CHAR1)]),
     ("sysroleauth", &[("rolename", OWNER), ("grantee", OWNER), ("is_grantable", CHAR1)]),
-    (
-        "sysobjstate",
-        &[("objtype", CHAR1), ("owner", OWNER), ("name", NAME), ("tabid", INT), ("state", CHAR1)],
-    ),
+    ("sysobjstate", &[("objtype", CHAR1), ("owner", OWNER), ("name", NAME), ("tabid", INT), ("state", CHAR1)]),
     (
         "syssequences",
-        &[
-            ("seqid", SERIAL),
-            ("tabid", INT),
-            ("start_val", Type::of(Kind::Int8)),
-            ("inc_val", Type::of(Kind::Int8)),
-        ],
+        &[("seqid", SERIAL), ("tabid", INT), ("start_val", Type::of(Kind::Int8)), ("inc_val", Type::of(Kind::Int8))],
     ),
     ("sysmaster:sysdual", &[("dummy", CHAR1)]),
 ];
@@ -285,7 +274,8 @@ pub fn create(definition: &Definition, temporary: &str) -> String {
 pub fn initialize(connection: &Connection, locale: &str) -> Result<()> {
     connection.execute_batch(
         "CREATE TABLE ifx_lo (id INTEGER PRIMARY KEY, data BLOB);
-         CREATE TABLE ifx_constraints (tabname TEXT, name TEXT, columns TEXT);",
+         CREATE TABLE ifx_constraints (tabname TEXT, name TEXT, columns TEXT);
+         CREATE TABLE ifx_defaults (tabname TEXT, colname TEXT, sql TEXT);",
     )?;
     for definition in SYSTEM {
         connection.execute_batch(&create(definition, ""))?;
@@ -378,8 +368,10 @@ pub fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Col
 pub fn remove_table(connection: &Connection, name: &str) -> Result<()> {
     let Some(tabid) = table_id(connection, name)? else { return Ok(()) };
     connection.execute("DELETE FROM ifx_constraints WHERE tabname = ?", [name])?;
+    connection.execute("DELETE FROM ifx_defaults WHERE tabname = ?", [name])?;
     for table in ["sysreferences", "syschecks", "syscoldepend"] {
-        let sql = format!("DELETE FROM {table} WHERE constrid IN (SELECT constrid FROM sysconstraints WHERE tabid = ?)");
+        let sql =
+            format!("DELETE FROM {table} WHERE constrid IN (SELECT constrid FROM sysconstraints WHERE tabid = ?)");
         connection.execute(&sql, [tabid])?;
     }
     for table in ["sysconstraints", "sysindices", "sysindexes", "sysdefaults", "sysviews", "syscolumns", "systables"] {
@@ -487,15 +479,29 @@ pub fn remove_constraint(connection: &Connection, table: &str, name: &str) -> Re
     Ok(id.is_some())
 }
 
-/// Writes the default of a column: a literal, or the class of one that is computed.
-pub fn add_default(connection: &Connection, table: &str, column: &str, kind: char, text: &str) -> Result<()> {
+/// Writes the default of a column, in place of an older one.
+pub fn add_default(connection: &Connection, table: &str, default: &Default) -> Result<()> {
     let Some(tabid) = table_id(connection, table)? else { return Ok(()) };
-    for number in column_numbers(connection, tabid, &[column.to_owned()])? {
+    let Default { column, class, text, sql } = default;
+    connection.execute("DELETE FROM ifx_defaults WHERE tabname = ? AND colname = ?", [table, column])?;
+    connection.execute("INSERT INTO ifx_defaults VALUES (?, ?, ?)", [table, column, sql])?;
+    for number in column_numbers(connection, tabid, std::slice::from_ref(column))? {
+        connection.execute("DELETE FROM sysdefaults WHERE tabid = ? AND colno = ?", [tabid, number])?;
         connection.execute(
             "INSERT INTO sysdefaults VALUES (?, ?, ?, ?, 'T')",
-            params![tabid, number, kind.to_string(), text],
+            params![tabid, number, class.to_string(), text],
         )?;
     }
+    Ok(())
+}
+
+/// What hangs on the old name of a column hangs on the new one.
+pub fn rename_column(connection: &Connection, table: &str, from: &str, to: &str) -> Result<()> {
+    let update = "UPDATE ifx_defaults SET colname = ?3 WHERE tabname = ?1 AND colname = ?2";
+    connection.execute(update, [table, from, to])?;
+    let update = "UPDATE ifx_constraints SET columns = trim(replace(',' || columns || ',', ',' || ?2 || ',', \
+                  ',' || ?3 || ','), ',') WHERE tabname = ?1";
+    connection.execute(update, [table, from, to])?;
     Ok(())
 }
 
@@ -581,10 +587,8 @@ pub fn add_type(connection: &Connection, name: &str, ty: Type, mode: char) -> Re
         params![ty.extended(), mode.to_string(), name, ty.number(), ty.source(), ty.length],
     )?;
     // The first member is the whole.
-    connection.execute(
-        "INSERT INTO sysattrtypes VALUES (?, 1, 0, 0, '', 0, ?, 0, 0)",
-        params![ty.extended(), ty.number()],
-    )?;
+    connection
+        .execute("INSERT INTO sysattrtypes VALUES (?, 1, 0, 0, '', 0, ?, 0, 0)", params![ty.extended(), ty.number()])?;
     add_members(connection, ty.extended(), ty, 1, &mut 1)
 }
 

@@ -144,9 +144,11 @@ impl Server {
         let tls = tls.cloned();
         let name = format!("session of {:?}", stream.peer_addr().ok());
         let thread = std::thread::Builder::new().name(name.clone()).stack_size(8 << 20);
-        let spawned = thread.spawn(move || match Channel::new(stream, tls.as_ref()).and_then(|channel| Session::new(server, channel).run()) {
-            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => eprintln!("{name}: {error}"),
-            _ => {}
+        let spawned = thread.spawn(move || {
+            match Channel::new(stream, tls.as_ref()).and_then(|channel| Session::new(server, channel).run()) {
+                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => eprintln!("{name}: {error}"),
+                _ => {}
+            }
         });
         if let Err(error) = spawned {
             eprintln!("no thread for a session: {error}");

@@ -77,9 +77,12 @@ impl UserType {
     /// What it is called, or how it is written where it has no name.
     pub fn label(&self) -> String {
         match self {
-            Self::Distinct { name, .. } | Self::Opaque { name, .. } | Self::Row { name: Some(name), .. } => name.clone(),
+            Self::Distinct { name, .. } | Self::Opaque { name, .. } | Self::Row { name: Some(name), .. } => {
+                name.clone()
+            }
             Self::Row { name: None, fields } => {
-                let fields: Vec<String> = fields.iter().map(|(name, ty)| format!("{name} {}", ty.declaration())).collect();
+                let fields: Vec<String> =
+                    fields.iter().map(|(name, ty)| format!("{name} {}", ty.declaration())).collect();
                 format!("ROW({})", fields.join(", "))
             }
             Self::Collection { kind, element } => {

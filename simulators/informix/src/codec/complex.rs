@@ -197,7 +197,8 @@ mod tests {
     #[test]
     fn values_take_the_form_of_their_type() {
         let int = Type::of(Kind::Int);
-        let row = UserType::Row { name: None, fields: vec![("a".into(), Type::new(Kind::VarChar, 9)), ("b".into(), int)] };
+        let row =
+            UserType::Row { name: None, fields: vec![("a".into(), Type::new(Kind::VarChar, 9)), ("b".into(), int)] };
         let row = row.column_type();
         assert_eq!(row.declaration(), "ROW(a varchar(9), b integer)");
         assert_eq!(shaped(" row ( 'it''s' , 30 )", row, Charset::Utf8).unwrap(), "ROW('it''s',30)");

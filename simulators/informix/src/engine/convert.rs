@@ -3,9 +3,9 @@
 use rusqlite::types::Value;
 
 use crate::codec::charset::Charset;
-use crate::codec::{clientvalue, complex};
 use crate::codec::decimal::Decimal;
 use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS};
+use crate::codec::{clientvalue, complex};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -149,9 +149,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             let text = text.map_err(|error| SqlError::unsupported(error.to_string()))?;
             complex::shaped(&text, to, charset).map(Value::Text)
         }
-        kind if kind.is_complex() => {
-            complex::shaped(&render(&value, from), to, charset).map(Value::Text)
-        }
+        kind if kind.is_complex() => complex::shaped(&render(&value, from), to, charset).map(Value::Text),
         Kind::Bson => match value {
             Value::Blob(_) => Ok(value),
             value => Ok(Value::Blob(render(&value, from).into_bytes())),

@@ -60,8 +60,15 @@ impl Session {
             Ok(statement)
         });
         let statement = made.map_err(|failure| failures::translate(open, &failure, "", false, false))?;
-        self.prepared()?.cursor =
-            Some(Cursor { statement, waiting: VecDeque::new(), finished: false, rows: 0, update_table, all: None, position: 0 });
+        self.prepared()?.cursor = Some(Cursor {
+            statement,
+            waiting: VecDeque::new(),
+            finished: false,
+            rows: 0,
+            update_table,
+            all: None,
+            position: 0,
+        });
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::expr::Form;
 use super::lexer::TokenKind;
 use super::parser::{Parser, Source, quote};
-use super::{Action, Column, Compiled, Constraint, NewIndex, NewTable};
+use super::{Action, Column, Compiled, Constraint, Default, NewIndex, NewTable};
 use crate::errors::{Result, SqlError};
 use crate::types::Type;
 use crate::usertypes::UserType;
@@ -14,7 +14,7 @@ struct Definition {
     columns: Vec<Column>,
     parts: Vec<String>,
     constraints: Vec<Constraint>,
-    defaults: Vec<(String, char, String)>,
+    defaults: Vec<Default>,
 }
 
 impl Definition {
@@ -103,7 +103,8 @@ impl Parser<'_> {
         if self.is("procedure") || self.is("function") {
             return self.create_routine();
         }
-        if self.accept("synonym") || (self.is_ahead(1, "synonym") && (self.accept("private") || self.accept("public"))) {
+        if self.accept("synonym") || (self.is_ahead(1, "synonym") && (self.accept("private") || self.accept("public")))
+        {
             self.accept("synonym");
             let if_not_exists = self.if_exists(true)?;
             let (_, name) = self.object_name()?;
@@ -114,9 +115,7 @@ impl Parser<'_> {
         if self.accept("sequence") {
             return self.create_sequence();
         }
-        for (word, kind) in
-            [("role", 83), ("trigger", 70), ("cast", 93)]
-        {
+        for (word, kind) in [("role", 83), ("trigger", 70), ("cast", 93)] {
             if self.is(word) || self.is_ahead(1, word) {
                 return Err(
                     SqlError::unsupported(format!("CREATE {} (statement type {kind})", word.to_uppercase())).at(offset)
@@ -290,10 +289,13 @@ impl Parser<'_> {
                     TokenKind::Word(ref word) if word == "dbservername" || word == "sitename" => 'S',
                     _ => 'L',
                 };
-                let text = if class == 'L' { self.source(start, self.at).trim_matches('\'').to_owned() } else { String::new() };
-                made.defaults.push((name.clone(), class, text));
+                let text = if class == 'L' {
+                    self.source(start, self.at).trim_matches('\'').to_owned()
+                } else {
+                    String::new()
+                };
                 let value = if value.form == Form::Null { value.sql } else { self.coerce(value, ty) };
-                sql += &format!(" DEFAULT ({value})");
+                made.defaults.push(Default { column: name.clone(), class, text, sql: value });
             } else if self.accept("not") {
                 self.expect("null")?;
                 not_null = true;
@@ -537,8 +539,15 @@ impl Parser<'_> {
         let column = columns.iter_mut().find(|column| column.name == from);
         column.ok_or_else(|| SqlError::new(-217, from.clone()).at(offset))?.name.clone_from(&to);
         let sql = vec![format!("ALTER TABLE {} RENAME COLUMN {} TO {}", quote(&table.name), quote(&from), quote(&to))];
-        let action =
-            Action::Alter { table: table.name, sql, columns, constraints: Vec::new(), dropped: Vec::new() };
+        let action = Action::Alter {
+            table: table.name,
+            sql,
+            columns,
+            defaults: Vec::new(),
+            constraints: Vec::new(),
+            dropped: Vec::new(),
+            renamed: Some((from, to)),
+        };
         Ok(self.compiled(21, action, Vec::new()))
     }
 
@@ -560,7 +569,8 @@ impl Parser<'_> {
                     self.added_columns(&table.name, &mut made, &mut sql)?;
                     sql.extend(made.unique_indexes(&table.name, temporary, before));
                 }
-                if made.constraints[before..].iter().any(|constraint| constraint.kind == 'R') && !made.parts.is_empty() {
+                if made.constraints[before..].iter().any(|constraint| constraint.kind == 'R') && !made.parts.is_empty()
+                {
                     return Err(SqlError::unsupported("ALTER TABLE ADD CONSTRAINT FOREIGN KEY").at(offset));
                 }
             } else if self.accept("drop") {
@@ -599,8 +609,8 @@ impl Parser<'_> {
                 break;
             }
         }
-        let constraints = made.constraints;
-        let action = Action::Alter { table: table.name, sql, columns: made.columns, constraints, dropped };
+        let Definition { columns, constraints, defaults, .. } = made;
+        let action = Action::Alter { table: table.name, sql, columns, defaults, constraints, dropped, renamed: None };
         Ok(self.compiled(29, action, Vec::new()))
     }
 
@@ -610,7 +620,17 @@ impl Parser<'_> {
         loop {
             self.column_definition(table, made)?;
             let part = made.parts.pop().unwrap_or_default();
-            sql.push(format!("ALTER TABLE {} ADD COLUMN {part}", quote(table)));
+            let (own, part) = (made.columns.last().map(|column| column.name.clone()).unwrap_or_default(), part);
+            // SQLite wants a default that is a constant for a column that may not be NULL; whoever adds one to rows
+            // that are there already gives it a default.
+            let default = made.defaults.iter().rev().find(|default| default.column == own).map(|found| &found.sql);
+            match default {
+                Some(value) => {
+                    sql.push(format!("ALTER TABLE {} ADD COLUMN {}", quote(table), part.replace(" NOT NULL", "")));
+                    sql.push(format!("UPDATE {} SET {} = {value}", quote(table), quote(&own)));
+                }
+                None => sql.push(format!("ALTER TABLE {} ADD COLUMN {part}", quote(table))),
+            }
             if self.accept("before") {
                 let offset = self.offset();
                 let name = self.identifier()?;
@@ -658,22 +678,21 @@ impl Definition {
     /// SQL for the indexes of the keys from the n-th constraint on.
     fn unique_indexes(&self, table: &str, temporary: bool, from: usize) -> Vec<String> {
         let keys = self.constraints[from..].iter().filter(|constraint| matches!(constraint.kind, 'P' | 'U' | 'R'));
-        keys
-            .flat_map(|constraint| {
-                if constraint.kind == 'R' {
-                    let schema = if temporary { "temp." } else { "" };
-                    let list: Vec<String> = constraint.columns.iter().map(|name| quote(name)).collect();
-                    let name = quote(&constraint.name);
-                    return vec![format!("CREATE INDEX {schema}{name} ON {} ({})", quote(table), list.join(", "))];
-                }
-                let columns: Vec<(&Column, bool)> = constraint
-                    .columns
-                    .iter()
-                    .filter_map(|name| self.columns.iter().find(|column| column.name == *name))
-                    .map(|column| (column, false))
-                    .collect();
-                unique_index(&constraint.name, table, temporary, &columns)
-            })
-            .collect()
+        keys.flat_map(|constraint| {
+            if constraint.kind == 'R' {
+                let schema = if temporary { "temp." } else { "" };
+                let list: Vec<String> = constraint.columns.iter().map(|name| quote(name)).collect();
+                let name = quote(&constraint.name);
+                return vec![format!("CREATE INDEX {schema}{name} ON {} ({})", quote(table), list.join(", "))];
+            }
+            let columns: Vec<(&Column, bool)> = constraint
+                .columns
+                .iter()
+                .filter_map(|name| self.columns.iter().find(|column| column.name == *name))
+                .map(|column| (column, false))
+                .collect();
+            unique_index(&constraint.name, table, temporary, &columns)
+        })
+        .collect()
     }
 }

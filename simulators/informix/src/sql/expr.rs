@@ -149,7 +149,11 @@ impl Parser<'_> {
         let test = self.compare(left, operator, right).sql;
         let rows = format!("WITH ifx_each(c) AS ({}) SELECT 1 FROM ifx_each", inner.sql);
         // Unknown is no: ALL over a NULL finds neither.
-        let sql = if all { format!("(NOT EXISTS ({rows} WHERE ({test}) IS NOT TRUE))") } else { format!("EXISTS ({rows} WHERE {test})") };
+        let sql = if all {
+            format!("(NOT EXISTS ({rows} WHERE ({test}) IS NOT TRUE))")
+        } else {
+            format!("EXISTS ({rows} WHERE {test})")
+        };
         Ok(Expr::computed(sql, BOOLEAN))
     }
 
@@ -598,7 +602,8 @@ impl Parser<'_> {
         let mut items = Vec::new();
         while !self.is_symbol(closing) {
             let item = self.expression()?;
-            let quoted = item.ty.is_some_and(|ty| !ty.kind.is_integer() && !ty.kind.is_decimal() && !ty.kind.is_complex());
+            let quoted =
+                item.ty.is_some_and(|ty| !ty.kind.is_integer() && !ty.kind.is_decimal() && !ty.kind.is_complex());
             let text = self.coerce(item, Type::new(Kind::LVarChar, 32_739));
             items.push(if quoted { format!("quote({text})") } else { format!("ifnull({text}, 'NULL')") });
             if !self.accept_symbol(",") {

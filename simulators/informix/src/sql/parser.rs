@@ -56,7 +56,19 @@ impl<'a> Parser<'a> {
     /// A parser at the first token.
     pub fn new(text: &'a str, tokens: Vec<Token>, parameters: usize, catalog: &'a dyn Catalog) -> Self {
         let parameters = vec![None; parameters];
-        Self { text, tokens, at: 0, parameters, catalog, scopes: Vec::new(), named: Vec::new(), given: Vec::new(), touched: Vec::new(), plain: Vec::new(), aggregates: Vec::new() }
+        Self {
+            text,
+            tokens,
+            at: 0,
+            parameters,
+            catalog,
+            scopes: Vec::new(),
+            named: Vec::new(),
+            given: Vec::new(),
+            touched: Vec::new(),
+            plain: Vec::new(),
+            aggregates: Vec::new(),
+        }
     }
 
     pub(super) fn peek(&self) -> &TokenKind {

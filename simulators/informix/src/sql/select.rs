@@ -227,7 +227,7 @@ impl Parser<'_> {
             }
             let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
             parts.push(format!("{}({}) AS ({})", quote(&name), list.join(", "), query.sql));
-            self.named.push(Table { name, columns });
+            self.named.push(Table { name, columns, defaults: Vec::new() });
             if !self.accept_symbol(",") {
                 return Ok(parts.join(", "));
             }
@@ -391,8 +391,7 @@ impl Parser<'_> {
         }
         let closed = limit.is_some() || skip.is_some();
         let tables_sql = tables.sql();
-        let text =
-            format!("SELECT {distinct}{}{tables_sql}{sql}{}", list.join(", "), Self::limit_clause(skip, limit));
+        let text = format!("SELECT {distinct}{}{tables_sql}{sql}{}", list.join(", "), Self::limit_clause(skip, limit));
         for column in &mut columns {
             column.not_null = false;
         }
@@ -434,7 +433,9 @@ impl Parser<'_> {
     fn check_groups(groups: &[String], list: &[String], plain: &[Plain]) -> Result<()> {
         for (index, (item, named)) in list.iter().zip(plain).enumerate() {
             let whole = |group: &String| {
-                *group == (index + 1).to_string() || item == group || item.strip_prefix(group.as_str()).is_some_and(|rest| rest.starts_with(" AS "))
+                *group == (index + 1).to_string()
+                    || item == group
+                    || item.strip_prefix(group.as_str()).is_some_and(|rest| rest.starts_with(" AS "))
             };
             if groups.iter().any(whole) {
                 continue;
