@@ -18,7 +18,7 @@ fn duplicate(open: &Open, message: &str) -> SqlError {
         }
     }
     // A second index keeps NULLs apart from each other; it is known by its name alone.
-    if let Some(name) = list.strip_prefix("index '").and_then(|name| name.strip_suffix(":null'")) {
+    if let Some(name) = list.strip_prefix("index 'ix ").and_then(|name| name.strip_suffix(":null'")) {
         let table = open.table_of_key(name);
         return match open.constraint_named(name) {
             true => SqlError::isam(-268, -100, format!("informix.{name}")),

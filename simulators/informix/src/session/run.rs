@@ -10,7 +10,7 @@ use crate::database::Mode;
 use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
-use crate::sql::{Action, Isolation, NewIndex, NewTable, Written};
+use crate::sql::{Action, Isolation, NewIndex, NewTable, Written, index_name};
 
 /// SQLite locks a whole database where a server locks a row, so even NOT WAIT waits a little for the others.
 const GRACE: Duration = Duration::from_millis(300);
@@ -419,11 +419,10 @@ impl Session {
     }
 
     fn drop_index(&mut self, name: &str, if_exists: bool) -> Result<()> {
-        let quoted = name.replace('"', "\"\"");
         self.together(|session| {
             let exists = if if_exists { "IF EXISTS " } else { "" };
-            session.run_sql(&format!("DROP INDEX {exists}\"{quoted}\""), "")?;
-            session.run_sql(&format!("DROP INDEX IF EXISTS \"{quoted}:null\""), "")?;
+            session.run_sql(&format!("DROP INDEX {exists}{}", index_name(name)), "")?;
+            session.run_sql(&format!("DROP INDEX IF EXISTS {}", index_name(&format!("{name}:null"))), "")?;
             catalog::remove_index(&session.opened()?.connection, name).map_err(Self::catalog_failure)
         })
     }

@@ -2,7 +2,7 @@
 
 use super::expr::Form;
 use super::lexer::TokenKind;
-use super::parser::{Parser, Source, quote};
+use super::parser::{Parser, Source, index_name, quote};
 use super::{Action, Column, Compiled, Constraint, Default, NewIndex, NewTable};
 use crate::errors::{Result, SqlError};
 use crate::types::Type;
@@ -39,14 +39,14 @@ pub(super) fn unique_index(name: &str, table: &str, temporary: bool, columns: &[
         .map(|(column, down)| format!("{}{}", quote(&column.name), if *down { " DESC" } else { "" }))
         .collect();
     let target = quote(table);
-    let mut sql = vec![format!("CREATE UNIQUE INDEX {schema}{} ON {target} ({})", quote(name), list.join(", "))];
+    let mut sql = vec![format!("CREATE UNIQUE INDEX {schema}{} ON {target} ({})", index_name(name), list.join(", "))];
     if columns.iter().any(|(column, _)| !column.not_null) {
         let names = columns.iter().map(|(column, _)| quote(&column.name));
         let keys: Vec<String> = names.clone().map(|name| format!("ifnull({name}, x'00')")).collect();
         let null: Vec<String> = names.map(|name| format!("{name} IS NULL")).collect();
         sql.push(format!(
             "CREATE UNIQUE INDEX {schema}{} ON {target} ({}) WHERE {}",
-            quote(&format!("{name}:null")),
+            index_name(&format!("{name}:null")),
             keys.join(", "),
             null.join(" OR ")
         ));
@@ -440,7 +440,7 @@ impl Parser<'_> {
                 .map(|(name, down)| format!("{}{}", quote(name), if *down { " DESC" } else { "" }))
                 .collect();
             let schema = if temporary { "temp." } else { "" };
-            vec![format!("CREATE INDEX {schema}{} ON {} ({})", quote(&name), quote(&table.name), list.join(", "))]
+            vec![format!("CREATE INDEX {schema}{} ON {} ({})", index_name(&name), quote(&table.name), list.join(", "))]
         };
         let (columns, descending) = names.into_iter().unzip();
         let index = NewIndex { name, table: table.name, columns, descending, unique, sql };
@@ -576,8 +576,8 @@ impl Parser<'_> {
             } else if self.accept("drop") {
                 if self.accept("constraint") {
                     let (_, name) = self.object_name()?;
-                    sql.push(format!("DROP INDEX IF EXISTS {}", quote(&name)));
-                    sql.push(format!("DROP INDEX IF EXISTS {}", quote(&format!("{name}:null"))));
+                    sql.push(format!("DROP INDEX IF EXISTS {}", index_name(&name)));
+                    sql.push(format!("DROP INDEX IF EXISTS {}", index_name(&format!("{name}:null"))));
                     dropped.push(name);
                 } else {
                     let names = if self.is_symbol("(") { self.column_names()? } else { vec![self.identifier()?] };
@@ -682,7 +682,7 @@ impl Definition {
             if constraint.kind == 'R' {
                 let schema = if temporary { "temp." } else { "" };
                 let list: Vec<String> = constraint.columns.iter().map(|name| quote(name)).collect();
-                let name = quote(&constraint.name);
+                let name = index_name(&constraint.name);
                 return vec![format!("CREATE INDEX {schema}{name} ON {} ({})", quote(table), list.join(", "))];
             }
             let columns: Vec<(&Column, bool)> = constraint

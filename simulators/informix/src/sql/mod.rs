@@ -15,7 +15,7 @@ use crate::types::Type;
 
 pub use dml::Written;
 pub use lexer::{Token, tokenize};
-pub use parser::Parser;
+pub use parser::{Parser, index_name};
 
 /// A column of a table, or of a result.
 #[derive(Clone, Debug, PartialEq)]
