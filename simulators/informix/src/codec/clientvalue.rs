@@ -167,11 +167,9 @@ pub fn decode(
         if row || (items != usize::MAX && items > 0) { data.len().saturating_sub(tail(items)) } else { data.len() };
     let mut values = Vec::new();
     let mut part = Input::new(&data[..end]);
-    for index in 0..items {
-        if items == usize::MAX && part.is_at_end()? {
-            break;
-        }
-        values.push(read(&mut part, if row { inner[index] } else { element })?);
+    let mut types = inner.iter().chain(std::iter::repeat(&element));
+    while values.len() < items && !(items == usize::MAX && part.is_at_end()?) {
+        values.push(read(&mut part, *types.next().unwrap_or(&element))?);
     }
     Ok(complex::written(if row { Kind::Row } else { kind }, &values))
 }

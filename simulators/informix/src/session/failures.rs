@@ -54,7 +54,7 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
             let name = failure.message.split_whitespace().nth(1).unwrap_or_default().trim_matches('"');
             if failure.message.starts_with("index") { SqlError::new(-316, name) } else { SqlError::new(-310, name) }
         }
-        _ if failure.message.starts_with("no such index") => SqlError::new(-319, detail),
+        _ if failure.message.starts_with("no such index") => SqlError::new(-319, detail.trim_start_matches("ix ")),
         _ if failure.message.starts_with("misuse of aggregate") => SqlError::new(-294, ""),
         ffi::SQLITE_FULL => SqlError::isam(-271, -131, table),
         _ => SqlError::unsupported(failure.message.clone()),

@@ -1,14 +1,20 @@
 //! Informix SQL, translated to SQLite's with the type of every column and parameter worked out on the way.
 
+mod alter;
+mod columns;
 mod ddl;
 mod dml;
 mod expr;
 mod functions;
 mod lexer;
+mod lists;
+mod literals;
 mod parser;
 mod routines;
 mod select;
+mod tables;
 mod types;
+mod usertypes;
 
 use crate::errors::{Result, SqlError};
 use crate::types::Type;
