@@ -69,6 +69,8 @@ pub struct Database {
     pub next_object: Arc<AtomicI64>,
     routines: Mutex<HashMap<String, Routine>>,
     types: Mutex<HashMap<String, Type>>,
+    /// As long as there is one connection, the last one to close does not tidy up while others open.
+    keeper: Mutex<Option<Connection>>,
     path: PathBuf,
 }
 
@@ -89,6 +91,7 @@ impl Database {
             next_object: Arc::new(AtomicI64::new(1)),
             routines: Mutex::default(),
             types: Mutex::default(),
+            keeper: Mutex::default(),
             path,
         };
         let connection = database.connection()?;
@@ -96,17 +99,18 @@ impl Database {
         let transaction = connection.unchecked_transaction()?;
         catalog::initialize(&transaction, locale)?;
         transaction.commit()?;
+        *lock(&database.keeper) = Some(connection);
         Ok(database)
     }
 
     fn connection(&self) -> Result<Connection> {
         let connection = Connection::open(&self.path)?;
-        // Who waits for a lock, and how long, is for the session to say.
-        connection.busy_timeout(Duration::ZERO)?;
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
              PRAGMA case_sensitive_like = ON; PRAGMA cache_size = -65536;",
         )?;
+        // From here on, who waits for a lock, and how long, is for the session to say.
+        connection.busy_timeout(Duration::ZERO)?;
         Ok(connection)
     }
 }

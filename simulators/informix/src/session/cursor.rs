@@ -243,7 +243,7 @@ impl Session {
         if !prepared.insert_open {
             return Err(SqlError::new(-400, ""));
         }
-        let Action::Write { sql, table } = prepared.compiled.action.clone() else {
+        let Action::Write { sql, table, .. } = prepared.compiled.action.clone() else {
             return Err(SqlError::new(-410, ""));
         };
         let types = prepared.compiled.parameters.clone();

@@ -66,6 +66,8 @@ pub struct Session {
     blobs: HashMap<i32, Vec<u8>>,
     lobs: lob::Objects,
     failed: bool,
+    /// Whether this is the first message of a group.
+    fresh: bool,
 }
 
 /// Takes the urgent byte, if there is one: the client wants the running statement to end.
@@ -110,6 +112,7 @@ impl Session {
             blobs: HashMap::new(),
             lobs: lob::Objects::default(),
             failed: false,
+            fresh: true,
         }
     }
 
@@ -128,6 +131,7 @@ impl Session {
                 Message::End => {
                     replies::end(&mut self.link.out);
                     self.failed = false;
+                    self.fresh = true;
                     // While more requests are here already, their replies travel together.
                     if !self.link.has_more() || self.link.out.len() > 1 << 16 {
                         self.link.flush()?;
@@ -332,7 +336,11 @@ impl Session {
         }
     }
 
-    fn forget_interrupt(&self) {
+    /// An interrupt that came before a group is not meant for it.
+    fn forget_interrupt(&mut self) {
+        if !std::mem::take(&mut self.fresh) {
+            return;
+        }
         if let Some(open) = &self.open {
             if let Some(poll) = &open.state.urgent {
                 poll();

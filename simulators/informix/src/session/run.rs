@@ -11,6 +11,7 @@ use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
 use crate::sql::{Action, Isolation, NewIndex, NewTable, Written, index_name};
+use crate::types::Kind;
 
 /// SQLite locks a whole database where a server locks a row, so even NOT WAIT waits a little for the others.
 const GRACE: Duration = Duration::from_millis(300);
@@ -165,7 +166,7 @@ impl Session {
         })
     }
 
-    pub(super) fn execute_write(&mut self, kind: i16, sql: &str, table: &str) -> Result<()> {
+    pub(super) fn execute_write(&mut self, kind: i16, sql: &str, table: &str, serials: Option<Kind>) -> Result<()> {
         let deleting = is_delete(kind);
         let before = self.opened()?.state.last_serial.load(Ordering::Relaxed);
         let changed = self.write(sql, table, deleting)?;
@@ -176,9 +177,7 @@ impl Session {
         }
         let rowid = open.connection.last_insert_rowid();
         if kind == 6 {
-            let columns = crate::sql::Catalog::table(open, None, table).map(|table| table.columns).unwrap_or_default();
-            let serial_kind = columns.iter().map(|column| column.ty.kind).find(|kind| kind.is_serial());
-            replies::insert_done(&mut self.link.out, serial, serial_kind);
+            replies::insert_done(&mut self.link.out, serial, serials);
         }
         // In an ANSI database a search that found nothing is a warning.
         let warnings = 0;

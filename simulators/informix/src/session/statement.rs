@@ -161,8 +161,8 @@ impl Session {
         let prepared = self.prepared()?;
         let action = prepared.compiled.action.clone();
         let kind = prepared.compiled.kind;
-        if let Action::Write { sql, table } = &action {
-            return self.execute_write(kind, sql, table);
+        if let Action::Write { sql, table, serial } = &action {
+            return self.execute_write(kind, sql, table, *serial);
         }
         if matches!(action, Action::Query { .. } | Action::Call { query: Some(_), .. }) {
             return Err(SqlError::new(-260, ""));

@@ -96,7 +96,8 @@ impl Parser<'_> {
                 values.join(", ")
             );
         }
-        Ok(self.compiled(6, Action::Write { sql, table: table.name }, columns))
+        let serial = serial.map(|serial| serial.ty.kind);
+        Ok(self.compiled(6, Action::Write { sql, table: table.name, serial }, columns))
     }
 
     /// WHERE, with CURRENT OF standing for the row that a cursor is on.
@@ -182,7 +183,7 @@ impl Parser<'_> {
         } else {
             33
         };
-        Ok(self.compiled(kind, Action::Write { sql, table: table.name }, Vec::new()))
+        Ok(self.compiled(kind, Action::Write { sql, table: table.name, serial: None }, Vec::new()))
     }
 
     pub(super) fn delete(&mut self) -> Result<Compiled> {
@@ -199,7 +200,7 @@ impl Parser<'_> {
         } else {
             32
         };
-        Ok(self.compiled(kind, Action::Write { sql, table: table.name }, Vec::new()))
+        Ok(self.compiled(kind, Action::Write { sql, table: table.name, serial: None }, Vec::new()))
     }
 
     pub(super) fn truncate(&mut self) -> Result<Compiled> {
@@ -209,6 +210,6 @@ impl Parser<'_> {
             self.accept(word);
         }
         let sql = format!("DELETE FROM {}", quote(&table.name));
-        Ok(self.compiled(109, Action::Write { sql, table: table.name }, Vec::new()))
+        Ok(self.compiled(109, Action::Write { sql, table: table.name, serial: None }, Vec::new()))
     }
 }

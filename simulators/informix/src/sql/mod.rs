@@ -17,7 +17,7 @@ mod types;
 mod usertypes;
 
 use crate::errors::{Result, SqlError};
-use crate::types::Type;
+use crate::types::{Kind, Type};
 
 pub use dml::Written;
 pub use lexer::{Token, tokenize};
@@ -181,6 +181,8 @@ pub enum Action {
     Write {
         sql: String,
         table: String,
+        /// The kind of the SERIAL that an INSERT may give a number to.
+        serial: Option<Kind>,
     },
     /// A routine is called.
     Call {

@@ -134,7 +134,7 @@ impl Parser<'_> {
             match step {
                 Step::Change(text) => {
                     let compiled = self.inside(text, &given, |inner| inner.any_statement())?;
-                    let Action::Write { sql, table } = compiled.action else { continue };
+                    let Action::Write { sql, table, .. } = compiled.action else { continue };
                     changes.push(Written { sql, table, kind: compiled.kind });
                 }
                 Step::Return(_) => {
