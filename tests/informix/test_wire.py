@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from headrace.testing import InformixServer, informix
+from headrace.testing.informix import find_binary
 
 from .raw import Client, Reply, bind_ints, chars, command, prepare
 
@@ -237,3 +241,16 @@ def test_a_length_that_cannot_be_is_not_believed(server: InformixServer) -> None
         client.send(b"\0\x02\0\0\x7f\xff\xff\xff")
         with pytest.raises(EOFError):
             client.read(1)
+
+
+def test_the_command_starts_a_server_and_ends_it_with_its_input() -> None:
+    command = [sys.executable, "-m", "headrace._command", "simulate", "informix", "--until-stdin-ends"]
+    environment = {**os.environ, "HEADRACE_SIMULATE_INFORMIX": str(find_binary())}
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        port = int(process.stdout.readline().split()[1])
+        with Client(InformixServer("127.0.0.1", port, "informix", "in4mix", "testdb", "informix")) as client:
+            assert client.ask(b"\0\x35" + END).names() == ["VERSION"]
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0

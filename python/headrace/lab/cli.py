@@ -1,4 +1,7 @@
-"""The command line: ``headrace race``, ``headrace report``, ``headrace profile``, ``headrace simulate``."""
+"""The command line: ``headrace race``, ``headrace report``, ``headrace profile``.
+
+``headrace simulate`` is listed here and done in ``headrace/_command.py``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import argparse
 import contextlib
 import difflib
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -173,14 +175,6 @@ def progress() -> Any:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-def simulate(options: Sequence[str]) -> int:
-    """Becomes a test server."""
-    from headrace.testing.informix import find_binary
-
-    program = str(find_binary(release=True))
-    os.execv(program, [program, *options])
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point."""
     args = parser().parse_args(argv)
@@ -194,8 +188,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             write(result, args)
             make.terminal(result)
             return 0
-        if args.command == "simulate":
-            return simulate(args.options)
         from .profile import profile
 
         profile(args.operation, args.url, args.out, args.sql, args.repeats)

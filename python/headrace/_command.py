@@ -1,0 +1,40 @@
+"""The command ``headrace``: its first word decides what is imported, so that a test server needs nothing of the lab."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+SERVERS = ("informix",)
+"""Databases that there is a test server for."""
+
+
+def simulate(arguments: Sequence[str]) -> int:
+    """Becomes a test server: ``headrace simulate informix --port 9088``; further options are the server's own."""
+    from .testing.informix import find_binary
+
+    if not arguments or arguments[0] not in SERVERS:
+        print(f"usage: headrace simulate {{{','.join(SERVERS)}}} [options of the server]", file=sys.stderr)
+        return 2
+    program = "the test server"
+    try:
+        program = str(find_binary(release=True))
+        os.execv(program, [program, *arguments[1:]])
+    except OSError as error:
+        print(f"headrace: {program}: {error}", file=sys.stderr)
+        return 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments[:1] == ["simulate"]:
+        return simulate(arguments[1:])
+    from .lab.cli import main as lab
+
+    return lab(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

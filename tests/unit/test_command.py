@@ -1,0 +1,41 @@
+"""The command ``headrace`` before it knows what is wanted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace._command import main
+
+
+def test_a_test_server_needs_nothing_of_the_lab(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['numpy'] = None; from headrace._command import main; main(['simulate', 'informix'])"
+    )
+    program = tmp_path / "server"
+    program.write_text("#!/bin/sh\necho started\n")
+    program.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"HEADRACE_SIMULATE_INFORMIX": str(program)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "started\n"
+
+
+def test_only_databases_that_have_a_test_server(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "oracle"]) == 2
+    assert "informix" in capsys.readouterr().err
+
+
+def test_a_program_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADRACE_SIMULATE_INFORMIX", "/nowhere/at/all")
+    assert main(["simulate", "informix"]) == 1
+    assert "/nowhere/at/all" in capsys.readouterr().err
