@@ -4,8 +4,8 @@
 use headrace_simulator_informix::capabilities::{Capabilities, Release};
 use headrace_simulator_informix::codec::charset::Charset;
 use headrace_simulator_informix::codec::decimal::Decimal;
-use headrace_simulator_informix::codec::moment::{self, Qualifier};
 use headrace_simulator_informix::codec::int8;
+use headrace_simulator_informix::codec::moment::{self, Qualifier};
 use headrace_simulator_informix::login;
 use headrace_simulator_informix::messages::{self, Message};
 use headrace_simulator_informix::types::{Kind, Type};
@@ -151,7 +151,10 @@ fn messages_of_a_client_of_the_same_lineage_are_read() {
         Message::Prepare { sql: b"select * from stores_demo:tab".to_vec() }
     );
     assert_eq!(read("00240004746573740000"), Message::DatabaseOpen(b"test".to_vec()));
-    assert_eq!(read("000300125f6966786330303030303030303030303038"), Message::CursorName(b"_ifxc0000000000008".to_vec()));
+    assert_eq!(
+        read("000300125f6966786330303030303030303030303038"),
+        Message::CursorName(b"_ifxc0000000000008".to_vec())
+    );
     assert_eq!(read("0009000010000000"), Message::Fetch { buffer: 4096 });
     assert_eq!(
         read("006400010001002c000867626173656462740004636c6f6200000048"),

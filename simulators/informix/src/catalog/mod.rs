@@ -12,6 +12,11 @@ use crate::usertypes::UserType;
 
 pub use tables::{Definition, SERVER, SYSTEM};
 
+/// Whether a table is one of the catalog's or the server's.
+pub fn is_system(name: &str) -> bool {
+    SYSTEM.iter().chain(SERVER).any(|(own, _)| *own == name)
+}
+
 /// The columns of one of them.
 pub fn columns(definition: &Definition) -> Vec<Column> {
     definition.1.iter().map(|(name, ty)| Column { name: (*name).into(), ty: *ty, not_null: false }).collect()

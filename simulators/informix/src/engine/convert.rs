@@ -23,7 +23,14 @@ pub fn render(value: &Value, from: Option<Type>) -> String {
         (Value::Text(text), Some((Kind::Decimal | Kind::Money, ty))) if ty.scale() != 255 => {
             let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
             let scale = ty.scale() as usize;
-            if scale == 0 { whole.to_owned() } else { format!("{whole}.{fraction:0<scale$}") }
+            let sign = if ty.kind == Kind::Money { "$" } else { "" };
+            // MONEY has the sign of the currency in front of its digits, behind a minus.
+            let (minus, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+            if scale == 0 {
+                format!("{minus}{sign}{whole}")
+            } else {
+                format!("{minus}{sign}{whole}.{fraction:0<scale$}")
+            }
         }
         (Value::Text(text), _) => text.clone(),
         (Value::Blob(bytes), _) => String::from_utf8_lossy(bytes).into_owned(),
@@ -80,7 +87,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             let number = match &value {
                 Value::Integer(value) => Some(Decimal::new(i128::from(*value), 0)),
                 Value::Real(value) => Decimal::parse(&format!("{value:e}")),
-                Value::Text(text) => Decimal::parse(text.trim_start_matches('$')),
+                Value::Text(text) => Decimal::parse(&text.replacen('$', "", 1)),
                 _ => None,
             };
             let number = number.ok_or_else(|| SqlError::new(-1213, ""))?.shaped(to.precision(), to.scale());

@@ -94,6 +94,11 @@ pub fn register(connection: &Connection) -> Result<()> {
         let ty = Type::from_tag(context.get(2)?).unwrap_or(Type::of(Kind::Date));
         value.zip(months).map(|(value, months)| add_months(value, months, ty)).transpose()
     })?;
+    connection.create_scalar_function("ifx_months", 1, pure, |context| {
+        let Some(value) = context.get::<Option<i64>>(0)? else { return Ok(None) };
+        let fields = moment::fields(value);
+        Ok(Some(fields[0] * 12 + fields[1]))
+    })?;
     connection.create_scalar_function("ifx_last_day", 1, pure, |context| {
         let Some(value) = context.get::<Option<i64>>(0)? else { return Ok(None) };
         let (year, month, _) = moment::civil_from_days(value + DATE_EPOCH);

@@ -272,6 +272,9 @@ impl Session {
                 self.finish(warnings);
                 return Ok(());
             }
+            Action::DropDatabase(name) if self.open.as_ref().is_some_and(|open| open.database.name == name) => {
+                return Err(SqlError::new(-359, ""));
+            }
             Action::DropDatabase(name) if !self.server.drop_database(&name) => {
                 return Err(SqlError::isam(-329, -111, name));
             }
@@ -481,7 +484,11 @@ impl Session {
         let name = self.text(name).to_lowercase().replace('"', "");
         self.start_changes()?;
         let done = self.run_sql(&format!("{verb} \"{name}\""), "");
-        done.map_err(|error| if error.code == -999 { SqlError::new(-26_093, name) } else { error })?;
+        done.map_err(|error| match (error.code, verb) {
+            (-999, "RELEASE") => SqlError::new(-26_075, name),
+            (-999, _) => SqlError::new(-26_076, name),
+            _ => error,
+        })?;
         self.finish(0);
         Ok(())
     }

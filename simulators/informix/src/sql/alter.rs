@@ -4,6 +4,7 @@ use super::ddl::Definition;
 use super::lexer::TokenKind;
 use super::parser::{Parser, index_name, quote};
 use super::{Action, Compiled};
+use crate::catalog;
 use crate::errors::{Result, SqlError};
 
 impl Parser<'_> {
@@ -15,10 +16,14 @@ impl Parser<'_> {
             return Ok(self.compiled(20, Action::RenameTable { from: table.name, to }, Vec::new()));
         }
         self.expect("column")?;
-        let table = self.table()?;
-        self.expect_symbol(".")?;
         let offset = self.offset();
-        let from = self.identifier()?;
+        let mut path = vec![self.identifier()?];
+        while self.accept_symbol(".") {
+            path.push(self.identifier()?);
+        }
+        let (Some(from), Some(name)) = (path.pop(), path.pop()) else { return Err(self.syntax()) };
+        let found = self.catalog.table(None, &name);
+        let table = found.ok_or_else(|| SqlError::isam(-206, -111, name).at(offset))?;
         self.expect("to")?;
         let to = self.identifier()?;
         let mut columns = table.columns;
@@ -39,7 +44,11 @@ impl Parser<'_> {
 
     pub(super) fn alter(&mut self) -> Result<Compiled> {
         self.expect("table")?;
+        let offset = self.offset();
         let table = self.table()?;
+        if catalog::is_system(&table.name) {
+            return Err(SqlError::new(-511, table.name).at(offset));
+        }
         let temporary = self.catalog.is_temporary(&table.name);
         let target = quote(&table.name);
         let mut made = Definition { columns: table.columns.clone(), ..Definition::default() };

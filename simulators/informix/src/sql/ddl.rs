@@ -4,6 +4,7 @@ use super::expr::Form;
 use super::lexer::TokenKind;
 use super::parser::{Parser, Source, index_name, quote};
 use super::{Action, Column, Compiled, Constraint, Default, NewIndex, NewTable};
+use crate::catalog;
 use crate::errors::{Result, SqlError};
 use crate::types::Type;
 use crate::usertypes::UserType;
@@ -441,6 +442,9 @@ impl Parser<'_> {
         match what.as_str() {
             "table" | "view" => {
                 let kind = if what == "table" { 15 } else { 41 };
+                if catalog::is_system(&name) {
+                    return Err(SqlError::new(-511, name).at(offset));
+                }
                 if !if_exists && self.catalog.table(None, &name).is_none() {
                     return Err(SqlError::isam(-206, -111, name).at(offset));
                 }

@@ -2,6 +2,7 @@
 
 use super::parser::{Parser, Source, quote};
 use super::{Action, Column, Compiled, Table};
+use crate::catalog;
 use crate::errors::{Result, SqlError};
 use crate::sql::expr::Form;
 
@@ -17,6 +18,16 @@ pub struct Written {
 }
 
 impl Parser<'_> {
+    /// A table whose rows are to change; the catalog's do not.
+    fn changed_table(&mut self) -> Result<Table> {
+        let offset = self.offset();
+        let table = self.table()?;
+        if catalog::is_system(&table.name) {
+            return Err(SqlError::new(-511, table.name).at(offset));
+        }
+        Ok(table)
+    }
+
     fn target_columns(&mut self, table: &Table) -> Result<Vec<Column>> {
         if !self.is_symbol("(") || self.is_ahead(1, "select") {
             return Ok(table.columns.clone());
@@ -38,7 +49,7 @@ impl Parser<'_> {
 
     pub(super) fn insert(&mut self) -> Result<Compiled> {
         self.expect("into")?;
-        let table = self.table()?;
+        let table = self.changed_table()?;
         let columns = self.target_columns(&table)?;
         // A column left out gets its default, and a SERIAL left out its next number.
         let serial = table.columns.iter().find(|column| column.ty.kind.is_serial());
@@ -131,7 +142,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn update(&mut self) -> Result<Compiled> {
-        let table = self.table()?;
+        let table = self.changed_table()?;
         let alias = self.enter(&table)?;
         self.expect("set")?;
         let mut assignments = Vec::new();
@@ -145,7 +156,11 @@ impl Parser<'_> {
                     name = self.identifier()?;
                 }
                 let found = table.columns.iter().find(|column| column.name == name).cloned();
-                targets.push(found.ok_or_else(|| SqlError::new(-217, name).at(offset))?);
+                let found = found.ok_or_else(|| SqlError::new(-217, name.clone()).at(offset))?;
+                if found.ty.kind.is_serial() {
+                    return Err(SqlError::new(-232, name).at(offset));
+                }
+                targets.push(found);
                 if !several || !self.accept_symbol(",") {
                     break;
                 }
@@ -188,7 +203,7 @@ impl Parser<'_> {
 
     pub(super) fn delete(&mut self) -> Result<Compiled> {
         self.accept("from");
-        let table = self.table()?;
+        let table = self.changed_table()?;
         let alias = self.enter(&table)?;
         let (condition, conditional, current) = self.condition(&table.name)?;
         self.scopes.pop();
@@ -205,7 +220,7 @@ impl Parser<'_> {
 
     pub(super) fn truncate(&mut self) -> Result<Compiled> {
         self.accept("table");
-        let table = self.table()?;
+        let table = self.changed_table()?;
         for word in ["drop", "reuse", "storage"] {
             self.accept(word);
         }

@@ -353,6 +353,10 @@ impl Parser<'_> {
             }
             (Kind::DateTime | Kind::Date, Kind::DateTime | Kind::Date) if subtract => {
                 let end = if a.kind == Kind::DateTime { a.qualifier().end() } else { b.qualifier().end() };
+                if end < 4 {
+                    let sql = format!("(ifx_months({}) - ifx_months({}))", left.sql, right.sql);
+                    return Ok(Expr::computed(sql, Type::new(Kind::Interval, Qualifier::interval(0, end, 4).0)));
+                }
                 let wide = Type::new(Kind::DateTime, 0x130f);
                 let (left, right) = (self.coerce(left, wide), self.coerce(right, wide));
                 let ty =

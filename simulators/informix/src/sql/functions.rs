@@ -290,6 +290,7 @@ impl Parser<'_> {
                 let result = if name == "sum" && ty.scale() != 255 { Type::decimal(32, ty.scale()) } else { DECIMAL };
                 (format!("ifx_d{name}({distinct}{argument})"), result)
             }
+            "sum" | "avg" if ty.kind.is_text() => return Err(SqlError::new(-367, "").at(offset)),
             _ => return Err(SqlError::unsupported(format!("{name} of {}", ty.declaration())).at(offset)),
         };
         Ok(Expr { name: label, ..Expr::computed(sql, ty) })

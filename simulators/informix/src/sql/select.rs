@@ -83,8 +83,9 @@ impl Parser<'_> {
         let named = self.named.len();
         let mut prefix = String::new();
         if self.accept("with") {
-            let recursive = if self.accept("recursive") { "RECURSIVE " } else { "" };
-            prefix = format!("WITH {recursive}{} ", self.common_tables()?);
+            self.accept("recursive");
+            // SQLite minds the word no more where nothing is recursive than Informix asks for it where something is.
+            prefix = format!("WITH RECURSIVE {} ", self.common_tables()?);
         }
         let mut query = self.query_term(None)?;
         let mut terms: Vec<(&str, Query)> = Vec::new();
@@ -165,12 +166,24 @@ impl Parser<'_> {
             }
             self.expect("as")?;
             self.expect_symbol("(")?;
-            let query = self.query()?;
-            self.expect_symbol(")")?;
-            let mut columns = query.columns;
-            for (column, name) in columns.iter_mut().zip(names) {
-                column.name = name;
+            let renamed = |mut columns: Vec<Column>| {
+                for (column, name) in columns.iter_mut().zip(&names) {
+                    column.name.clone_from(name);
+                }
+                columns
+            };
+            // What it selects from itself has the columns that its first part has.
+            let (start, known) = (self.at, self.named.len());
+            if self.names_itself(&name) {
+                let first = self.query_term(None)?;
+                self.at = start;
+                self.named.push(Table { name: name.clone(), columns: renamed(first.columns), defaults: Vec::new() });
             }
+            let query = self.query();
+            self.named.truncate(known);
+            let query = query?;
+            self.expect_symbol(")")?;
+            let columns = renamed(query.columns);
             let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
             parts.push(format!("{}({}) AS ({})", quote(&name), list.join(", "), query.sql));
             self.named.push(Table { name, columns, defaults: Vec::new() });
@@ -178,6 +191,21 @@ impl Parser<'_> {
                 return Ok(parts.join(", "));
             }
         }
+    }
+
+    /// Whether a name stands between here and the bracket that closes what begins here.
+    fn names_itself(&self, name: &str) -> bool {
+        let mut depth = 0;
+        for token in &self.tokens[self.at..] {
+            match &token.kind {
+                TokenKind::Symbol("(") => depth += 1,
+                TokenKind::Symbol(")") if depth == 0 => return false,
+                TokenKind::Symbol(")") => depth -= 1,
+                TokenKind::Word(word) if word == name => return true,
+                _ => {}
+            }
+        }
+        false
     }
 
     fn set_operator(&mut self) -> Option<&'static str> {

@@ -159,7 +159,7 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
         }
         if !(1..=32).contains(&precision) || (scale != 255 && !(0..=precision).contains(&scale)) {
-            return Err(SqlError::new(-584, precision.to_string()).at(offset));
+            return Err(SqlError::new(if scale == 255 { -1226 } else { -366 }, "").at(offset));
         }
         Ok(Type::new(kind, (precision << 8 | scale) as i32))
     }
