@@ -131,7 +131,8 @@ def test_blocks_end_at_the_buffer_and_the_last_one_says_how_many_rows_there_were
         ("select 'open", (-282, 0, 8)),
         ("select nosuch(1) from systables", (-674, 0, 8)),
         ("create table w_t (a nosuch)", (-9628, 0, 21)),
-        ("insert into systables (tabname, tabname2) values (1, 2)", (-217, 0, 33)),
+        ("select tabname, tabname2 from systables", (-217, 0, 17)),
+        ("insert into systables (tabname) values (1)", (-511, 0, 13)),
         ("set isolation to nothing", (-201, 0, 18)),
     ],
 )
