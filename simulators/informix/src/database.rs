@@ -14,12 +14,10 @@ use crate::catalog;
 use crate::codec::charset::Charset;
 use crate::engine::functions::{self, State, lock};
 use crate::errors::SqlError;
+use crate::limits::OBJECT_PATIENCE;
 use crate::sql::{Catalog, Column, Constraint, Default, NewIndex, NewTable, Routine, Table};
 use crate::types::{Kind, Type};
 use crate::usertypes::{self, FIRST_EXTENDED};
-
-/// How long the parts of a large object wait for the locks of others.
-const OBJECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a database does about transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::time::Duration;
 
 use crate::channel::Channel;
+use crate::limits::SILENCE;
 
 /// Faults of a connection. They start with the first group after the login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,8 +58,7 @@ impl Faults {
         if let Some(left) = self.silence {
             if left < length {
                 self.write(stream, &bytes[..left as usize])?;
-                // The client's own patience ends this; an hour is longer than any test.
-                std::thread::sleep(Duration::from_secs(3600));
+                std::thread::sleep(SILENCE);
             }
             self.silence = Some(left.saturating_sub(length));
         }

@@ -1,7 +1,7 @@
 //! A test server that speaks the server side of SQLI, the protocol of IBM Informix, with SQLite inside.
 //!
 //! It is made from what clients send and accept, not from a server: it shows that a client speaks the protocol as
-//! IBM's JDBC driver does, and proves nothing about a genuine server. Its limits stand in the README beside it.
+//! IBM's JDBC driver does, and proves nothing about a genuine server. Its limits stand in `docs/howto/informix-test-server.md`.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ pub mod database;
 pub mod engine;
 pub mod errors;
 pub mod faults;
+pub mod limits;
 pub mod login;
 pub mod messages;
 pub mod server;

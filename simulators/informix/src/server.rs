@@ -14,6 +14,7 @@ use crate::channel::Channel;
 use crate::database::{Database, Mode};
 use crate::engine::functions::lock;
 use crate::faults::Faults;
+use crate::limits::STACK;
 use crate::session::Session;
 
 /// What a server is started with.
@@ -143,7 +144,7 @@ impl Server {
         let server = Arc::clone(self);
         let tls = tls.cloned();
         let name = format!("session of {:?}", stream.peer_addr().ok());
-        let thread = std::thread::Builder::new().name(name.clone()).stack_size(8 << 20);
+        let thread = std::thread::Builder::new().name(name.clone()).stack_size(STACK);
         let spawned = thread.spawn(move || {
             match Channel::new(stream, tls.as_ref()).and_then(|channel| Session::new(server, channel).run()) {
                 Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => eprintln!("{name}: {error}"),

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use crate::limits::{FIELD, READ_BUFFER};
+
 /// What the client sends, read field by field; a field that has not arrived yet blocks.
 pub struct Input<R> {
     source: R,
@@ -13,7 +15,7 @@ pub struct Input<R> {
 impl<R: Read> Input<R> {
     /// Reads from `source`.
     pub fn new(source: R) -> Self {
-        Self { source, buffer: vec![0; 1 << 16], start: 0, end: 0 }
+        Self { source, buffer: vec![0; READ_BUFFER], start: 0, end: 0 }
     }
 
     /// Where the bytes come from.
@@ -87,7 +89,7 @@ impl<R: Read> Input<R> {
     /// `count` bytes as they are.
     pub fn bytes(&mut self, count: usize) -> io::Result<Vec<u8>> {
         // A length that no message can have is a client out of step: better to say so than to allocate it.
-        if count > 1 << 30 {
+        if count > FIELD {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a field of {count} bytes")));
         }
         self.need(count)?;

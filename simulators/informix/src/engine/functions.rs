@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Atomic};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::Value;
@@ -16,6 +16,7 @@ use crate::codec::complex;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment;
 use crate::errors::SqlError;
+use crate::limits::SLEEP_PAUSE;
 use crate::types::{Kind, Type};
 
 /// What the functions of one session share with it.
@@ -500,7 +501,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             if shared.poll_urgent() {
                 return Err(SqlError::new(-213, "").through_sqlite());
             }
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(SLEEP_PAUSE);
         }
         Ok(0)
     })

@@ -9,10 +9,9 @@ use crate::capabilities::Capabilities;
 use crate::database::Open;
 use crate::engine::functions::{ObjectRequest, lock};
 use crate::errors::{Result, SqlError};
+use crate::limits::FILE_PIECE;
 use crate::wire::Output;
 
-/// The longest piece of a file in one message.
-const CHUNK: usize = 1024;
 const FILE: u16 = 98;
 const READ: u16 = 106;
 const WRITE: u16 = 107;
@@ -40,7 +39,7 @@ fn write_file(link: &mut Link, path: &str, bytes: &[u8]) -> io::Result<()> {
     open_file(link, path, true)?;
     link.out.put_u16(FILE);
     link.out.put_u16(3);
-    for chunk in bytes.chunks(CHUNK) {
+    for chunk in bytes.chunks(FILE_PIECE) {
         link.out.put_u16(WRITE);
         link.out.put_chars(chunk);
     }
@@ -55,7 +54,7 @@ fn read_file(link: &mut Link, path: &str) -> io::Result<Vec<u8>> {
     open_file(link, path, false)?;
     link.out.put_u16(FILE);
     link.out.put_u16(2);
-    link.out.put_u16(CHUNK as u16);
+    link.out.put_u16(FILE_PIECE as u16);
     link.out.put_i32(-1);
     link.ask()?;
     link.expect(READ)?;

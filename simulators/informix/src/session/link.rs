@@ -7,6 +7,7 @@ use crate::capabilities::Capabilities;
 use crate::channel::Channel;
 use crate::codec::charset::Charset;
 use crate::faults::Faults;
+use crate::limits::REPLY_BUFFER;
 use crate::messages::{self, Message};
 use crate::wire::Input;
 
@@ -32,7 +33,7 @@ impl Link {
         Self {
             input: Input::new(channel),
             early: VecDeque::new(),
-            out: Vec::with_capacity(1 << 16),
+            out: Vec::with_capacity(REPLY_BUFFER),
             faults,
             next_faults: None,
             trace,

@@ -11,13 +11,11 @@ use crate::engine::convert::{convert, render};
 use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
+use crate::limits::{BLOB_PIECE, OBJECT_PIECE};
 use crate::messages::{Bound, locator};
 use crate::sql::Action;
 use crate::types::{Kind, Type};
 use crate::wire::Output;
-
-/// The longest chunk of SQ_BLOB.
-const BLOB_CHUNK: usize = 1024;
 
 /// The objects a session has open, and the routines it has asked for.
 #[derive(Default)]
@@ -66,7 +64,7 @@ impl Session {
     pub(super) fn fetch_blob(&mut self, descriptor: &[u8]) -> Result<()> {
         let found = rows::descriptor_number(descriptor).and_then(|number| self.blobs.get(&number));
         let bytes = found.ok_or_else(|| SqlError::new(-609, ""))?;
-        for chunk in bytes.chunks(BLOB_CHUNK) {
+        for chunk in bytes.chunks(BLOB_PIECE) {
             self.link.out.put_u16(39);
             self.link.out.put_chars(chunk);
         }
@@ -348,7 +346,7 @@ impl Session {
             // IBM's driver reads a length even where there is nothing to read.
             self.link.out.put_u16(0);
         }
-        for part in bytes.chunks(usize::from(chunk.clamp(1, 32_000))) {
+        for part in bytes.chunks(usize::from(chunk.clamp(1, OBJECT_PIECE))) {
             self.link.out.put_chars(part);
         }
         Ok(())

@@ -27,6 +27,7 @@ use crate::database::{Mode, Open};
 use crate::engine::functions::State;
 use crate::errors::{Result, SqlError};
 use crate::faults::Faults;
+use crate::limits::{REPLY_BUFFER, STEPS_PER_LOOK};
 use crate::login;
 use crate::messages::Message;
 use crate::server::Server;
@@ -133,7 +134,7 @@ impl Session {
                     self.failed = false;
                     self.fresh = true;
                     // While more requests are here already, their replies travel together.
-                    if !self.link.has_more() || self.link.out.len() > 1 << 16 {
+                    if !self.link.has_more() || self.link.out.len() > REPLY_BUFFER {
                         self.link.flush()?;
                     }
                 }
@@ -322,8 +323,7 @@ impl Session {
         let server = Arc::clone(&self.server);
         let all = Box::new(move || server.databases());
         let open = Open::new(&database, Arc::clone(&state), self.delimited, all).map_err(internal)?;
-        // Every so many steps of SQLite's machine: rarely enough to cost nothing, often enough to end at once.
-        open.connection.progress_handler(20_000, Some(move || state.poll_urgent()));
+        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.poll_urgent()));
         self.open = Some(open);
         Ok(())
     }

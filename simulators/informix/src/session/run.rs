@@ -10,11 +10,9 @@ use crate::database::Mode;
 use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
+use crate::limits::{LOCK_GRACE, LOCK_PAUSE};
 use crate::sql::{Action, Isolation, NewIndex, NewTable, Written, index_name};
 use crate::types::Kind;
-
-/// SQLite locks a whole database where a server locks a row, so even NOT WAIT waits a little for the others.
-const GRACE: Duration = Duration::from_millis(300);
 
 fn busy(failure: &Failure) -> bool {
     matches!(failure.code & 0xff, rusqlite::ffi::SQLITE_BUSY | rusqlite::ffi::SQLITE_LOCKED)
@@ -32,7 +30,7 @@ impl Session {
         mut work: impl FnMut(&Self) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
         let since = Instant::now();
-        let limit = self.lock_wait.map(|wait| wait.max(GRACE));
+        let limit = self.lock_wait.map(|wait| wait.max(LOCK_GRACE));
         let mut drained = false;
         loop {
             let failure = match work(self) {
@@ -55,7 +53,7 @@ impl Session {
             if open.state.poll_urgent() {
                 return Err(SqlError::new(-213, ""));
             }
-            std::thread::sleep(Duration::from_millis(3));
+            std::thread::sleep(LOCK_PAUSE);
         }
     }
 
