@@ -47,6 +47,25 @@ final class Forms {
         cases.put("lob_seek", Forms::lobSeek);
     }
 
+    /** Reads every row of a table and writes it to another one by parameter; the result is how many there were. */
+    static int copy(Connection connection, String from, String to) throws Exception {
+        int count = 0;
+        try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery("select * from " + from)) {
+            int columns = rows.getMetaData().getColumnCount();
+            String marks = String.join(", ", java.util.Collections.nCopies(columns, "?"));
+            try (PreparedStatement insert = connection.prepareStatement("insert into " + to + " values (" + marks + ")")) {
+                while (rows.next()) {
+                    for (int column = 1; column <= columns; column++) {
+                        insert.setObject(column, rows.getObject(column));
+                    }
+                    insert.executeUpdate();
+                    count++;
+                }
+            }
+        }
+        return count;
+    }
+
     /** The fields from one to another as DATETIME and INTERVAL literals write them. */
     private static String literal(int from, int to) {
         StringBuilder text = new StringBuilder(VALUES[from]);

@@ -24,7 +24,8 @@ import java.util.Objects;
 
 /**
  * IBM's JDBC driver as a judge of the test server. Arguments: the URL, then the names of cases, or none for all.
- * Prints "ok NAME" or "FAIL NAME: why" for each case; the exit status is the number of failures.
+ * Prints "ok NAME" or "FAIL NAME: why" for each case; the exit status is the number of failures. With "copy", a table
+ * and another one it moves all rows of the first to the second, value by value.
  */
 public final class Judge {
     interface Case {
@@ -69,6 +70,12 @@ public final class Judge {
 
     public static void main(String[] arguments) throws Exception {
         url = arguments[0];
+        if (arguments.length == 4 && arguments[1].equals("copy")) {
+            try (Connection connection = DriverManager.getConnection(url)) {
+                System.out.println("ok copy: " + Forms.copy(connection, arguments[2], arguments[3]));
+            }
+            return;
+        }
         int failures = 0;
         for (Map.Entry<String, Case> entry : CASES.entrySet()) {
             if (arguments.length > 1 && !Arrays.asList(arguments).contains(entry.getKey())) {
