@@ -7,9 +7,10 @@ use crate::params::{Args, PyParams};
 use crate::result::PgResult;
 use crate::sink::{RowSink, Rows, Settings};
 use crate::wire::CopyBuffer;
+use headrace_core::protocol::Summary;
 use headrace_core::{Caller, Outcome};
 use headrace_postgres::machine::Columns;
-use headrace_postgres::messages::backend::{ServerError, rows_of_tag};
+use headrace_postgres::messages::backend::ServerError;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex};
 
@@ -257,8 +258,8 @@ impl Caller for PyCall {
         self.step(py);
     }
 
-    fn result(&mut self, py: Python<'_>, tag: &[u8], suspended: bool) {
-        let rowcount = rows_of_tag(tag);
+    fn result(&mut self, py: Python<'_>, summary: Summary<'_>) {
+        let Summary { tag, rows: rowcount, suspended, .. } = summary;
         if self.want != Want::All && self.args.is_batch() {
             if let Some(n) = rowcount {
                 self.affected = Some(self.affected.unwrap_or(0) + n);
