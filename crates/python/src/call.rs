@@ -1,6 +1,6 @@
 //! A Python request in a protocol's queue, and the ticket that its result is waited for with.
 
-use crate::columns::PgColumns;
+use crate::engine::Dialect;
 use crate::errors::{self, Fault};
 use crate::ffi;
 use crate::params::{Args, PyParams};
@@ -9,9 +9,8 @@ use crate::sink::{RowSink, Rows, Settings};
 use crate::wire::CopyBuffer;
 use headrace_core::protocol::Summary;
 use headrace_core::{Caller, Outcome};
-use headrace_postgres::machine::Columns;
-use headrace_postgres::messages::backend::ServerError;
 use pyo3::prelude::*;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
 /// What is waited for on a blocking connection.
@@ -111,9 +110,9 @@ pub enum Want {
     Flat,
 }
 
-/// A Python request.
+/// A Python request to a server that speaks `D`.
 #[derive(Debug)]
-pub struct PyCall {
+pub struct PyCall<D> {
     /// Who is told.
     pub completion: Completion,
     /// The parameters.
@@ -130,14 +129,16 @@ pub struct PyCall {
     pub progress: Option<Completion>,
     /// Where the data of a COPY goes.
     pub copy: Option<Py<CopyBuffer>>,
-    columns: Option<Py<PgColumns>>,
+    columns: Option<Py<PyAny>>,
     store: Rows,
     results: Vec<Py<PyAny>>,
     affected: Option<u64>,
     last_tag: Vec<u8>,
+    generated: Option<i64>,
+    dialect: PhantomData<fn() -> D>,
 }
 
-impl PyCall {
+impl<D: Dialect> PyCall<D> {
     /// A call with arguments.
     pub fn new(
         completion: Completion,
@@ -160,6 +161,8 @@ impl PyCall {
             results: Vec::new(),
             affected: None,
             last_tag: Vec::new(),
+            generated: None,
+            dialect: PhantomData,
         }
     }
 
@@ -187,7 +190,8 @@ impl PyCall {
             (None, None) => -1,
         };
         let tag = String::from_utf8_lossy(tag).into_owned();
-        let result = PgResult { columns, rows, tag, rowcount: counted, suspended };
+        let generated = self.generated;
+        let result = PgResult { columns, rows, tag, rowcount: counted, suspended, generated };
         Ok(Py::new(py, result)?.into_any())
     }
 
@@ -209,13 +213,13 @@ impl PyCall {
     }
 }
 
-impl Caller for PyCall {
+impl<D: Dialect> Caller for PyCall<D> {
     type Cx<'a> = Python<'a>;
     type Params<'s, 'c: 's> = PyParams<'s>;
     type Rows<'s, 'c: 's> = RowSink<'s>;
     type Error = Fault;
-    type Columns = Arc<Columns>;
-    type ServerError = ServerError;
+    type Columns = Arc<D::Columns>;
+    type ServerError = D::ServerError;
 
     fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
         self.args.advance(py)
@@ -231,8 +235,8 @@ impl Caller for PyCall {
         self.args.current(py, &self.settings)
     }
 
-    fn columns(&mut self, py: Python<'_>, columns: &Arc<Columns>) {
-        match Py::new(py, PgColumns::new(columns.clone())) {
+    fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
+        match D::columns(py, columns) {
             Ok(columns) => self.columns = Some(columns),
             Err(error) => {
                 self.store.error.get_or_insert(error);
@@ -259,7 +263,8 @@ impl Caller for PyCall {
     }
 
     fn result(&mut self, py: Python<'_>, summary: Summary<'_>) {
-        let Summary { tag, rows: rowcount, suspended, .. } = summary;
+        let Summary { tag, rows: rowcount, generated, suspended } = summary;
+        self.generated = generated.or(self.generated);
         if self.want != Want::All && self.args.is_batch() {
             if let Some(n) = rowcount {
                 self.affected = Some(self.affected.unwrap_or(0) + n);
@@ -283,10 +288,10 @@ impl Caller for PyCall {
         }
     }
 
-    fn finish(mut self, py: Python<'_>, outcome: Outcome<ServerError, Fault>) {
+    fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, Fault>) {
         let result = match outcome {
             Outcome::Done => self.outcome(py),
-            Outcome::Server { error, row } => Err(errors::server(py, &error, self.statement.as_deref(), row)),
+            Outcome::Server { error, row } => Err(D::error(py, &error, self.statement.as_deref(), row)),
             Outcome::Caller { error, row } => Err(errors::fault(py, error, row)),
             Outcome::Skipped => Err(errors::skipped(py)),
             Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),

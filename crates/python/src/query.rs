@@ -20,6 +20,10 @@ enum Style {
     Format,
     /// `%(name)s`
     Pyformat,
+    /// `?`
+    Qmark,
+    /// `:1`
+    Numeric,
 }
 
 /// A statement in the server's style, and how to put Python's parameters in its order.
@@ -31,6 +35,8 @@ pub struct Query {
     style: Style,
     names: Vec<String>,
     count: usize,
+    /// The parameter of each place, where one can stand in several.
+    order: Vec<usize>,
 }
 
 #[pymethods]
@@ -44,14 +50,19 @@ impl Query {
     /// Whether the types of `%s` parameters are told from the values given.
     #[getter]
     fn hinted(&self) -> bool {
-        self.style != Style::Native
+        matches!(self.style, Style::Format | Style::Pyformat)
     }
 }
 
 impl Query {
     /// Whether the types of the parameters are told from the values given.
     pub fn is_hinted(&self) -> bool {
-        self.style != Style::Native
+        matches!(self.style, Style::Format | Style::Pyformat)
+    }
+
+    /// Whether a row of parameters has to be arranged before it is sent.
+    pub fn arranges(&self) -> bool {
+        !matches!(self.style, Style::Native | Style::Qmark)
     }
 
     /// The parameters in the statement's order.
@@ -60,6 +71,16 @@ impl Query {
     /// ProgrammingError when their number or their names do not fit, TypeError for what is no sequence or mapping.
     pub fn arrange<'py>(&self, py: Python<'py>, params: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let Some(params) = params else { return Ok(PyTuple::empty(py)) };
+        if self.style == Style::Numeric {
+            let row = sequence(params)?;
+            if row.len() != self.count {
+                let message =
+                    format!("the statement has parameters up to :{}, but {} were given", self.count, row.len());
+                return Err(programming(py, &message));
+            }
+            let values = self.order.iter().map(|i| row.get_item(*i)).collect::<PyResult<Vec<_>>>()?;
+            return PyTuple::new(py, values);
+        }
         if self.style != Style::Pyformat {
             if self.style == Style::Format && params.is_instance_of::<PyDict>() {
                 return Err(programming(py, "the statement has %s parameters, so they are given as a sequence"));
@@ -105,12 +126,28 @@ pub fn convert(py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> 
         return Err(programming(py, &format!("the statement has a NUL character at position {at}; remove it")));
     }
     if !with_params || (has_native(sql) && !has_placeholder(sql)) {
-        return Ok(Query { sql: sql.into(), style: Style::Native, names: Vec::new(), count: 0 });
+        return Ok(Query { sql: sql.into(), style: Style::Native, names: Vec::new(), count: 0, order: Vec::new() });
     }
     if !sql.contains('%') {
-        return Ok(Query { sql: sql.into(), style: Style::Format, names: Vec::new(), count: 0 });
+        return Ok(Query { sql: sql.into(), style: Style::Format, names: Vec::new(), count: 0, order: Vec::new() });
     }
     rewrite(sql).map_err(|message| programming(py, &message))
+}
+
+/// Converts a statement of Informix: `?` is its own style, and `:1` becomes it.
+///
+/// # Errors
+/// ProgrammingError for a NUL byte or mixed styles.
+#[pyfunction]
+pub fn convert_qmark(py: Python<'_>, sql: &str) -> PyResult<Query> {
+    if let Some(at) = sql.find('\0') {
+        return Err(programming(py, &format!("the statement has a NUL character at position {at}; remove it")));
+    }
+    let found = headrace_informix::lexer::placeholders(sql).map_err(|message| programming(py, &message))?;
+    let style = if found.numbered { Style::Numeric } else { Style::Qmark };
+    let count = found.order.iter().max().map_or(0, |last| last + 1);
+    let order = if found.numbered { found.order } else { Vec::new() };
+    Ok(Query { sql: found.sql.as_ref().into(), style, names: Vec::new(), count, order })
 }
 
 /// Whether `%s` or `%(` stands anywhere.
@@ -183,7 +220,7 @@ fn rewrite(sql: &str) -> Result<Query, String> {
     }
     out.push_str(rest);
     let style = if names.is_empty() { Style::Format } else { Style::Pyformat };
-    Ok(Query { sql: out.into(), style, names, count })
+    Ok(Query { sql: out.into(), style, names, count, order: Vec::new() })
 }
 
 /// Whether `$1` stands outside strings, quoted identifiers, dollar quotes and comments.

@@ -11,12 +11,13 @@ from types import TracebackType
 from typing import IO, Any, Generic, TypeVar, overload
 
 from .. import defaults, errors
+from .._cursor_base import Params
 from .._native import PgResult, Wire
 from ..errors import ConnectionClosed, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid
 from .adapters import Adapters
-from .core import ConnectionCore, Flow, Params, quote_identifier
+from .core import ConnectionCore, Flow, quote_identifier
 from .cursor import Cursor, ServerCursor
 
 R = TypeVar("R")

@@ -7,9 +7,10 @@ gave, and is sent their results; the two shells differ only in how they wait. No
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
+from .._cursor_base import Column, Params
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
 from ..errors import InterfaceError, ProgrammingError
 from ..types import Notice, Notify, TransactionStatus, TypeCode, Xid
@@ -17,7 +18,6 @@ from .conninfo import ConnectOptions
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, T]
-Params = Sequence[Any] | Mapping[str, Any] | None
 
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -204,6 +204,10 @@ class ConnectionCore:
         """Queues a batch."""
         return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, returning=returning)
 
+    def describe(self, columns: PgColumns) -> list[Column]:
+        """PEP 249's description of a result."""
+        return description(self, columns)
+
     # what comes unasked
 
     def notices(self) -> None:
@@ -240,7 +244,8 @@ class ConnectionCore:
         """The columns of a query or table, for the binary format."""
         result: PgResult = yield self.wire.describe(source)
         assert result.columns is not None, "a SELECT has columns"
-        return result.columns
+        columns: PgColumns = result.columns
+        return columns
 
     # closing down
 
@@ -272,9 +277,6 @@ def precision_scale(field: tuple[str, int, int, int, int, int]) -> tuple[int, in
     modifier = field[3] - 4
     scale = modifier & 0x7FF
     return modifier >> 16 & 0xFFFF, scale - 2048 if scale > 1023 else scale
-
-
-Column = tuple[str, TypeCode, None, "int | None", "int | None", "int | None", None]
 
 
 def description(core: ConnectionCore, columns: PgColumns) -> list[Column]:

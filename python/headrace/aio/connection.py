@@ -20,10 +20,11 @@ from types import TracebackType
 from typing import IO, Any, Generic, TypeVar, overload
 
 from .. import defaults, errors
+from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._postgres.adapters import Adapters
 from .._postgres.connection import Rollback, server_version, timings
-from .._postgres.core import ConnectionCore, Flow, Params, quote_identifier
+from .._postgres.core import ConnectionCore, Flow, quote_identifier
 from ..errors import InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, TransactionStatus, Xid

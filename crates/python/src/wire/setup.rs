@@ -2,10 +2,11 @@
 
 use super::{Io, State, Wire};
 use crate::call::{Completion, Ticket};
+use crate::engine::Engine;
 use crate::errors;
 use crate::sink::{Settings, Unrepresentable};
 use headrace_core::{Fatal, Inbox, Outbox, limits};
-use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls, TlsStep};
+use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls};
 use headrace_pump::{Address, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
@@ -58,36 +59,10 @@ impl Wire {
             (None, Some(path)) => Some(Address::Unix(PathBuf::from(path))),
             (None, None) => None,
         };
-        let purpose = match get::<(i32, Vec<u8>)>(options, "cancel")? {
-            Some((process_id, secret)) => Purpose::Cancel(process_id, secret),
-            None => Purpose::Session,
-        };
-        let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
-        let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
-        let startup = Options {
-            purpose,
-            user: text("user")?.unwrap_or_default(),
-            parameters: get(options, "parameters")?.unwrap_or_default(),
-            password: text("password")?.map(|password| Secret(password.into_bytes())),
-            tls: choose(
-                py,
-                "tls",
-                text("tls")?.as_deref(),
-                Tls::No,
-                &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require), ("direct", Tls::Direct)],
-            )?,
-            binding: choose(
-                py,
-                "channel_binding",
-                text("channel_binding")?.as_deref(),
-                Binding::Prefer,
-                &[("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)],
-            )?,
-            methods: methods.into_iter().filter(|m| allowed.iter().any(|name| name == m.name())).collect(),
-        };
-        let tls = match startup.tls {
-            Tls::No => None,
-            _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+        let mut outbox = Outbox::new();
+        let (machine, tls) = match text("protocol")?.as_deref() {
+            Some("informix") => informix_machine(py, options, &mut outbox)?,
+            _ => postgres_machine(py, options, &mut outbox)?,
         };
         let settings = Settings {
             unrepresentable: choose(
@@ -101,9 +76,6 @@ impl Wire {
             records: HashMap::new(),
             dumpers: None,
         };
-        let mut outbox = Outbox::new();
-        let statements = get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE);
-        let machine = Machine::new(startup, statements, &mut outbox);
         let tcp = TcpOptions {
             keepalive: get(options, "keepalives")?.unwrap_or(true),
             keepalive_idle: seconds(options, "keepalives_idle")?,
@@ -162,7 +134,7 @@ impl Wire {
         let mut state = self.hold(py)?;
         self.hangup.get_or_init(|| link.hangup());
         state.io = Io::Blocking(Box::new(link));
-        if state.machine.tls_step() == TlsStep::Start
+        if state.machine.wants_tls()
             && let Err(fatal) = state.start_tls()
         {
             return Err(errors::fatal(py, &fatal));
@@ -193,6 +165,88 @@ impl Wire {
             }
         }
     }
+}
+
+/// A machine, and the TLS layer that it may ask for.
+type Prepared = (Engine, Option<(TlsConfig, String)>);
+
+fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
+    Ok(get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE))
+}
+
+fn postgres_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let purpose = match get::<(i32, Vec<u8>)>(options, "cancel")? {
+        Some((process_id, secret)) => Purpose::Cancel(process_id, secret),
+        None => Purpose::Session,
+    };
+    let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
+    let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
+    let startup = Options {
+        purpose,
+        user: text("user")?.unwrap_or_default(),
+        parameters: get(options, "parameters")?.unwrap_or_default(),
+        password: text("password")?.map(|password| Secret(password.into_bytes())),
+        tls: choose(
+            py,
+            "tls",
+            text("tls")?.as_deref(),
+            Tls::No,
+            &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require), ("direct", Tls::Direct)],
+        )?,
+        binding: choose(
+            py,
+            "channel_binding",
+            text("channel_binding")?.as_deref(),
+            Binding::Prefer,
+            &[("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)],
+        )?,
+        methods: methods.into_iter().filter(|m| allowed.iter().any(|name| name == m.name())).collect(),
+    };
+    let tls = match startup.tls {
+        Tls::No => None,
+        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let machine = Machine::new(startup, statements(options)?, outbox);
+    Ok((Engine::Postgres(Box::new(machine)), tls))
+}
+
+fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let tls = match text("tls")?.as_deref() {
+        None | Some("no") => None,
+        Some(_) => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let codeset = match text("codeset")? {
+        None => None,
+        Some(name) => match informix::CodeSet::of_locale(&name) {
+            Some(codeset) => Some(codeset),
+            None => return Err(errors::programming(py, &format!("codeset={name:?} is none that headrace knows"))),
+        },
+    };
+    let startup = informix::Options {
+        user: text("user")?.unwrap_or_default(),
+        password: text("password")?.map(|password| informix::Secret(password.into_bytes())),
+        server: text("server")?.unwrap_or_default(),
+        database: text("database")?,
+        environment: get(options, "environment")?.unwrap_or_default(),
+        session: get(options, "session")?.unwrap_or_default(),
+        codeset,
+        tls: tls.is_some(),
+        program: text("program")?.unwrap_or_default(),
+        host: text("client_host")?.unwrap_or_default(),
+        directory: text("directory")?.unwrap_or_default(),
+        process_id: std::process::id() as i32,
+    };
+    let machine = informix::Machine::new(startup, statements(options)?, outbox);
+    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
+    Ok((Engine::Informix(Box::new(machine)), tls))
+}
+
+/// What the set-up of an Informix session needs.
+mod informix {
+    pub use headrace_informix::codeset::CodeSet;
+    pub use headrace_informix::machine::{Machine, Options, Secret};
 }
 
 fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig> {
