@@ -53,8 +53,7 @@ class BlockingCursor(CursorBase[R]):
             return
         self._result = None
         self._rows = None
-        self._more = []
-        self._set(self._connection._wait(ticket, timeout))
+        self._take(self._connection._wait(ticket, timeout))
 
     def executemany(
         self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None

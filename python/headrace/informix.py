@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
+from ._core import Rollback
 from ._informix.connection import Connection, Cursor, connect
-from ._postgres.connection import Rollback
 from .errors import (
     DatabaseError,
     DataError,

@@ -80,8 +80,10 @@ pub struct Summary<'a> {
     pub tag: &'a [u8],
     /// Rows affected or returned, where the server says.
     pub rows: Option<u64>,
-    /// The serial value that an INSERT made, where the protocol says.
-    pub generated: Option<i64>,
+    /// The value that an INSERT made for a serial column, where the protocol says; it may be unsigned and of 64 bits.
+    pub generated: Option<i128>,
+    /// Warnings that can be asked for.
+    pub warnings: u16,
     /// More rows can be fetched.
     pub suspended: bool,
 }

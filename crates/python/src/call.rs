@@ -106,6 +106,8 @@ pub enum Want {
     One,
     /// A list of all.
     All,
+    /// The only one as itself, several as a list.
+    Several,
     /// One result with the rows of all.
     Flat,
 }
@@ -134,7 +136,8 @@ pub struct PyCall<D> {
     results: Vec<Py<PyAny>>,
     affected: Option<u64>,
     last_tag: Vec<u8>,
-    generated: Option<i64>,
+    generated: Option<i128>,
+    warnings: u32,
     dialect: PhantomData<fn() -> D>,
 }
 
@@ -162,6 +165,7 @@ impl<D: Dialect> PyCall<D> {
             affected: None,
             last_tag: Vec::new(),
             generated: None,
+            warnings: 0,
             dialect: PhantomData,
         }
     }
@@ -190,8 +194,8 @@ impl<D: Dialect> PyCall<D> {
             (None, None) => -1,
         };
         let tag = String::from_utf8_lossy(tag).into_owned();
-        let generated = self.generated;
-        let result = PgResult { columns, rows, tag, rowcount: counted, suspended, generated };
+        let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
+        let result = PgResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings };
         Ok(Py::new(py, result)?.into_any())
     }
 
@@ -200,8 +204,9 @@ impl<D: Dialect> PyCall<D> {
             return Err(error);
         }
         match self.want {
+            Want::Several if self.results.len() > 1 => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
             Want::All => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
-            Want::One | Want::Flat => match self.results.pop() {
+            Want::One | Want::Flat | Want::Several => match self.results.pop() {
                 Some(result) => Ok(result),
                 None => {
                     let tag = std::mem::take(&mut self.last_tag);
@@ -263,8 +268,9 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn result(&mut self, py: Python<'_>, summary: Summary<'_>) {
-        let Summary { tag, rows: rowcount, generated, suspended } = summary;
+        let Summary { tag, rows: rowcount, generated, warnings, suspended } = summary;
         self.generated = generated.or(self.generated);
+        self.warnings = self.warnings.saturating_add(warnings.into());
         if self.want != Want::All && self.args.is_batch() {
             if let Some(n) = rowcount {
                 self.affected = Some(self.affected.unwrap_or(0) + n);

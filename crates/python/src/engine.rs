@@ -4,12 +4,15 @@
 //! its protocol.
 
 use crate::call::PyCall;
-use crate::columns::{IfxColumns, PgColumns};
+use crate::columns::{IfxColumns, MyColumns, PgColumns};
 use crate::errors;
+use crate::query::{self, Query};
 use headrace_core::protocol::Fatal;
 use headrace_core::{Inbox, Outbox, Protocol};
 use headrace_informix::machine as informix;
 use headrace_informix::messages::server::ServerError as IfxError;
+use headrace_mysql::machine as mysql;
+use headrace_mysql::packets::reply::ServerError as MyError;
 use headrace_postgres::machine as postgres;
 use headrace_postgres::messages::backend::ServerError as PgError;
 use pyo3::prelude::*;
@@ -40,11 +43,18 @@ pub struct Postgres;
 #[derive(Debug)]
 pub struct Informix;
 
+/// MySQL and MariaDB.
+#[derive(Debug)]
+pub struct MySql;
+
 /// PostgreSQL's machine.
 pub type PgMachine = postgres::Machine<PyCall<Postgres>>;
 
 /// Informix's machine.
 pub type IfxMachine = informix::Machine<PyCall<Informix>>;
+
+/// The machine of MySQL and MariaDB.
+pub type MyMachine = mysql::Machine<PyCall<MySql>>;
 
 impl Dialect for Postgres {
     type Columns = postgres::Columns;
@@ -60,7 +70,7 @@ impl Dialect for Postgres {
     fn machine(engine: &mut Engine) -> Option<&mut PgMachine> {
         match engine {
             Engine::Postgres(machine) => Some(machine),
-            Engine::Informix(_) => None,
+            _ => None,
         }
     }
 }
@@ -79,9 +89,37 @@ impl Dialect for Informix {
     fn machine(engine: &mut Engine) -> Option<&mut IfxMachine> {
         match engine {
             Engine::Informix(machine) => Some(machine),
-            Engine::Postgres(_) => None,
+            _ => None,
         }
     }
+}
+
+impl Dialect for MySql {
+    type Columns = mysql::Columns;
+    type ServerError = MyError;
+    type Machine = MyMachine;
+
+    fn columns(py: Python<'_>, columns: &Arc<mysql::Columns>) -> PyResult<Py<PyAny>> {
+        Ok(Py::new(py, MyColumns::new(columns.clone()))?.into_any())
+    }
+    fn error(py: Python<'_>, error: &MyError, statement: Option<&str>, row: Option<u64>) -> PyErr {
+        errors::mysql(py, error, statement, row)
+    }
+    fn machine(engine: &mut Engine) -> Option<&mut MyMachine> {
+        match engine {
+            Engine::MySql(machine) => Some(machine),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of a server's certificate.
+#[derive(Clone, Debug, Default)]
+pub struct Certificate {
+    /// Its hash for channel binding (RFC 5929), where there is one.
+    pub end_point: Option<Vec<u8>>,
+    /// Its SHA-256.
+    pub fingerprint: Option<[u8; 32]>,
 }
 
 /// A machine.
@@ -91,6 +129,8 @@ pub enum Engine {
     Postgres(Box<PgMachine>),
     /// Of Informix.
     Informix(Box<IfxMachine>),
+    /// Of MySQL and MariaDB.
+    MySql(Box<MyMachine>),
 }
 
 macro_rules! each {
@@ -98,6 +138,7 @@ macro_rules! each {
         match $self {
             Engine::Postgres($machine) => $do,
             Engine::Informix($machine) => $do,
+            Engine::MySql($machine) => $do,
         }
     };
 }
@@ -119,9 +160,16 @@ impl Engine {
         self.of::<Postgres>(py)
     }
 
-    /// Whether this is Informix.
-    pub fn is_informix(&self) -> bool {
-        matches!(self, Engine::Informix(_))
+    /// A statement in the server's style of parameters.
+    ///
+    /// # Errors
+    /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
+    pub fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
+        match self {
+            Engine::Postgres(_) => query::convert(py, sql, with_params),
+            Engine::Informix(_) => query::convert_informix(py, sql),
+            Engine::MySql(machine) => query::convert_mysql(py, sql, with_params, machine.session().modes()),
+        }
     }
 
     /// Handles what is in the inbox.
@@ -144,17 +192,19 @@ impl Engine {
         match self {
             Engine::Postgres(machine) => machine.tls_step() == postgres::TlsStep::Start,
             Engine::Informix(machine) => machine.tls_step() == informix::TlsStep::Start,
+            Engine::MySql(machine) => machine.tls_step() == mysql::TlsStep::Start,
         }
     }
 
-    /// The TLS layer is in place.
-    pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, outbox: &mut Outbox) -> Result<(), Fatal> {
+    /// The TLS layer is in place, with this server's certificate.
+    pub fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
         match self {
             Engine::Postgres(machine) => {
-                machine.tls_ready(end_point, outbox);
+                machine.tls_ready(certificate.end_point, outbox);
                 Ok(())
             }
             Engine::Informix(machine) => machine.tls_ready(outbox),
+            Engine::MySql(machine) => machine.tls_ready(certificate.fingerprint, outbox),
         }
     }
 
@@ -173,6 +223,8 @@ impl Engine {
         match self {
             Engine::Postgres(machine) => (machine.key().0, machine.key().1.to_vec()),
             Engine::Informix(machine) => (machine.process_id(), Vec::new()),
+            // The thread's number, which is unsigned.
+            Engine::MySql(machine) => (machine.session().thread_id.cast_signed(), Vec::new()),
         }
     }
 
@@ -190,6 +242,7 @@ impl Engine {
                 postgres::TransactionStatus::Failed => 3,
             },
             Engine::Informix(machine) => 2 * u8::from(machine.in_transaction()),
+            Engine::MySql(machine) => 2 * u8::from(machine.session().in_transaction()),
         }
     }
 
@@ -237,7 +290,7 @@ impl Engine {
     pub fn notifications(&self) -> usize {
         match self {
             Engine::Postgres(machine) => machine.notifications(),
-            Engine::Informix(_) => 0,
+            _ => 0,
         }
     }
 
@@ -250,7 +303,7 @@ impl Engine {
     pub fn backlog(&self) -> usize {
         match self {
             Engine::Postgres(machine) => machine.current_caller().map_or(0, PyCall::backlog),
-            Engine::Informix(_) => 0,
+            _ => 0,
         }
     }
 
@@ -259,6 +312,7 @@ impl Engine {
         match self {
             Engine::Postgres(machine) => machine.last_words().map(|words| words.field(b'M')),
             Engine::Informix(_) => None,
+            Engine::MySql(machine) => machine.last_words().map(|words| words.message.as_str()),
         }
     }
 
@@ -267,6 +321,7 @@ impl Engine {
         match self {
             Engine::Postgres(machine) => machine.last_words().map(|words| Postgres::error(py, words, None, None)),
             Engine::Informix(machine) => machine.last_words().map(|words| Informix::error(py, words, None, None)),
+            Engine::MySql(machine) => machine.last_words().map(|words| MySql::error(py, words, None, None)),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::globals::globals;
 use headrace_core::Mismatch;
 use headrace_core::protocol::{Blame, Fatal};
 use headrace_informix::messages::server::ServerError as IfxError;
+use headrace_mysql::packets::reply::ServerError as MyError;
 use headrace_postgres::messages::backend::ServerError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,6 +57,18 @@ pub fn informix(py: Python<'_>, error: &IfxError, statement: Option<&str>, row: 
     let built = || -> PyResult<Bound<'_, PyAny>> {
         let make = py.import("headrace._informix.sqlcodes")?.getattr("error_from_sqlcode")?;
         make.call1((error.sqlcode, error.isam, error.offset, error.token.as_str(), statement, row))
+    };
+    match built() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// The exception for an error of MySQL or MariaDB.
+pub fn mysql(py: Python<'_>, error: &MyError, statement: Option<&str>, row: Option<u64>) -> PyErr {
+    let built = || -> PyResult<Bound<'_, PyAny>> {
+        let make = py.import("headrace._mysql.codes")?.getattr("error_from_code")?;
+        make.call1((error.code, error.sqlstate.as_str(), error.message.as_str(), statement, row))
     };
     match built() {
         Ok(error) => PyErr::from_value(error),

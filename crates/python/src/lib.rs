@@ -31,11 +31,11 @@ mod _native {
     #[pymodule_export]
     use crate::call::Ticket;
     #[pymodule_export]
-    use crate::columns::{IfxColumns, PgColumns};
+    use crate::columns::{IfxColumns, MyColumns, PgColumns};
     #[pymodule_export]
     use crate::globals::makes_decimals;
     #[pymodule_export]
-    use crate::query::{Query, convert, convert_qmark};
+    use crate::query::{Query, convert};
     #[pymodule_export]
     use crate::result::PgResult;
     #[pymodule_export]

@@ -24,5 +24,8 @@ pub struct PgResult {
     pub suspended: bool,
     /// The serial value that an INSERT made, where the protocol says.
     #[pyo3(get)]
-    pub generated: Option<i64>,
+    pub generated: Option<i128>,
+    /// Warnings that can be asked for, where the protocol says.
+    #[pyo3(get)]
+    pub warnings: u32,
 }

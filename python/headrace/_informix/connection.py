@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import time
-from collections.abc import Generator, Iterable
-from types import TracebackType
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
-from .. import defaults, errors
+from .. import errors
+from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import Wire
-from .._postgres.connection import Rollback, timings
-from ..errors import ConnectionTimeout, InterfaceError, OperationalError, ProgrammingError
+from ..errors import ConnectionTimeout, InterfaceError, OperationalError
 from ..rows import RowFactory, tuple_row
-from ..types import TransactionStatus
-from .core import Flow, InformixCore
+from .core import InformixCore
 from .settings import ConnectOptions, connect_options
 
 R = TypeVar("R")
@@ -36,53 +33,13 @@ class Cursor(BlockingCursor[R]):
         return self._connection  # type: ignore[no-any-return]
 
 
-class Connection(Generic[R]):
-    """One session. Threads may share it; their statements queue up."""
+class Connection(BlockingConnection[R]):
+    """A connection to Informix. Threads may share it: their calls queue up."""
 
-    def __init__(self, core: InformixCore, row_factory: RowFactory[R]) -> None:
-        self._core = core
-        self.row_factory: RowFactory[R] = row_factory
+    _core: InformixCore
 
-    # waiting
-
-    def _wait(self, ticket: Any, timeout: float | None) -> Any:
-        try:
-            return self._core.wire.wait(ticket, timeout)
-        except TimeoutError:
-            self._abandon(ticket)
-            raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled") from None
-        except errors.Error:
-            raise
-        except BaseException:
-            self._abandon(ticket)
-            raise
-
-    def _run(self, flow: Flow[T]) -> T:
-        try:
-            ticket = next(flow)
-            while True:
-                try:
-                    value = self._wait(ticket, None)
-                except BaseException as error:
-                    ticket = flow.throw(error)
-                else:
-                    ticket = flow.send(value)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
-
-    def _abandon(self, ticket: Any) -> None:
-        """Gets the connection back in step after a request that nobody waits for any more, or closes it."""
-        wire = self._core.wire
-        if wire.closed:
-            return
-        try:
-            if wire.discard(ticket):
-                wire.push(0)
-                self._core.send_urgent()
-            wire.wait(wire.sqli_ping(), defaults.CANCEL_TIMEOUT)
-        except BaseException:
-            # Out of step, or a second interrupt: only a closed connection is safe now.
-            wire.close()
+    def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
+        return Cursor(self, factory)
 
     # executing
 
@@ -99,64 +56,6 @@ class Connection(Generic[R]):
     def executemany(self, sql: str, rows: Iterable[Any]) -> Cursor[R]:
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
         return Cursor(self, self.row_factory).executemany(sql, rows)
-
-    def fetch(self, sql: str, *args: Any) -> list[R]:
-        """All rows of a query, its parameters given one by one."""
-        return self.execute(sql, args or None).fetchall()
-
-    def fetchrow(self, sql: str, *args: Any) -> R | None:
-        """The first row of a query, or ``None``."""
-        return self.execute(sql, args or None).fetchone()
-
-    def fetchval(self, sql: str, *args: Any) -> Any:
-        """The first value of the first row of a query, or ``None``."""
-        row = Cursor(self, tuple_row).execute(sql, args or None).fetchone()
-        return None if row is None else row[0]
-
-    # transactions
-
-    def commit(self) -> None:
-        """Commits the open transaction; nothing happens where none is open."""
-        self._run(self._core.end(False))
-
-    def rollback(self) -> None:
-        """Rolls the open transaction back; nothing happens where none is open."""
-        self._run(self._core.end(True))
-
-    @contextlib.contextmanager
-    def transaction(
-        self, savepoint_name: str | None = None, *, force_rollback: bool = False
-    ) -> Generator[Connection[R]]:
-        """A block that is committed at its end and rolled back when it raises. Inside another transaction it is a
-        savepoint. Raising :class:`Rollback` rolls back without an error outside."""
-        core = self._core
-        savepoint = self._run(core.enter_transaction(savepoint_name))
-        try:
-            yield self
-        except Rollback:
-            self._run(core.leave_transaction(savepoint, True))
-        except BaseException as error:
-            try:
-                self._run(core.leave_transaction(savepoint, True))
-            except errors.Error as second:
-                raise error from second
-            raise
-        else:
-            self._run(core.leave_transaction(savepoint, force_rollback))
-
-    @property
-    def autocommit(self) -> bool:
-        """Whether every statement is a transaction of its own. Changed only between transactions."""
-        return self._core.autocommit
-
-    @autocommit.setter
-    def autocommit(self, value: bool) -> None:
-        self._core.set_autocommit(bool(value))
-
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return self._core.status()
 
     # the session
 
@@ -175,64 +74,14 @@ class Connection(Generic[R]):
         """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
         return self._core.wire.sqli_session()[3]
 
-    @property
-    def timings(self) -> dict[str, dict[str, int]]:
-        """Counts and nanoseconds of connect, execute, fetch and close, with ``enable_timing``."""
-        return timings(self._core.wire)
-
-    @property
-    def closed(self) -> bool:
-        """Whether the connection is closed, for whatever reason."""
-        return self._core.wire.closed
-
     def ping(self) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
         self._wait(self._core.wire.sqli_ping(), None)
 
-    def check_alive(self) -> bool:
-        """Whether an idle connection is still there, without a round trip."""
-        return self._core.wire.is_alive()
-
-    def cancel(self) -> None:
-        """Interrupts what this connection runs, by an urgent byte; callable from any thread.
-
-        Raises NotSupportedError under TLS, which cannot carry one.
-        """
-        if not self._core.send_urgent() and not self.closed:
+    def _send_cancel(self, timeout: float) -> None:
+        # An urgent byte; TLS cannot carry one.
+        if not self._core.send_urgent():
             raise errors.NotSupportedError("a statement cannot be interrupted over TLS; use a timeout, or close()")
-
-    def reset(self, mode: str = "rollback") -> None:
-        """Back to a fresh state: ``none`` or ``rollback``."""
-        if mode not in ("none", "rollback"):
-            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
-        if mode == "rollback":
-            self._run(self._core.reset())
-
-    def close(self) -> None:
-        """Closes the connection; an open transaction is rolled back by the server."""
-        self._core.wire.close()
-
-    def __enter__(self) -> Connection[R]:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if not self.closed:
-                if error is None:
-                    self.commit()
-                else:
-                    with contextlib.suppress(errors.Error):
-                        self.rollback()
-        finally:
-            self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else self.transaction_status.name.lower()
-        options = self._core.options
-        where = f"{options.user}@{options.host}:{options.port}/{options.database or ''}"
-        return f"<headrace.informix.Connection {where} [{state}]>"
 
 
 def connect(

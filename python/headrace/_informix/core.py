@@ -6,34 +6,26 @@ A flow is a generator that yields tickets or futures and is sent their results, 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 import socket
-from collections.abc import Generator, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
+from .._core import Core, Flow
 from .._cursor_base import Column, Params
 from .._native import IfxColumns, Wire
-from ..errors import InterfaceError, NotSupportedError, ProgrammingError
-from ..types import TransactionStatus, TypeCode
+from ..errors import NotSupportedError, ProgrammingError
+from ..types import TypeCode
 from .settings import ConnectOptions
 
-T = TypeVar("T")
-Flow = Generator[Any, Any, T]
 
-
-class InformixCore:
+class InformixCore(Core):
     """State and flows of a connection."""
 
     def __init__(self, wire: Wire, options: ConnectOptions) -> None:
-        self.wire = wire
+        super().__init__(wire, options.enable_timing)
         self.options = options
-        self.autocommit = False
-        self.depth = 0
-        self.pipelined: list[Any] | None = None
-        self.numbers = itertools.count(1)
-        self.timing = options.enable_timing
         self.socket: int | None = None
         """The socket's number, for the urgent byte that cancels; None under TLS, which has no way to send one."""
 
@@ -49,6 +41,10 @@ class InformixCore:
             raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
         return self.wire.sqli_execute_batch(sql, rows, begin=not self.autocommit)
 
+    def round_trip(self) -> Any:
+        """Queues SQ_VERSION, which changes nothing."""
+        return self.wire.sqli_ping()
+
     def describe(self, columns: IfxColumns) -> list[Column]:
         """PEP 249's description of a result."""
         return [
@@ -58,27 +54,9 @@ class InformixCore:
 
     # transactions
 
-    def status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return TransactionStatus(self.wire.status())
-
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
-        return not self.wire.closed and self.wire.last_status() != 0
-
-    def set_autocommit(self, value: bool) -> None:
-        """Only between transactions."""
-        if self.in_transaction():
-            raise ProgrammingError("autocommit cannot be changed inside a transaction; commit or roll back first")
-        self.autocommit = value
-
     def end(self, rollback: bool) -> Flow[None]:
         """COMMIT WORK or ROLLBACK WORK, where there is anything to end."""
-        if self.depth:
-            word = "rollback" if rollback else "commit"
-            raise ProgrammingError(f"{word}() cannot be called inside a transaction() block")
-        if self.wire.closed:
-            raise InterfaceError("the connection is closed")
+        self.check_end(rollback)
         yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
 
     def enter_transaction(self, savepoint: str | None) -> Flow[str | None]:
@@ -96,8 +74,9 @@ class InformixCore:
         self.depth += 1
         return name
 
-    def leave_transaction(self, savepoint: str | None, rollback: bool) -> Flow[None]:
+    def leave_transaction(self, block: str | None, rollback: bool) -> Flow[None]:
         """Ends a block."""
+        savepoint = block
         self.depth -= 1
         if self.wire.closed:
             return
@@ -108,10 +87,18 @@ class InformixCore:
             yield self.wire.sqli_execute(f"ROLLBACK WORK TO SAVEPOINT {savepoint}")
         yield self.wire.sqli_execute(f"RELEASE SAVEPOINT {savepoint}")
 
-    def reset(self) -> Flow[None]:
+    def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: an open transaction is rolled back."""
+        if mode not in ("none", "rollback"):
+            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
         self.depth = 0
-        yield self.wire.sqli_rollback()
+        self.pipelined = None
+        if mode == "rollback":
+            yield self.wire.sqli_rollback()
+
+    def where(self) -> str:
+        """User, server and database, for people."""
+        return f"{self.options.user}@{self.options.host}:{self.options.port}/{self.options.database or ''}"
 
     # cancelling
 

@@ -1,7 +1,8 @@
 """Informix's errors as exceptions: the class by the sqlcode, the text from the code and what the server adds to it.
 
 The server sends a number and one word of text; the message catalogue is the client's. What is here says in our own
-words what the common numbers mean; of the others the number is given, which ``finderr`` and IBM's documentation explain.
+words what the common numbers mean; of the others the number is given, which ``finderr`` and IBM's documentation
+explain.
 """
 
 from __future__ import annotations

@@ -37,9 +37,7 @@ class LoopCursor(CursorBase[R]):
             self._pending = future
             core.pipelined.append(self)
             return self
-        result = await self._connection._wait(future, timeout)
-        self._more = []
-        self._set(result)
+        self._take(await self._connection._wait(future, timeout))
         if core.timing:
             core.wire.count(1, time.perf_counter_ns() - started)
         return self

@@ -362,7 +362,8 @@ impl<C: IfxCaller> Machine<C> {
                 if let (Some(caller), None) = (&mut entry.caller, &entry.failure) {
                     let tag = kind::name(statement.kind).as_bytes();
                     let rows = counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0));
-                    caller.result(cx, Summary { tag, rows, generated: entry.serial, suspended: false });
+                    let generated = entry.serial.map(i128::from);
+                    caller.result(cx, Summary { tag, rows, generated, ..Summary::default() });
                 }
             }
             let outcome = entry.failure.take().map_or(Outcome::Done, Failure::<C::Error>::outcome);

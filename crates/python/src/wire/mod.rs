@@ -13,6 +13,7 @@ mod asyncio;
 mod blocking;
 mod copy;
 mod informix;
+mod mysql;
 mod requests;
 mod setup;
 
@@ -20,7 +21,7 @@ pub use asyncio::InboxView;
 pub use copy::CopyBuffer;
 
 use crate::call::Completion;
-use crate::engine::Engine;
+use crate::engine::{Certificate, Engine};
 use crate::errors;
 use crate::sink::Settings;
 use headrace_core::{Fatal, Inbox, Outbox};
@@ -275,8 +276,8 @@ impl State {
     /// Goes on with the session once the handshake is over; says whether it is.
     fn finish_tls(&mut self) -> Result<bool, Fatal> {
         let Some(client) = self.tls_client().filter(|client| !client.is_handshaking()) else { return Ok(false) };
-        let end_point = client.end_point();
-        self.machine.tls_ready(end_point, &mut self.outbox)?;
+        let certificate = Certificate { end_point: client.end_point(), fingerprint: client.fingerprint() };
+        self.machine.tls_ready(certificate, &mut self.outbox)?;
         Ok(true)
     }
 }

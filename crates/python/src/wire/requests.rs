@@ -6,7 +6,7 @@ use crate::columns::PgColumns;
 use crate::engine::{Dialect, Postgres};
 use crate::errors;
 use crate::params::{Args, PyValue};
-use crate::query::{Query, convert, convert_qmark};
+use crate::query::Query;
 use crate::sink::Settings;
 use headrace_core::{Fatal, Protocol, limits};
 use headrace_postgres::machine::{Execute, Portal, Prepare, Request, Rows};
@@ -30,12 +30,7 @@ impl Wire {
         } else if let Some(known) = queries.get_item((sql,))? {
             return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
         }
-        let query = if state.machine.is_informix() {
-            convert_qmark(py, sql.to_str()?)?
-        } else {
-            convert(py, sql.to_str()?, with_params)?
-        };
-        let query = Py::new(py, query)?;
+        let query = Py::new(py, state.machine.convert(py, sql.to_str()?, with_params)?)?;
         if queries.len() >= limits::QUERIES {
             queries.clear();
         }

@@ -62,6 +62,7 @@ impl Wire {
         let mut outbox = Outbox::new();
         let (machine, tls) = match text("protocol")?.as_deref() {
             Some("informix") => informix_machine(py, options, &mut outbox)?,
+            Some("mysql") => mysql_machine(py, options)?,
             _ => postgres_machine(py, options, &mut outbox)?,
         };
         let settings = Settings {
@@ -241,6 +242,64 @@ fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Ou
     let machine = informix::Machine::new(startup, statements(options)?, outbox);
     let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
     Ok((Engine::Informix(Box::new(machine)), tls))
+}
+
+fn mysql_machine(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let flag = |name: &str| get::<bool>(options, name).map(Option::unwrap_or_default);
+    let mode = choose(
+        py,
+        "tls",
+        text("tls")?.as_deref(),
+        mysql::Tls::No,
+        &[("no", mysql::Tls::No), ("prefer", mysql::Tls::Prefer), ("require", mysql::Tls::Require)],
+    )?;
+    let tls = match mode {
+        mysql::Tls::No => None,
+        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let plugins: Vec<String> = get(options, "plugins")?.unwrap_or_default();
+    let plugins = plugins.iter().map(|name| {
+        mysql::Plugin::of_name(name)
+            .ok_or_else(|| errors::programming(py, &format!("auth_plugins: {name:?} is none that headrace knows")))
+    });
+    let startup = mysql::Options {
+        user: text("user")?.unwrap_or_default(),
+        password: text("password")?.map(|password| mysql::Secret(password.into_bytes())),
+        database: text("database")?,
+        tls: mode,
+        local: text("unix")?.is_some(),
+        certificate_by_password: flag("certificate_by_password")?,
+        plugins: plugins.collect::<PyResult<_>>()?,
+        server_key: match (text("server_public_key")?, flag("get_server_public_key")?) {
+            (Some(key), _) => mysql::ServerKey::Known(key),
+            (None, true) => mysql::ServerKey::Retrieve,
+            (None, false) => mysql::ServerKey::Refuse,
+        },
+        compression: match (text("compression")?.as_deref(), get::<u8>(options, "zstd_level")?) {
+            (Some("zlib"), _) => Some(mysql::Algorithm::Zlib),
+            (Some("zstd"), level) => Some(mysql::Algorithm::Zstd(level.unwrap_or(limits::ZSTD_LEVEL))),
+            _ => None,
+        },
+        found_rows: flag("found_rows")?,
+        multi_statements: flag("multi_statements")?,
+        local_infile: flag("local_infile")?,
+        interactive: flag("interactive")?,
+        collation: get(options, "collation")?,
+        attributes: get(options, "attributes")?.unwrap_or_default(),
+        in_flight: get(options, "in_flight")?.unwrap_or(limits::COMMANDS_IN_FLIGHT),
+        ..mysql::Options::default()
+    };
+    let machine = mysql::Machine::new(startup, statements(options)?);
+    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
+    Ok((Engine::MySql(Box::new(machine)), tls))
+}
+
+/// What the set-up of a session with MySQL or MariaDB needs.
+mod mysql {
+    pub use headrace_mysql::auth::{Plugin, Secret, ServerKey};
+    pub use headrace_mysql::machine::{Machine, Options, Tls};
+    pub use headrace_mysql::packets::compress::Algorithm;
 }
 
 /// What the set-up of an Informix session needs.
