@@ -209,7 +209,7 @@ class BlockingConnection(Generic[R]):
 
     @autocommit.setter
     def autocommit(self, value: bool) -> None:
-        self._core.set_mode("autocommit", bool(value))
+        self._run(self._core.set_autocommit(bool(value)))
 
     # state
 

@@ -82,6 +82,11 @@ class Core(ABC):
             raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
         setattr(self, name, value)
 
+    def set_autocommit(self, value: bool) -> Flow[None]:
+        """Changes autocommit; only between transactions."""
+        self.set_mode("autocommit", value)
+        yield from ()
+
     def check_end(self, rollback: bool) -> None:
         """Whether commit() or rollback() can be called now."""
         if self.depth:

@@ -206,7 +206,7 @@ class LoopConnection(Generic[R]):
 
     async def set_autocommit(self, value: bool) -> None:
         """Changes autocommit; only between transactions."""
-        self._core.set_mode("autocommit", bool(value))
+        await self._run(self._core.set_autocommit(bool(value)))
 
     # state
 
