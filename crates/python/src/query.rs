@@ -136,9 +136,7 @@ enum Marks {
 
 fn check(py: Python<'_>, sql: &str) -> PyResult<()> {
     match sql.find('\0') {
-        Some(at) => {
-            Err(programming(py, &format!("the statement has a NUL character at position {at}; remove it")))
-        }
+        Some(at) => Err(programming(py, &format!("the statement has a NUL character at position {at}; remove it"))),
         None => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ class Cursor(BlockingCursor[R]):
 class Connection(BlockingConnection[R]):
     """A connection to Informix. Threads may share it: their calls queue up."""
 
-    _core: InformixCore
+    _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
         return Cursor(self, factory)

@@ -72,7 +72,7 @@ class ConnectOptions:
     application_name: str = ""
     enable_timing: bool = False
     keepalives: bool = True
-    env: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict[str, str])
 
     def wire_options(self, address: tuple[str, int], server: str | None = None) -> dict[str, Any]:
         """What the engine wants to know, for one address."""
@@ -131,14 +131,12 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
 
 
 def _checked(values: dict[str, Any], env: dict[str, str]) -> ConnectOptions:
-    try:
-        for name in ("port", "statement_cache_size"):
-            if name in values:
-                values[name] = int(values[name])
-        if "connect_timeout" in values:
-            values["connect_timeout"] = float(values["connect_timeout"]) or None
-    except (TypeError, ValueError):
-        raise ProgrammingError(f"{name if name in values else 'connect_timeout'} must be a number") from None
+    for name in ("port", "statement_cache_size", "connect_timeout"):
+        if name in values:
+            try:
+                values[name] = float(values[name]) or None if name == "connect_timeout" else int(values[name])
+            except (TypeError, ValueError):
+                raise ProgrammingError(f"{name} must be a number") from None
     options = ConnectOptions(**values, env=env)
     if not options.server:
         raise ProgrammingError("no server was named: give server=..., the DBSERVERNAME of the instance")

@@ -41,7 +41,7 @@ class Connection(BlockingConnection[R]):
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
     """
 
-    _core: MySqlCore
+    _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
         return Cursor(self, factory)

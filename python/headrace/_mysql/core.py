@@ -81,7 +81,7 @@ class MySqlCore(Core):
     def start(self, autocommit: bool) -> Flow[None]:
         """Makes the session what was asked for."""
         self.autocommit = autocommit
-        tickets = []
+        tickets: list[Any] = []
         if not autocommit:
             tickets.append(self.wire.my_query("SET autocommit=0"))
         if self.options.init_command:
@@ -156,7 +156,7 @@ class MySqlCore(Core):
         """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
         outer = self.depth == 0 and not self.in_transaction()
         name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
-        tickets = []
+        tickets: list[Any] = []
         if outer:
             tickets.append(self.wire.my_query("START TRANSACTION"))
         if name is not None:
@@ -173,7 +173,7 @@ class MySqlCore(Core):
         # A deadlock, or a statement that commits by itself, may have ended it.
         if self.wire.closed or not (self.in_transaction() or outer):
             return
-        tickets = []
+        tickets: list[Any] = []
         if savepoint is not None and not outer:
             name = quote_identifier(savepoint)
             if rollback:

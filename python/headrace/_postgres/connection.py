@@ -30,7 +30,7 @@ class Connection(BlockingConnection[R]):
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
     """
 
-    _core: ConnectionCore
+    _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)

@@ -37,7 +37,7 @@ T = TypeVar("T")
 class AsyncConnection(LoopConnection[R]):
     """The twin of :class:`headrace.Connection`. Tasks may share it: their awaits queue up and are pipelined."""
 
-    _core: ConnectionCore
+    _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)

@@ -201,7 +201,7 @@ pub struct Told {
     /// Rows, values as text.
     pub rows: Vec<Vec<String>>,
     /// Results: name, rows, serial value.
-    pub results: Vec<(String, Option<u64>, Option<i64>)>,
+    pub results: Vec<(String, Option<u64>, Option<i128>)>,
     /// How it ended.
     pub end: Option<String>,
 }
