@@ -13,6 +13,7 @@ import headrace
 
 from . import workloads as w
 from .contestants import RIVALS
+from .cores import halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
 from .stats import iqr, median, percentile, ratio_interval
 
@@ -65,6 +66,8 @@ class Race:
         self.tell = tell
         self.sql = w.Sql(f"headrace_race_{secrets.token_hex(4)}")
         self.admin = headrace.connect(url, autocommit=True)
+        # A server of somebody else's is left where it runs, and then there is nothing to keep clients away from.
+        self.cores = halves() if server_pid is not None else None
         self.times: dict[Key, dict[str, Times]] = {}
         self.infos: dict[str, dict[str, Any]] = {}
         self.steps = 0
@@ -74,18 +77,22 @@ class Race:
         """Races, and gives the report as the JSON has it."""
         try:
             self.tell("filling tables", 0.0)
+            if self.cores is not None and self.server_pid is not None:
+                pin(self.server_pid, self.cores.server)
             for statement in w.setup(self.sql, list(self.plan.workloads)):
                 self.admin.execute(statement)
             report = {
                 "schema_version": SCHEMA_VERSION,
-                "environment": environment(self.admin),
+                "environment": environment(self.admin) | {"halves": sides(self.cores)},
                 "quick": self.plan.quick,
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
             self.steps = len(passes) * (self.plan.rounds + 1) * len(self.plan.contestants)
             for key in passes:
                 with contextlib.ExitStack() as stack:
-                    started = stack.enter_context(workers(list(self.plan.contestants), self.url, self.sql.schema))
+                    started = stack.enter_context(
+                        workers(list(self.plan.contestants), self.url, self.sql.schema, self.cores)
+                    )
                     if key[2] == "awake":
                         stack.enter_context(awake(os.cpu_count() or 1))
                     self._race(key, started)
