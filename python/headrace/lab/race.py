@@ -13,7 +13,7 @@ import headrace
 
 from . import workloads as w
 from .contestants import RIVALS
-from .cores import halves, pin, sides
+from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
 from .stats import iqr, median, percentile, ratio_interval
 
@@ -77,8 +77,6 @@ class Race:
         """Races, and gives the report as the JSON has it."""
         try:
             self.tell("filling tables", 0.0)
-            if self.cores is not None and self.server_pid is not None:
-                pin(self.server_pid, self.cores.server)
             for statement in w.setup(self.sql, list(self.plan.workloads)):
                 self.admin.execute(statement)
             report = {
@@ -89,9 +87,10 @@ class Race:
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
             self.steps = len(passes) * (self.plan.rounds + 1) * len(self.plan.contestants)
             for key in passes:
+                cores = self._place(key[0])
                 with contextlib.ExitStack() as stack:
                     started = stack.enter_context(
-                        workers(list(self.plan.contestants), self.url, self.sql.schema, self.cores)
+                        workers(list(self.plan.contestants), self.url, self.sql.schema, cores)
                     )
                     if key[2] == "awake":
                         stack.enter_context(awake(os.cpu_count() or 1))
@@ -103,6 +102,15 @@ class Race:
             with contextlib.suppress(headrace.Error):
                 self.admin.execute(f"DROP SCHEMA IF EXISTS {self.sql.schema} CASCADE")
             self.admin.close()
+
+    def _place(self, name: str) -> Halves | None:
+        """Puts the server on its cores, and gives those of the clients. With one query at a time nothing can overlap, and
+        cores of their own would only have each wait for the other's to wake up: there the scheduler has its way."""
+        if self.cores is None or self.server_pid is None:
+            return None
+        apart = not w.WORKLOADS[name].one_query
+        pin(self.server_pid, self.cores.server if apart else self.cores.clients | self.cores.server)
+        return self.cores if apart else None
 
     def _kinds(self, name: str) -> list[str]:
         return ["idle", "awake"] if w.WORKLOADS[name].one_query else ["idle"]
