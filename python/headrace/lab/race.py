@@ -104,8 +104,8 @@ class Race:
             self.admin.close()
 
     def _place(self, name: str) -> Halves | None:
-        """Puts the server on its cores, and gives those of the clients. With one query at a time nothing can overlap, and
-        cores of their own would only have each wait for the other's to wake up: there the scheduler has its way."""
+        """Puts the server on its cores, and gives those of the clients. With one query at a time nothing can overlap,
+        and cores of their own would only have each wait for the other's to wake up: there the scheduler has its way."""
         if self.cores is None or self.server_pid is None:
             return None
         apart = not w.WORKLOADS[name].one_query
