@@ -42,9 +42,7 @@ impl Session {
 
     fn run_sql(&self, sql: &str, table: &str) -> Result<()> {
         let open = self.opened()?;
-        self.patiently(table, || {
-            Statement::prepare(&open.connection, sql)?.step().map(|_| ())
-        })
+        self.patiently(table, || Statement::prepare(&open.connection, sql)?.step().map(|_| ()))
     }
 
     /// SQLite's transaction, before the first change.
