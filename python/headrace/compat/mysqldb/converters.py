@@ -32,23 +32,22 @@ _ESCAPES: Final = {
 _TABLE: Final = str.maketrans(_ESCAPES)
 
 
-def escape_string(value: Any) -> Any:
+def escape_string(value: str | bytes | bytearray | memoryview) -> bytes:
     """Text or bytes with what ends or changes a string escaped; for servers with backslash escapes."""
     if isinstance(value, str):
-        return value.translate(_TABLE)
+        return value.translate(_TABLE).encode()
+    # No byte of UTF-8 that is part of a longer character is one of those that are escaped.
     return bytes(value).decode("latin-1").translate(_TABLE).encode("latin-1")
 
 
 def string_literal(value: Any) -> bytes:
     """A string literal."""
-    text = str(value) if not isinstance(value, (bytes, bytearray, memoryview)) else value
-    escaped = escape_string(text)
-    return b"'" + (escaped.encode() if isinstance(escaped, str) else escaped) + b"'"
+    return b"'" + escape_string(value if isinstance(value, (bytes, bytearray, memoryview)) else str(value)) + b"'"
 
 
-def Bool2Str(value: bool, conversions: Any) -> str:
+def Bool2Str(value: bool, conversions: Any) -> bytes:
     """0 or 1."""
-    return str(int(value))
+    return b"1" if value else b"0"
 
 
 def Thing2Str(value: Any, conversions: Any) -> str:
@@ -162,8 +161,8 @@ conversions: Final[dict[Any, Any]] = {
     FIELD_TYPE.VARCHAR: bytes,
     FIELD_TYPE.JSON: bytes,
 }
-"""What a new connection uses unless it is given others: by class what makes a literal, by column type what is made of the
-text."""
+"""What a new connection uses unless it is given others: by class what makes a literal, by column type what is made of
+the text."""
 
 _BINARY_COLLATION: Final = 63
 

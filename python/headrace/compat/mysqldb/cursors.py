@@ -14,7 +14,7 @@ from .converters import reader
 from .results import Result, converted
 from .rows import RE_INSERT_VALUES
 
-_EXECUTEMANY_MULTI_SEPARATOR: Final = b";\n"
+_EXECUTEMANY_MULTI_SEPARATOR: Final = b"\n;\n"
 _DML: Final = ("insert", "replace", "update", "delete")
 SS_ROWS: Final = 1_000
 """Rows that an SSCursor fetches at a time."""
@@ -24,12 +24,7 @@ def _is_executemany_dml(query: str | bytes | bytearray) -> bool:
     """Whether several of these can travel in one text: a single INSERT, REPLACE, UPDATE or DELETE without RETURNING."""
     text = (query if isinstance(query, str) else bytes(query).decode(errors="replace")).strip().lower()
     first = re.match(r"[a-z]*", text)
-    return (
-        first is not None
-        and first[0] in _DML
-        and ";" not in text
-        and re.search(r"\breturning\b|--|#|/\*", text) is None
-    )
+    return first is not None and first[0] in _DML and ";" not in text and re.search(r"\breturning\b", text) is None
 
 
 class BaseCursor:
@@ -347,7 +342,8 @@ class CursorDictRowsMixIn:
 
 
 class CursorUseResultMixIn(BaseCursor):
-    """Receives the rows of a query in blocks, from a cursor on the server: in bounded memory, however many there are."""
+    """Receives the rows of a query in blocks, from a cursor on the server: in bounded memory, however many there
+    are."""
 
     _blocks: Generator[list[Any]] | None = None
 
