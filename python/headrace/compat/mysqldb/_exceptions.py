@@ -61,6 +61,8 @@ _CLASSES: Final[list[tuple[type[errors.Error], type[Error]]]] = [
     (errors.DatabaseError, OperationalError),
     (errors.InterfaceError, InterfaceError),
 ]
+# The only numbers for which MySQLdb raises DataError; Django, for one, relies on the others being OperationalError.
+_DATA: Final = frozenset((1171, 1263, 1264, 1265, 1406, 1441))
 SERVER_LOST: Final = 2013
 SERVER_GONE: Final = 2006
 CONNECTION_FAILED: Final = 2002
@@ -71,8 +73,8 @@ def translated(error: errors.Error, code: int = UNKNOWN) -> Error:
     """The exception of MySQLdb for one of headrace's. ``code`` is the number of one that the server did not send."""
     kind = next((mine for theirs, mine in _CLASSES if isinstance(error, theirs)), OperationalError)
     if error.sqlcode is not None:
-        # What MySQL cannot do for a transaction's state is no fault of the server's insides.
-        kind = OperationalError if kind is InternalError else kind
+        if kind is InternalError or (kind is DataError and error.sqlcode not in _DATA):
+            kind = OperationalError
         return kind(error.sqlcode, error.message or str(error))
     if isinstance(error, errors.ConnectionClosed):
         code = SERVER_LOST
