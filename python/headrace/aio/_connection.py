@@ -17,6 +17,7 @@ from ..errors import OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import TransactionStatus
 from ._cursor import LoopCursor
+from ._within import within
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -92,8 +93,8 @@ class LoopConnection(Generic[R]):
     async def _cancel_current(self) -> None:
         wire = self._core.wire
         try:
-            await asyncio.wait_for(self._send_cancel(), defaults.CANCEL_TIMEOUT)
-        except (OSError, errors.Error, asyncio.TimeoutError, TimeoutError):
+            await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
+        except (OSError, errors.Error, TimeoutError):
             # Not cancelled: then it runs to its end, and its reply is dropped. If even the cancel request got no
             # answer the server is out of reach.
             pass
@@ -253,8 +254,8 @@ class LoopConnection(Generic[R]):
         if self._core.wire.closed:
             return
         try:
-            await asyncio.wait_for(self._send_cancel(), defaults.CANCEL_TIMEOUT)
-        except (asyncio.TimeoutError, TimeoutError):
+            await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
+        except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s") from None
 
     async def close(self) -> None:
