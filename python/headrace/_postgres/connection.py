@@ -6,6 +6,7 @@ import contextlib
 import enum
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Generic, TypeVar, overload
@@ -65,6 +66,19 @@ class Connection(Generic[R]):
             self._abandon(ticket)
             raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled") from None
         except errors.Error:
+            raise
+        except BaseException:
+            self._abandon(ticket)
+            raise
+        if self._core.wire.has_notices():
+            self._core.notices()
+        return result
+
+    def _look(self, ticket: Any, timeout: float) -> Any:
+        """The result of a ticket, or TimeoutError, after which the request is still in flight."""
+        try:
+            result = self._core.wire.wait(ticket, timeout)
+        except (TimeoutError, errors.Error):
             raise
         except BaseException:
             self._abandon(ticket)
@@ -145,8 +159,13 @@ class Connection(Generic[R]):
     def executescript(self, sql: str) -> Cursor[R]:
         """Executes statements separated by semicolons, without parameters, by the simple protocol. Each result
         is a set of the cursor that this gives."""
-        cursor = Cursor(self, self.row_factory)
-        cursor._set_all(self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
+        core, cursor = self._core, Cursor(self, self.row_factory)
+        ticket = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = ticket
+            core.pipelined.append(cursor)
+        else:
+            cursor._set_all(self._wait(ticket, None))
         return cursor
 
     def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
@@ -273,7 +292,7 @@ class Connection(Generic[R]):
         if core.pipelined is not None:
             yield Pipeline(self)
             return
-        core.pipelined = []
+        core.pipelined = deque()
         core.pipeline_sync = core.begin is None and not core.in_transaction()
         pipeline = Pipeline(self)
         try:
@@ -286,11 +305,11 @@ class Connection(Generic[R]):
             cursors, core.pipelined = core.pipelined, None
             self._drain(cursors, quiet=False)
 
-    def _drain(self, cursors: list[Cursor[Any]], quiet: bool) -> None:
+    def _drain(self, cursors: deque[Cursor[Any]], quiet: bool) -> None:
         core = self._core
         if core.wire.closed:
             return
-        end = None if core.pipeline_sync else core.wire.sync()
+        end = core.ask_for_answers()
         first: BaseException | None = None
         for cursor in cursors:
             try:
@@ -579,11 +598,18 @@ class Pipeline:
     def __init__(self, connection: Connection[Any]) -> None:
         self._connection = connection
 
+    def flush(self) -> None:
+        """Sends what is queued, and waits for nothing but room in the socket: the server works on it from now on, while
+        the caller does something else."""
+        core = self._connection._core
+        core.ask_for_answers()
+        core.wire.push(0)
+
     def sync(self) -> None:
         """Waits for all results so far; raises the first error."""
         core = self._connection._core
         if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, []
+            cursors, core.pipelined = core.pipelined, deque()
             self._connection._drain(cursors, quiet=False)
 
 

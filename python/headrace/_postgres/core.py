@@ -7,6 +7,7 @@ gave, and is sent their results; the two shells differ only in how they wait. No
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -60,8 +61,10 @@ class ConnectionCore:
         self.begin: str | None = "BEGIN"
         self.named = options.prepared
         self.depth = 0
-        self.pipelined: list[Any] | None = None
+        self.pipelined: deque[Any] | None = None
         self.pipeline_sync = True
+        self.unanswered = False
+        """Whether a pipeline has statements that no Sync is behind: their answers may stay in the server's buffer."""
         self.numbers = itertools.count(1)
         self.notice_handlers: list[Callable[[Notice], None]] = []
         self.tpc: Xid | None = None
@@ -196,9 +199,27 @@ class ConnectionCore:
         """Queues one statement."""
         if self.pipelined is None:
             return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
+        self.unanswered = not self.pipeline_sync
         return self.wire.execute(
             sql, params, prelude=self.begin, named=self.named, sync=self.pipeline_sync, ordered=True
         )
+
+    def ask_for_answers(self) -> Any:
+        """Puts a Sync behind the statements of a pipeline where there is none; gives its ticket, or ``None``."""
+        if not self.unanswered:
+            return None
+        self.unanswered = False
+        return self.wire.sync()
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues statements of the simple protocol."""
+        return self.wire.script(sql, prelude=self.begin)
+
+    def resolved(self, cursor: Any) -> None:
+        """A pipeline has nothing more to ask of a cursor whose result was waited for. They come in order as a rule:
+        those that do not stay until the pipeline's end."""
+        if self.pipelined and self.pipelined[0] is cursor:
+            self.pipelined.popleft()
 
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""

@@ -7,6 +7,7 @@ import contextlib
 import enum
 import time
 import weakref
+from collections import deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -168,8 +169,13 @@ class AsyncConnection(Generic[R]):
 
     async def executescript(self, sql: str) -> AsyncCursor[R]:
         """Executes statements separated by semicolons: see :meth:`headrace.Connection.executescript`."""
-        cursor = AsyncCursor(self, self.row_factory)
-        cursor._set_all(await self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
+        core, cursor = self._core, AsyncCursor(self, self.row_factory)
+        future = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = future
+            core.pipelined.append(cursor)
+        else:
+            cursor._set_all(await self._wait(future, None))
         return cursor
 
     async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
@@ -294,7 +300,7 @@ class AsyncConnection(Generic[R]):
         if core.pipelined is not None:
             yield AsyncPipeline(self)
             return
-        core.pipelined = []
+        core.pipelined = deque()
         core.pipeline_sync = core.begin is None and not core.in_transaction()
         try:
             yield AsyncPipeline(self)
@@ -306,11 +312,11 @@ class AsyncConnection(Generic[R]):
             cursors, core.pipelined = core.pipelined, None
             await self._drain(cursors, quiet=False)
 
-    async def _drain(self, cursors: list[AsyncCursor[Any]], quiet: bool) -> None:
+    async def _drain(self, cursors: deque[AsyncCursor[Any]], quiet: bool) -> None:
         core = self._core
         if core.wire.closed:
             return
-        end = None if core.pipeline_sync else core.wire.sync()
+        end = core.ask_for_answers()
         first: BaseException | None = None
         for cursor in cursors:
             try:
@@ -591,7 +597,7 @@ class AsyncPipeline:
         """Waits for all results so far; raises the first error."""
         core = self._connection._core
         if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, []
+            cursors, core.pipelined = core.pipelined, deque()
             await self._connection._drain(cursors, quiet=False)
 
 
