@@ -138,8 +138,8 @@ class Crew:
             waiting.discard(member)
 
     def work(self, note: Callable[[Job, dict[str, Any]], None], tick: Callable[[float], None]) -> list[Member]:
-        """Lets them begin, and waits for the end. ``note`` gets each interval that a process tells, ``tick`` the seconds
-        since the beginning, about four times a second. Raises Failed."""
+        """Lets them begin, and waits for the end. ``note`` gets each interval that a process tells, ``tick`` the
+        seconds since the beginning, about four times a second. Raises Failed."""
         self.start = clock() + HEAD_START_NS
         for member in self.members:
             member.say(str(self.start))

@@ -1,5 +1,5 @@
-"""What a process notes of its work: for each second and kind of operation the rows and two histograms, and for the whole
-step what its stages cost.
+"""What a process notes of its work: for each second and kind of operation the rows and two histograms, and for the
+whole step what its stages cost.
 
 *Service* is the time from when an operation could begin, which is when it was sent or when the one before it on its
 connection was done, to its end. *Response* begins when it was due: where operations have a schedule, time queued
@@ -15,8 +15,11 @@ from typing import Any, Final
 from headrace._native import Histogram
 
 SECOND: Final = 1_000_000_000
-SAMPLED: Final = 16
-"""Of so many blocks the stages of one are measured: reading the clock of CPU time costs as much as making five rows."""
+SAMPLED_ROWS: Final = 800
+"""Of the blocks that so many rows are in, the stages of one are measured: reading the clock of CPU time costs as much
+as making five rows."""
+SAMPLED_QUERIES: Final = 16
+"""The same for queries, each of which counts as a block."""
 
 
 class Operations:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from headrace._native import IibenchRows
 
 CLIENTS: Final = ("overlap", "inline", "producer", "pregen")
-"""How rows are made: while the server works, before each block is sent, in a process of their own, or before the run."""
+"""How rows are made: while the server works, before each block is sent, in a process of their own, before the run."""
 ROADS: Final = ("text", "executemany", "prepared", "copy")
 """How rows get in: one INSERT with all values as text; the driver's ``executemany``; a prepared INSERT with places for
 all values; COPY or LOAD DATA."""
@@ -127,7 +127,7 @@ class Options:
     secs_per_report: float = _group("report", default=10.0, help="seconds between lines where nobody watches")
     label: str = _group("report", default="", help="name of the run in files and pages")
     out: str = _group("report", default="", help="folder of the results (build/iibench)")
-    add: list[str] = _group("report", default=[], help="results of earlier runs to lay over on the page; repeatable")
+    add: list[str] = _group("report", default=[], help="results of earlier runs for the page; repeatable")
 
     def __post_init__(self) -> None:
         self._check_numbers()

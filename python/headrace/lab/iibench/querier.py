@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .databases.base import INDEXES, KEYS_PER_POINT_QUERY
 from .job import Shift, clock
-from .measure import SAMPLED
+from .measure import SAMPLED_QUERIES
 from .schedule import Schedule
 from .writer import unmarked
 
@@ -67,7 +67,7 @@ class Querier:
                 if due > now:
                     await self.session.sleep((due - now) / 1e9)
                     continue
-            mark = shift.recorder.stages.begin() if n % SAMPLED == 0 else unmarked
+            mark = shift.recorder.stages.begin() if n % SAMPLED_QUERIES == 0 else unmarked
             sql, args = self._next(n)
             mark("generate")
             began = clock()

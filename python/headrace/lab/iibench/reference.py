@@ -1,5 +1,5 @@
-"""The rows once more, in Python alone: a second opinion on what the generator makes, and, as ``--generator python``, what
-the insert benchmark's client costs where rows are made by the interpreter.
+"""The rows once more, in Python alone: a second opinion on what the generator makes, and, as ``--generator python``,
+what the insert benchmark's client costs where rows are made by the interpreter.
 
 It shares nothing with ``crates/iibench`` but the description: the n-th output of SplitMix64 is a hash of seed and n;
 stream s has the s-th output as its key; row k is made of the outputs 3k to 3k+2 of its key, each of two halves.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -140,7 +141,7 @@ class StepResult:
         """CPU seconds that the server used in a second, from what was sampled near its ends."""
         points = [(0.0, self.began)] if self.began else []
         points += self.samples
-        for (at, before), (until, after) in zip(points, points[1:], strict=False):
+        for (at, before), (until, after) in itertools.pairwise(points):
             if before is not None and after is not None and at <= second + 0.5 < until:
                 return (after.cpu - before.cpu) / (until - at)
         return None

@@ -74,6 +74,9 @@ def main() -> int:
         work.start_at(start)
         used = cpu()
         done = session.run(work.work())
+        if job.role == "writer":
+            for statement in database.session_end(job.options, job.loading):
+                session.run(session.execute(statement))
         ended = clock()
         recorder.finish()
         tell({"done": {**done, "ns": ended - start, "cpu": cpu() - used, "stages": recorder.stages.to_json()}})

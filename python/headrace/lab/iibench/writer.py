@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .job import Shift, clock
-from .measure import SAMPLED
+from .measure import SAMPLED_ROWS
 from .producer import firsts, made_elsewhere, maker
 from .schedule import Schedule
 from .sessions.base import Fault
@@ -44,6 +45,7 @@ class Writer:
         self.session = shift.session
         self.recorder = shift.recorder
         self.count = step.rows_per_commit
+        self.every = max(1, SAMPLED_ROWS // self.count)
         self.blocks = step.rows // self.count or None
         self.schedule = Schedule(step.rate, self.count, shift.start)
         self.depth = 0
@@ -63,7 +65,9 @@ class Writer:
             self.depth = job.options.depth or session.depth
         how = (job.options, job.client, job.road, session.head(), session.binary_text)
         if job.mode == "producer":
-            self.source = self.stack.enter_context(made_elsewhere(*how, job.first, self.count, self.blocks))
+            made = self.stack.enter_context(made_elsewhere(*how, job.first, self.count, self.blocks))
+            # The first one also says that the process has come up.
+            self.source = itertools.chain(list(itertools.islice(made, 1)), made)
             return
         self.source = map(maker(*how, self.count), firsts(job.first, self.count, self.blocks))
         if job.mode == "pregen":
@@ -93,7 +97,8 @@ class Writer:
 
     async def _one(self, n: int, began: int) -> bool:
         """Sends block number n; says whether there was one, and time for it."""
-        sampled = n % SAMPLED == 0
+        # Not the very first ones, which find a server that nobody has given anything to do yet.
+        sampled = n > 1 and n % self.every == 0
         mark: Callable[[str], None] = self.recorder.stages.begin() if sampled else unmarked
         # Until when it is known for sure that the server had something to do.
         busy = began if self.flights else self.answered

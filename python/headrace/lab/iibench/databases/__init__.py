@@ -1,5 +1,5 @@
-"""The databases: what the benchmark says to each, and what it reads of its processes. One file each; to add one, write a
-module with a class ``Database`` and name it here."""
+"""The databases: what the benchmark says to each, and what it reads of its processes. One file each; to add one, write
+a module with a class ``Database`` and name it here."""
 
 from __future__ import annotations
 

@@ -84,6 +84,10 @@ class Database(ABC):
         """Statements for a connection that inserts; ``loading`` where there is no secondary index to keep."""
         yield from ()
 
+    def session_end(self, options: Options, loading: bool) -> Iterator[str]:
+        """Statements for such a connection when it has inserted everything."""
+        yield from ()
+
     def settle(self, tables: list[str]) -> Iterator[str]:
         """Statements at the beginning of a rest, by which the server does what it has put off."""
         yield from ()
@@ -118,9 +122,9 @@ class Database(ABC):
         return f"SELECT {KEY}, {', '.join(COLUMNS)} FROM {table} WHERE {KEY} IN ({places})"
 
     def check(self, table: str) -> str:
-        """Asks for what a table holds: rows, lowest and highest key, the columns' sums, the earliest and latest time."""
+        """Asks for what a table holds: rows, lowest and highest key, sums of columns, the earliest and latest time."""
         sums = ", ".join(f"SUM({column})" for column in ("cashregisterid", "customerid", "productid", "price"))
         return (
-            f"SELECT COUNT(*), MIN({KEY}), MAX({KEY}), COUNT(DISTINCT {KEY}), {sums}, {self.sums_of_data}, "
+            f"SELECT COUNT(*), MIN({KEY}), MAX({KEY}), {sums}, {self.sums_of_data}, "
             f"MIN(dateandtime), MAX(dateandtime) FROM {table}"
         )

@@ -1,7 +1,7 @@
 """What the benchmark asks of a driver.
 
-Methods that may wait for the server are coroutines, so that blocking drivers and those of asyncio are driven by the same
-loops: a blocking driver's coroutines never suspend, and :func:`run` steps through them without an event loop.
+Methods that may wait for the server are coroutines, so that blocking drivers and those of asyncio are driven by the
+same loops: a blocking driver's coroutines never suspend, and :func:`run` steps through them without an event loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""headrace: the blocks of a pipeline, the next one sent before the last one is waited for."""
+"""headrace: the blocks of a pipeline, the next one sent before the last one is waited for. COPY has no such thing yet:
+a thread makes the calls."""
 
 from __future__ import annotations
 
@@ -10,14 +11,12 @@ from typing import Any
 import headrace
 
 from ..databases.base import COLUMNS
-from . import base
-from .base import RETRIED, Fault, places
+from .base import RETRIED, Fault, Whole, places
 
 
-class Session(base.Session):
+class Session(Whole):
     package = "headrace"
     depth = 2
-    splits = True
 
     async def open(self) -> None:
         self.conn = headrace.connect(self.url, autocommit=True)
@@ -26,6 +25,7 @@ class Session(base.Session):
         self.stack = ExitStack()
 
     async def close(self) -> None:
+        self.end_calls()
         self.conn.close()
         self.stack.close()
 
@@ -50,15 +50,17 @@ class Session(base.Session):
         self.conn.executescript("COMMIT")
 
     def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap)
+        super().prepare_insert(road, table, rows, overlap and road == "copy")
         if road == "prepared":
             self.statement = self.head() + places("${}", rows)
         elif road == "executemany":
             self.statement = self.head() + places("%s", 1)
-        if road == "copy":
-            self.splits = False
-        else:
+        if road != "copy":
+            self.splits = True
             self.pipeline = self.stack.enter_context(self.conn.pipeline())
+
+    def insert(self, block: Any) -> int:
+        return self.conn.copy_in(self.table, block, columns=COLUMNS, format="text")
 
     async def encode(self, block: Any) -> None:
         if self.road == "text":
@@ -68,18 +70,18 @@ class Session(base.Session):
         elif self.road == "executemany":
             self.waiting.append(self.conn.executemany(self.statement, block))
         else:
-            self.waiting.append(block)
+            await super().encode(block)
 
     async def send(self) -> None:
         if self.pipeline is not None:
             self.pipeline.flush()
 
     async def wait(self) -> int:
-        oldest = self.waiting.popleft()
         if self.road == "copy":
-            return self.conn.copy_in(self.table, oldest, columns=COLUMNS, format="text")
+            return await super().wait()
+        oldest = self.waiting.popleft()
         oldest.wait()
         return oldest.rowcount  # type: ignore[no-any-return]
 
     async def arrived(self) -> bool:
-        return self.waiting[0].wait(0)  # type: ignore[no-any-return]
+        return await super().arrived() if self.road == "copy" else self.waiting[0].wait(0)
