@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Generator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -74,6 +75,19 @@ class BlockingConnection(Generic[R]):
             self._core.notices()
         return result
 
+    def _look(self, ticket: Any, timeout: float) -> Any:
+        """The result of a ticket, or TimeoutError, after which the request is still in flight."""
+        try:
+            result = self._core.wire.wait(ticket, timeout)
+        except (TimeoutError, errors.Error):
+            raise
+        except BaseException:
+            self._abandon(ticket)
+            raise
+        if self._core.wire.has_notices():
+            self._core.notices()
+        return result
+
     def _run(self, flow: Flow[T]) -> T:
         """Runs a flow to its end."""
         try:
@@ -103,6 +117,16 @@ class BlockingConnection(Generic[R]):
             wire.close()
 
     # queries
+
+    def _script(self, cursor: BlockingCursor[Any], sql: str) -> None:
+        """Executes text as it is; the results are the cursor's."""
+        core = self._core
+        ticket = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = ticket
+            core.pipelined.append(cursor)
+        else:
+            cursor._take(self._wait(ticket, None))
 
     def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core
@@ -177,17 +201,17 @@ class BlockingConnection(Generic[R]):
             yield pipeline
         except BaseException:
             cursors, core.pipelined = core.pipelined, None
-            self._drain(cursors or [], quiet=True)
+            self._drain(cursors or deque(), quiet=True)
             raise
         else:
             cursors, core.pipelined = core.pipelined, None
-            self._drain(cursors or [], quiet=False)
+            self._drain(cursors or deque(), quiet=False)
 
-    def _drain(self, cursors: list[BlockingCursor[Any]], quiet: bool) -> None:
+    def _drain(self, cursors: deque[BlockingCursor[Any]], quiet: bool) -> None:
         core = self._core
         if core.wire.closed:
             return
-        end = core.end_pipeline()
+        end = core.ask_for_answers()
         first: BaseException | None = None
         for cursor in cursors:
             try:
@@ -299,9 +323,16 @@ class Pipeline:
     def __init__(self, connection: BlockingConnection[Any]) -> None:
         self._connection = connection
 
+    def flush(self) -> None:
+        """Sends what is queued, and waits for nothing but room in the socket: the server works on it from now on, while
+        the caller does something else."""
+        core = self._connection._core
+        core.ask_for_answers()
+        core.wire.push(0)
+
     def sync(self) -> None:
         """Waits for all results so far; raises the first error."""
         core = self._connection._core
         if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, []
+            cursors, core.pipelined = core.pipelined, deque()
             self._connection._drain(cursors, quiet=False)

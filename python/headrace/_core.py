@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ class Core(ABC):
         self.autocommit = False
         self.depth = 0
         """Blocks of ``transaction()`` that are open."""
-        self.pipelined: list[Any] | None = None
+        self.pipelined: deque[Any] | None = None
         """Cursors whose results a pipeline has not read, None outside of a pipeline."""
         self.numbers = itertools.count(1)
         """For names that nothing else has: savepoints, portals."""
@@ -43,6 +44,10 @@ class Core(ABC):
     @abstractmethod
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
+
+    @abstractmethod
+    def submit_script(self, sql: str) -> Any:
+        """Queues text as it is: one statement without parameters, or several."""
 
     @abstractmethod
     def round_trip(self) -> Any:
@@ -60,11 +65,18 @@ class Core(ABC):
 
     def begin_pipeline(self) -> None:
         """What is submitted from now on is one pipeline."""
-        self.pipelined = []
+        self.pipelined = deque()
 
-    def end_pipeline(self) -> Any:
-        """Queues what ends a pipeline, if anything does; None otherwise."""
+    def ask_for_answers(self) -> Any:
+        """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives its
+        ticket, or None."""
         return None
+
+    def resolved(self, cursor: Any) -> None:
+        """A pipeline has nothing more to ask of a cursor whose result was waited for. They come in order as a rule: those
+        that do not stay until the pipeline's end."""
+        if self.pipelined and self.pipelined[0] is cursor:
+            self.pipelined.popleft()
 
     # transactions
 

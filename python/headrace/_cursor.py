@@ -81,7 +81,32 @@ class BlockingCursor(CursorBase[R]):
         """Waits for what a pipeline has not brought yet."""
         ticket, self._pending = self._pending, None
         if ticket is not None:
+            self._core.ask_for_answers()
+            self._core.resolved(self)
             self._take(self._connection._wait(ticket, None))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the result of a pipelined statement, for at most ``timeout`` seconds, and says whether it is there;
+        with 0 it only looks. What is not there yet is still in flight, and can be waited for again. Raises the
+        statement's error."""
+        ticket = self._pending
+        if ticket is None:
+            return True
+        if timeout is None:
+            self._resolve()
+            return True
+        self._pending = None
+        self._core.ask_for_answers()
+        try:
+            outcome = self._connection._look(ticket, timeout)
+        except TimeoutError:
+            self._pending = ticket
+            return False
+        finally:
+            if self._pending is None:
+                self._core.resolved(self)
+        self._take(outcome)
+        return True
 
     def fetchone(self) -> R | None:
         """The next row, or ``None`` after the last."""

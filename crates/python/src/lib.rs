@@ -9,7 +9,8 @@
 //! * [`result`]: what a request leaves behind;
 //! * [`query`]: Python's parameter styles to the server's;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
-//! * [`errors`]: outcomes to Python exceptions.
+//! * [`errors`]: outcomes to Python exceptions;
+//! * [`iibench`], [`histogram`]: the lab's own, the rows of the insert benchmark and histograms of times.
 
 mod call;
 mod columns;
@@ -18,6 +19,8 @@ mod engine;
 mod errors;
 mod ffi;
 mod globals;
+mod histogram;
+mod iibench;
 mod params;
 mod query;
 mod result;
@@ -34,6 +37,10 @@ mod _native {
     use crate::columns::{IfxColumns, MyColumns, PgColumns};
     #[pymodule_export]
     use crate::globals::makes_decimals;
+    #[pymodule_export]
+    use crate::histogram::Histogram;
+    #[pymodule_export]
+    use crate::iibench::IibenchRows;
     #[pymodule_export]
     use crate::query::{Query, convert};
     #[pymodule_export]

@@ -41,6 +41,10 @@ class InformixCore(Core):
             raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
         return self.wire.sqli_execute_batch(sql, rows, begin=not self.autocommit)
 
+    def submit_script(self, sql: str) -> Any:
+        """Queues one statement without parameters."""
+        return self.submit(sql, None)
+
     def round_trip(self) -> Any:
         """Queues SQ_VERSION, which changes nothing."""
         return self.wire.sqli_ping()

@@ -64,7 +64,7 @@ class Connection(BlockingConnection[R]):
         """Executes text as it is, without parameters: one statement, or several separated by semicolons where
         ``multi_statements`` was set. Each result is a set of the cursor that this gives."""
         cursor = Cursor(self, self.row_factory)
-        cursor._take(self._wait(self._core.wire.my_query(sql), None))
+        self._script(cursor, sql)
         return cursor
 
     def ping(self) -> None:

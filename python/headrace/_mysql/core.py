@@ -99,6 +99,10 @@ class MySqlCore(Core):
         """Queues a batch."""
         return self.wire.my_execute_batch(sql, rows, returning=returning, text=self.text)
 
+    def submit_script(self, sql: str) -> Any:
+        """Queues a COM_QUERY: text as it is."""
+        return self.wire.my_query(sql)
+
     def round_trip(self) -> Any:
         """Queues COM_PING."""
         return self.wire.my_ping()

@@ -103,7 +103,7 @@ class Connection(BlockingConnection[R]):
         """Executes statements separated by semicolons, without parameters, by the simple protocol. Each result
         is a set of the cursor that this gives."""
         cursor = Cursor(self, self.row_factory)
-        cursor._set_all(self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
+        self._script(cursor, sql)
         return cursor
 
     def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:

@@ -52,6 +52,8 @@ class ConnectionCore(Core):
         self.begin: str | None = "BEGIN"
         self.named = options.prepared
         self.pipeline_sync = True
+        self.unanswered = False
+        """Whether a pipeline has statements that no Sync is behind: their answers may stay in the server's buffer."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
         self.tpc: Xid | None = None
         self.tpc_prepared = False
@@ -172,9 +174,14 @@ class ConnectionCore(Core):
         """Queues one statement."""
         if self.pipelined is None:
             return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
+        self.unanswered = not self.pipeline_sync
         return self.wire.execute(
             sql, params, prelude=self.begin, named=self.named, sync=self.pipeline_sync, ordered=True
         )
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues statements of the simple protocol."""
+        return self.wire.script(sql, prelude=self.begin)
 
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
@@ -193,9 +200,12 @@ class ConnectionCore(Core):
         super().begin_pipeline()
         self.pipeline_sync = self.begin is None and not self.in_transaction()
 
-    def end_pipeline(self) -> Any:
-        """Queues the Sync that ends a group, where there is one."""
-        return None if self.pipeline_sync else self.wire.sync()
+    def ask_for_answers(self) -> Any:
+        """Puts a Sync behind the statements of a pipeline where there is none; gives its ticket, or None."""
+        if not self.unanswered:
+            return None
+        self.unanswered = False
+        return self.wire.sync()
 
     def describe(self, columns: PgColumns) -> list[Column]:
         """PEP 249's description of a result."""

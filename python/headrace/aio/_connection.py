@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from abc import abstractmethod
+from collections import deque
 from collections.abc import AsyncGenerator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -104,6 +105,16 @@ class LoopConnection(Generic[R]):
 
     # queries
 
+    async def _script(self, cursor: LoopCursor[Any], sql: str) -> None:
+        """Executes text as it is; the results are the cursor's."""
+        core = self._core
+        ticket = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = ticket
+            core.pipelined.append(cursor)
+        else:
+            cursor._take(await self._wait(ticket, None))
+
     async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core
         if core.pipelined is not None or core.timing:
@@ -175,17 +186,17 @@ class LoopConnection(Generic[R]):
             yield AsyncPipeline(self)
         except BaseException:
             cursors, core.pipelined = core.pipelined, None
-            await self._drain(cursors or [], quiet=True)
+            await self._drain(cursors or deque(), quiet=True)
             raise
         else:
             cursors, core.pipelined = core.pipelined, None
-            await self._drain(cursors or [], quiet=False)
+            await self._drain(cursors or deque(), quiet=False)
 
-    async def _drain(self, cursors: list[LoopCursor[Any]], quiet: bool) -> None:
+    async def _drain(self, cursors: deque[LoopCursor[Any]], quiet: bool) -> None:
         core = self._core
         if core.wire.closed:
             return
-        end = core.end_pipeline()
+        end = core.ask_for_answers()
         first: BaseException | None = None
         for cursor in cursors:
             try:
@@ -302,5 +313,5 @@ class AsyncPipeline:
         """Waits for all results so far; raises the first error."""
         core = self._connection._core
         if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, []
+            cursors, core.pipelined = core.pipelined, deque()
             await self._connection._drain(cursors, quiet=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
@@ -63,7 +64,24 @@ class LoopCursor(CursorBase[R]):
     async def _resolve(self) -> None:
         future, self._pending = self._pending, None
         if future is not None:
+            self._ask_for_answers()
+            self._core.resolved(self)
             self._take(await self._connection._wait(future, None))
+
+    def _ask_for_answers(self) -> None:
+        sync = self._core.ask_for_answers()
+        if sync is not None:
+            # Whatever ends it ends the statement before it too, which is what somebody waits for.
+            sync.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the result of a pipelined statement: see :meth:`headrace.Cursor.wait`."""
+        if self._pending is not None:
+            self._ask_for_answers()
+            if timeout is not None and not (await asyncio.wait([self._pending], timeout=timeout))[0]:
+                return False
+            await self._resolve()
+        return True
 
     async def fetchone(self) -> R | None:
         """The next row, or ``None`` after the last."""

@@ -115,7 +115,7 @@ class AsyncConnection(LoopConnection[R]):
     async def executescript(self, sql: str) -> AsyncCursor[R]:
         """Executes statements separated by semicolons: see :meth:`headrace.Connection.executescript`."""
         cursor = AsyncCursor(self, self.row_factory)
-        cursor._set_all(await self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
+        await self._script(cursor, sql)
         return cursor
 
     async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:

@@ -1,4 +1,4 @@
-"""The command line: ``headrace race``, ``headrace report``, ``headrace profile``."""
+"""The command line: ``headrace race``, ``headrace iibench``, ``headrace report``, ``headrace profile``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import headrace
 
 from . import workloads as w
 from .contestants import known
+from .iibench import cli as iibench
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
 
 
@@ -56,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("results", type=Path)
     report.add_argument("--markdown", type=Path)
     report.add_argument("--html", type=Path)
+    iibench.add_parser(commands)
     profile = commands.add_parser("profile", help="profile one operation on your server")
     profile.add_argument("operation", choices=("connect", "execute", "fetch"))
     profile.add_argument("--url", required=True)
@@ -182,6 +184,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             write(result, args)
             make.terminal(result)
             return 0
+        if args.command == "iibench":
+            try:
+                return iibench.run(args)
+            except iibench.OptionError as error:
+                raise UsageError(str(error)) from None
         from .profile import profile
 
         profile(args.operation, args.url, args.out, args.sql, args.repeats)

@@ -151,8 +151,8 @@ def server_cpu(pid: int | None) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def environment(connection: headrace.Connection[Any]) -> dict[str, Any]:
-    """What the figures depend on."""
+def machine() -> dict[str, Any]:
+    """What figures depend on beside the server."""
     cpu = ""
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -164,5 +164,10 @@ def environment(connection: headrace.Connection[Any]) -> dict[str, Any]:
         "system": platform.platform(),
         "cpu": cpu,
         "cores": os.cpu_count(),
-        "server": {name: connection.fetchval("SELECT current_setting($1)", name) for name in SETTINGS},
     }
+
+
+def environment(connection: headrace.Connection[Any]) -> dict[str, Any]:
+    """What the figures depend on."""
+    settings = {name: connection.fetchval("SELECT current_setting($1)", name) for name in SETTINGS}
+    return {**machine(), "server": settings}
