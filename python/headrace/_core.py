@@ -68,13 +68,13 @@ class Core(ABC):
         self.pipelined = deque()
 
     def ask_for_answers(self) -> Any:
-        """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives its
-        ticket, or None."""
+        """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives
+        its ticket, or None."""
         return None
 
     def resolved(self, cursor: Any) -> None:
-        """A pipeline has nothing more to ask of a cursor whose result was waited for. They come in order as a rule: those
-        that do not stay until the pipeline's end."""
+        """A pipeline has nothing more to ask of a cursor whose result was waited for. They come in order as a rule:
+        those that do not stay until the pipeline's end."""
         if self.pipelined and self.pipelined[0] is cursor:
             self.pipelined.popleft()
 

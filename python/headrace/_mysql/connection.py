@@ -10,6 +10,7 @@ from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import Wire
+from .._opening import open_wire
 from ..errors import InterfaceError, OperationalError
 from ..rows import RowFactory
 from .core import MySqlCore
@@ -67,6 +68,12 @@ class Connection(BlockingConnection[R]):
         self._script(cursor, sql)
         return cursor
 
+    def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        cursor = Cursor(self, self.row_factory)
+        cursor._take(self._wait(self._core.submit_flat(sql, rows), None))
+        return cursor._all()
+
     def ping(self) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
         self._wait(self._core.round_trip(), None)
@@ -83,11 +90,9 @@ class Connection(BlockingConnection[R]):
 
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
-        wire = Wire(core.wire_options)
         deadline = time.monotonic() + timeout
+        wire = open_wire(Wire(core.wire_options), timeout)
         try:
-            wire.open(timeout)
-            wire.wait(wire.ready(), max(0.0, deadline - time.monotonic()))
             kill = wire.my_query(f"KILL QUERY {core.wire.my_session()['thread_id']}")
             wire.wait(kill, max(0.0, deadline - time.monotonic()))
         except TimeoutError:

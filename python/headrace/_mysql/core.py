@@ -99,6 +99,10 @@ class MySqlCore(Core):
         """Queues a batch."""
         return self.wire.my_execute_batch(sql, rows, returning=returning, text=self.text)
 
+    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+        """Queues a batch whose rows come as one list."""
+        return self.wire.my_execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
+
     def submit_script(self, sql: str) -> Any:
         """Queues a COM_QUERY: text as it is."""
         return self.wire.my_query(sql)
