@@ -46,11 +46,23 @@ class TypeObject(str):
         return str.__str__(self)
 
 
-STRING = TypeObject("STRING", ["text", "varchar", "bpchar", "char", "name", "xml", "json", "jsonb", "unknown"])
-BINARY = TypeObject("BINARY", ["bytea"])
-NUMBER = TypeObject("NUMBER", ["int2", "int4", "int8", "float4", "float8", "numeric", "oid", "money", "xid8"])
-DATETIME = TypeObject("DATETIME", ["date", "time", "timetz", "timestamp", "timestamptz", "interval"])
-ROWID = TypeObject("ROWID", ["oid", "tid"])
+STRING = TypeObject(
+    "STRING",
+    (
+        "text varchar bpchar char name xml json jsonb unknown "
+        "tinytext mediumtext longtext enum set nchar nvarchar lvarchar clob"
+    ).split(),
+)
+BINARY = TypeObject("BINARY", "bytea binary varbinary tinyblob blob mediumblob longblob geometry vector byte".split())
+NUMBER = TypeObject(
+    "NUMBER",
+    (
+        "int2 int4 int8 float4 float8 numeric oid money xid8 "
+        "tinyint smallint mediumint int integer bigint year decimal double float smallfloat serial serial8 bigserial"
+    ).split(),
+)
+DATETIME = TypeObject("DATETIME", "date time timetz timestamp timestamptz interval datetime".split())
+ROWID = TypeObject("ROWID", "oid tid".split())
 
 
 class TypeCode(str):

@@ -86,14 +86,14 @@ class Connection(BlockingConnection[R]):
     @property
     def thread_id(self) -> int:
         """The connection's number, which KILL takes."""
-        return int(self._core.wire.my_session()["thread_id"])
+        return self._core.thread_id
 
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
         deadline = time.monotonic() + timeout
         wire = open_wire(Wire(core.wire_options), timeout)
         try:
-            kill = wire.my_query(f"KILL QUERY {core.wire.my_session()['thread_id']}")
+            kill = wire.my_query(f"KILL QUERY {core.thread_id}")
             wire.wait(kill, max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {timeout} s") from None

@@ -78,6 +78,11 @@ class MySqlCore(Core):
         self.read_only: bool | None = None
         self.text = not options.prepared
 
+    @property
+    def thread_id(self) -> int:
+        """The connection's number, which KILL takes. Never waits for a statement that runs."""
+        return self.wire.process_id & 0xFFFF_FFFF
+
     def start(self, autocommit: bool) -> Flow[None]:
         """Makes the session what was asked for."""
         self.autocommit = autocommit

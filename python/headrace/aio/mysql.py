@@ -83,14 +83,14 @@ class AsyncConnection(LoopConnection[R]):
     @property
     def thread_id(self) -> int:
         """The connection's number, which KILL takes."""
-        return int(self._core.wire.my_session()["thread_id"])
+        return self._core.thread_id
 
     async def _send_cancel(self) -> None:
         core = self._core
         wire = Wire(core.wire_options, asyncio.get_running_loop())
         await open_wire(wire, core.wire_options, defaults.CANCEL_TIMEOUT)
         try:
-            await wire.my_query(f"KILL QUERY {core.wire.my_session()['thread_id']}")
+            await wire.my_query(f"KILL QUERY {core.thread_id}")
         finally:
             wire.close()
 
