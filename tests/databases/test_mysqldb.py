@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.judges.sdist import source_of
+
 import headrace.mysql
 from headrace.lab.mariadb import MariaDB
-from tests.judges.sdist import source_of
 
 MYSQLCLIENT = "2.3.1"
 DJANGO = "5.2.19"
