@@ -17,6 +17,14 @@ fn duplicate(open: &Open, message: &str) -> SqlError {
             columns.push(column);
         }
     }
+    // A second index keeps NULLs apart from each other; it is known by its name alone.
+    if let Some(name) = list.strip_prefix("index '").and_then(|name| name.strip_suffix(":null'")) {
+        let table = open.table_of_key(name);
+        return match open.constraint_named(name) {
+            true => SqlError::isam(-268, -100, format!("informix.{name}")),
+            false => SqlError::isam(-239, -100, table),
+        };
+    }
     match open.constraint(table, &columns.join(",")) {
         Some(name) => SqlError::isam(-268, -100, format!("informix.{name}")),
         None => SqlError::isam(-239, -100, table),
@@ -36,6 +44,7 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY => SqlError::isam(-691, -111, format!("informix.r_{table}")),
         ffi::SQLITE_CONSTRAINT_CHECK => SqlError::new(-530, format!("informix.{detail}")),
         ffi::SQLITE_INTERRUPT => SqlError::new(-213, ""),
+        ffi::SQLITE_BUSY_SNAPSHOT => SqlError::isam(-244, -143, table),
         code if code & 0xff == ffi::SQLITE_BUSY || code & 0xff == ffi::SQLITE_LOCKED => {
             SqlError::isam(-244, if waited { -154 } else { -107 }, table)
         }
