@@ -182,7 +182,7 @@ class Options:
                 raise OptionError("--delete-per-insert deletes as much as is inserted, which is nothing")
         elif not self.max_rows and not self.max_seconds:
             raise OptionError("the run would never end: give --max-rows or --max-seconds")
-        elif not self.max_rows and "pregen" in split(self.client):
+        elif not self.max_rows and not self.inserts_per_second and "pregen" in split(self.client):
             raise OptionError("--client pregen makes all rows beforehand and has to know how many: give --max-rows")
         if self.max_rows % self.rows_per_commit:
             raise OptionError(f"--max-rows {self.max_rows} is no multiple of --rows-per-commit {self.rows_per_commit}")
