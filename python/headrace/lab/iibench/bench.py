@@ -141,7 +141,7 @@ class Run:
             tell({"type": "failure", "who": "the run itself", "code": fault.code, "message": fault.message})
             return False
         finally:
-            self.admin.run(self.admin.close())
+            self.admin.end()
 
     def describe(self, facts: Facts) -> dict[str, Any]:
         """What the figures depend on."""

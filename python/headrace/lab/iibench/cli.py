@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:
 
 
 def check_names(options: Options) -> None:
-    """Raises OptionError where a database has not the drivers, or a driver not the ways to insert, that are asked for."""
+    """Raises OptionError where a database has not the drivers asked for, or a driver not the ways to insert."""
     if options.database not in databases.MODULES:
         raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
     database = databases.load(options.database)

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..page import STYLE
-from .report import HEADINGS, KINDS, RunResult, cells, lines, troubles, where
+from .report import HEADINGS, KINDS, WHAT, RunResult, cells, groups, name_them, troubles, where
 
 COLOURS: Final = ("#d9480f", "#4c6ef5", "#2b8a3e", "#ae3ec9", "#e67700", "#0b7285", "#c2255c", "#5c940d", "#868e96")
 SHORTEST: Final = 0.2
 """Seconds below which what is left of a last second makes no point of a curve."""
-CAPTIONS: Final = {"insert": "rows inserted", "delete": "rows deleted", "query": "queries"}
 
 
 def page(runs: Sequence[RunResult]) -> str:
     """The page."""
     from plotly.offline import get_plotlyjs
 
+    name_them(runs)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: iiBench</title>",
@@ -30,10 +30,12 @@ def page(runs: Sequence[RunResult]) -> str:
         "sent nothing, at most. <i>To pregen</i> is the rate as a part of that with all rows made beforehand, by the "
         "same driver. Times are response times: from when an operation was due. CPU is per row, or per query.</p>",
         *(f"<p class='bad'>{html.escape(text)}</p>" for text in troubles(runs)),
-        "<div class='scroll'><table><tr>" + "".join(f"<th>{h}</th>" for h in HEADINGS) + "</tr>",
-        *("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells(line)) + "</tr>" for line in lines(runs)),
-        "</table></div>",
     ]
+    for title, of_group in groups(runs):
+        parts.append(f"<h2>{html.escape(title)}</h2><div class='scroll'><table><tr>")
+        parts += [*(f"<th>{h}</th>" for h in HEADINGS), "</tr>"]
+        parts += ["<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells(line)) + "</tr>" for line in of_group]
+        parts.append("</table></div>")
     numbers = itertools.count()
     for step in dict.fromkeys(step for run in runs for step in run.seconds):
         for title, figure in figures(step, runs):
@@ -58,9 +60,9 @@ def figures(step: str, runs: Sequence[RunResult]) -> Iterator[tuple[str, Any]]:
             continue
         grows = kind == "insert" and not any(timed(run, step) for run in runs)
         along = "rows in the table" if grows else "seconds"
-        yield f"{step}: {CAPTIONS[kind]} per second", drawn(rates if grows else by_time(runs, step, kind), along, "")
+        yield f"{step}: {WHAT[kind]} per second", drawn(rates if grows else by_time(runs, step, kind), along, "")
         slow = [(run, slow_curve(run, step, kind)) for run in runs]
-        yield f"{step}: 99 % of response times, {CAPTIONS[kind]}", drawn(slow, "seconds", "ms", logarithmic=True)
+        yield f"{step}: 99 % of response times, {WHAT[kind]}", drawn(slow, "seconds", "ms", logarithmic=True)
     waits = [(run, wait_curve(run, step)) for run in runs]
     if any(ys for _, (_, ys) in waits):
         yield f"{step}: share of time in which the database waits", drawn(waits, "seconds", "%")
@@ -127,7 +129,8 @@ def drawn(curves: list[tuple[RunResult, Curve]], along: str, unit: str, *, logar
         figure.add_trace(
             go.Scatter(
                 x=xs, y=ys, name=run.name, legendgroup=run.name, showlegend=fresh, mode="lines",
-                line={"color": colour, "width": 1.6}, hovertemplate="%{y:,.4g} " + unit + "<extra>%{fullData.name}</extra>",
+                line={"color": colour, "width": 1.6},
+                hovertemplate="%{y:,.4g} " + unit + "<extra>%{fullData.name}</extra>",
             )
         )  # fmt: skip
     axis: dict[str, Any] = {"title": unit, "type": "log"} if logarithmic else {"title": unit, "rangemode": "tozero"}

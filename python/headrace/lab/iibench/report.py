@@ -20,25 +20,41 @@ class RunResult:
     """One run, as the file has it."""
 
     header: dict[str, Any]
+    name: str = ""
+    """What distinguishes it from the others that it is shown with."""
     steps: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     proof: dict[str, Any] | None = None
     failure: dict[str, Any] | None = None
 
     @property
-    def name(self) -> str:
-        """What distinguishes it from others on a page."""
-        h = self.header
-        engine = h["options"]["engine"] if h["database"] == "mariadb" else ""
-        parts = [h["label"], h["database"], engine, h["driver"], h["client"], h["road"] if h["road"] != "text" else ""]
-        if h["options"]["generator"] != "rust":
-            parts.append(f"rows by {h['options']['generator']}")
-        return " ".join(part for part in parts if part)
-
-    @property
     def right(self) -> bool:
         """Whether it came to its end, and the tables hold what was made."""
         return self.failure is None and self.proof is not None and bool(self.proof["right"])
+
+
+def parts_of(run: RunResult) -> list[str]:
+    """What a run may differ in from others."""
+    h = run.header
+    engine = h["options"]["engine"] if h["database"] == "mariadb" else ""
+    generator = "" if h["options"]["generator"] == "rust" else f"rows by {h['options']['generator']}"
+    return [
+        h["label"],
+        h["database"],
+        engine,
+        h["driver"],
+        h["client"],
+        "" if h["road"] == "text" else h["road"],
+        generator,
+    ]
+
+
+def name_them(runs: Sequence[RunResult]) -> None:
+    """Gives runs names of what they differ in, the driver and the client always among it."""
+    differs = [len(set(column)) > 1 for column in zip(*map(parts_of, runs), strict=True)]
+    for run in runs:
+        shown = [part for n, part in enumerate(parts_of(run)) if differs[n] or n in (3, 4)]
+        run.name = " ".join(part for part in shown if part)
 
 
 def is_results(path: Path) -> bool:
@@ -130,6 +146,7 @@ def lines(runs: Sequence[RunResult]) -> list[Line]:
         same = (h["label"], h["database"], h["options"]["engine"], h["driver"], h["road"])
         return (*same, step["step"], step["rows_per_commit"], kind)
 
+    name_them(runs)
     for run in runs:
         for step in run.steps:
             for kind in KINDS:
@@ -150,34 +167,50 @@ def lines(runs: Sequence[RunResult]) -> list[Line]:
     return list(found.values())
 
 
+WHAT: Final = {"insert": "rows inserted", "delete": "rows deleted", "query": "queries"}
 HEADINGS: Final = (
-    "run", "step", "what", "per second", "to pregen", "database waits", "p50", "p99", "p99.9", "max", "client CPU",
-    "server CPU", "verdict",
+    "run", "per second", "to pregen", "database waits", "p99", "verdict", "client CPU", "server CPU", "p50", "p99.9",
+    "max",
 )  # fmt: skip
+"""The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
+NARROW, MEDIUM = 100, 130
+"""Terminal widths, in characters, below which only the first six or eight columns are shown."""
+
+
+def groups(runs: Sequence[RunResult]) -> list[tuple[str, list[Line]]]:
+    """The lines of each step and kind of operation, with a title."""
+    found: dict[tuple[str, str, int], list[Line]] = {}
+    for line in lines(runs):
+        found.setdefault((line.step, line.kind, line.rows_per_commit), []).append(line)
+    return [
+        (f"{step}: {WHAT[kind]}" + ("" if kind == "query" else f", {count:,} a commit"), each)
+        for (step, kind, count), each in found.items()
+    ]
 
 
 def cells(line: Line) -> tuple[str, ...]:
-    """A line of the table."""
-    what = {"insert": "rows in", "delete": "rows out", "query": "queries"}[line.kind]
-    if line.kind != "query":
-        what += f", {line.rows_per_commit} a commit"
+    """A line of a table."""
     rate = line.of("kinds", line.kind, "rate")
-    floor = line.to_floor()
-    response = [line.of("kinds", line.kind, "response", p) for p in ("p50", "p99", "p999", "max")]
-    waits = line.of("wait_share") if line.kind == "insert" else None
+    floor = line.to_floor() if line.kind == "insert" else None
+    p50, p99, p999, longest = (
+        duration(line.of("kinds", line.kind, "response", p)) for p in ("p50", "p99", "p999", "max")
+    )
+    insert = line.kind == "insert"
+    waits = line.of("wait_share") if insert else None
     client = line.of("client", "cpu_us_per_query" if line.kind == "query" else "cpu_us_per_row")
-    server = line.of("server", "cpu_us") if line.kind == "insert" else None
+    server = line.of("server", "cpu_us") if insert else None
     return (
         line.name,
-        line.step,
-        what,
         f"{rate:,.0f}" if rate is not None else "-",
         f"{floor[0]:.2f} {f'({floor[1]})' if floor[1] else ''}".strip() if floor else "",
         f"{waits:.2%}" if waits is not None else "",
-        *(duration(value) if value is not None else "" for value in response),
+        p99,
+        line.verdicts,
         f"{client:.2f} µs" if client is not None and line.kind != "delete" else "",
         f"{server:.2f} µs" if server is not None else "",
-        line.verdicts,
+        p50,
+        p999,
+        longest,
     )
 
 
@@ -213,12 +246,16 @@ def terminal(runs: Sequence[RunResult], width: int | None = None) -> None:
     from rich.table import Table
 
     console = Console(width=width)
-    table = Table(header_style="bold")
-    for n, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="left" if n in (0, 1, 2, 12) else "right")
-    for line in lines(runs):
-        table.add_row(*cells(line))
-    console.print(table)
+    shown = 6 if console.width < NARROW else 8 if console.width < MEDIUM else len(HEADINGS)
+    for title, of_group in groups(runs):
+        table = Table(title=title, title_justify="left", header_style="bold")
+        for n, heading in enumerate(HEADINGS[:shown]):
+            table.add_column(heading, justify="left" if n in (0, 5) else "right")
+        for line in of_group:
+            table.add_row(*cells(line)[:shown])
+        console.print(table)
+    if shown < len(HEADINGS):
+        console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
     for run in runs:
         for step in run.steps:
             if step["indexes"]:
@@ -232,9 +269,11 @@ def terminal(runs: Sequence[RunResult], width: int | None = None) -> None:
 
 def markdown(runs: Sequence[RunResult]) -> str:
     """The table as Markdown."""
-    out = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
-    out += ["| " + " | ".join(cells(line)) + " |" for line in lines(runs)]
-    out += ["", *(f"- {text}" for text in troubles(runs))]
+    out: list[str] = []
+    for title, of_group in groups(runs):
+        out += [f"### {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
+        out += [*("| " + " | ".join(cells(line)) + " |" for line in of_group), ""]
+    out += [f"- {text}" for text in troubles(runs)]
     return "\n".join(out) + "\n"
 
 
@@ -247,6 +286,7 @@ CSV_COLUMNS: Final = (
 
 def write_csv(runs: Sequence[RunResult], file: IO[str]) -> None:
     """A line for each second and kind of operation."""
+    name_them(runs)
     writer = csv.writer(file)
     writer.writerow(CSV_COLUMNS)
     for run in runs:

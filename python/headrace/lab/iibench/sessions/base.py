@@ -15,8 +15,7 @@ from typing import Any, Final, TypeVar
 
 from headrace._native import IibenchRows
 
-from ..databases import Database
-from ..databases.base import COLUMNS
+from ..databases.base import COLUMNS, Database
 
 T = TypeVar("T")
 
@@ -78,6 +77,10 @@ class Session(ABC):
             return stop.value  # type: ignore[no-any-return]
         coroutine.close()
         raise RuntimeError("a blocking driver's coroutine has suspended")
+
+    def end(self) -> None:
+        """Disconnects for good."""
+        self.run(self.close())
 
     async def sleep(self, seconds: float) -> None:
         """Waits without asking the server for anything."""
