@@ -131,7 +131,7 @@ class Session(ABC):
 
     @abstractmethod
     async def arrived(self) -> bool:
-        """Whether the answer to the oldest block is there, without waiting: for drivers that split."""
+        """Whether the answer to the oldest block is there, good or bad, without waiting: for drivers that split."""
 
 
 class Whole(Session):
