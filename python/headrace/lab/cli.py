@@ -17,6 +17,7 @@ import headrace
 from . import workloads as w
 from .contestants import known
 from .iibench import cli as iibench
+from .iibench.report import is_results
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
 
 
@@ -53,8 +54,8 @@ def parser() -> argparse.ArgumentParser:
     race.add_argument("--html", type=Path, help="write the results as one HTML page")
     race.add_argument("--baseline", type=Path, help="compare with the JSON of an earlier race, by ratio to the floor")
     race.add_argument("--fail-over", default="25%", help="fail when worse than the baseline by more (25%%)")
-    report = commands.add_parser("report", help="make tables and pages from a race's JSON")
-    report.add_argument("results", type=Path)
+    report = commands.add_parser("report", help="make tables and pages from results")
+    report.add_argument("results", type=Path, nargs="+", help="a race's JSON, or any number of iibench's .jsonl")
     report.add_argument("--markdown", type=Path)
     report.add_argument("--html", type=Path)
     iibench.add_parser(commands)
@@ -180,7 +181,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.command == "report":
             from . import report as make
 
-            result = json.loads(args.results.read_text(encoding="utf-8"))
+            if all(map(is_results, args.results)):
+                iibench.lay_over(args.results, args.html, args.markdown)
+                return 0
+            if len(args.results) > 1:
+                raise UsageError("only results of iibench can be laid over each other")
+            result = json.loads(args.results[0].read_text(encoding="utf-8"))
             write(result, args)
             make.terminal(result)
             return 0

@@ -10,6 +10,7 @@ the text, ``executemany`` is not atomic, connections are not shared between thre
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from . import _exceptions, _mysql, connections, constants, converters, cursors, times
@@ -35,18 +36,20 @@ threadsafety = 1
 paramstyle = "format"
 
 
-class DBAPISet(frozenset[int]):
+class DBAPISet:
     """A type object of PEP 249: equals the numbers of the types that it groups."""
 
+    def __init__(self, types: Iterable[int] = ()) -> None:
+        self.types = frozenset(types)
+
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, DBAPISet):
-            return frozenset.__eq__(self, other)
-        return other in self
+        return self.types == other.types if isinstance(other, DBAPISet) else other in self.types
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = frozenset.__hash__
+    def __hash__(self) -> int:
+        return hash(self.types)
 
 
 STRING = DBAPISet((FIELD_TYPE.ENUM, FIELD_TYPE.STRING, FIELD_TYPE.VAR_STRING, FIELD_TYPE.VARCHAR))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Final
 
 from ... import errors
@@ -11,7 +12,7 @@ class MySQLError(Exception):
     """Base of everything here."""
 
 
-class Warning(Warning, MySQLError):
+class Warning(builtins.Warning, MySQLError):
     """Important warnings."""
 
 

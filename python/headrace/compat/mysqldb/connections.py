@@ -297,7 +297,8 @@ class BaseConnection:
         if isinstance(value, str):
             return self.string_literal(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
-            return self._bytes_literal(bytes(value))
+            raw: Any = value  # pyright: ignore[reportUnknownVariableType]
+            return self._bytes_literal(bytes(raw))
         if isinstance(value, (tuple, list)):
             items: Any = value  # pyright: ignore[reportUnknownVariableType]
             return b"(" + b",".join(self.literal(item) for item in items) + b")"

@@ -32,7 +32,7 @@ _ESCAPES: Final = {
 _TABLE: Final = str.maketrans(_ESCAPES)
 
 
-def escape_string(value: str | bytes | bytearray | memoryview) -> bytes:
+def escape_string(value: Any) -> bytes:
     """Text or bytes with what ends or changes a string escaped; for servers with backslash escapes."""
     if isinstance(value, str):
         return value.translate(_TABLE).encode()

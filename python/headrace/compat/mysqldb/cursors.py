@@ -114,7 +114,8 @@ class BaseCursor:
             return query.encode() if isinstance(query, str) else bytes(query)
         text = query if isinstance(query, str) else bytes(query).decode()
         try:
-            return (text % self._escape_args(args, self._get_db())).encode()
+            made: str = text % self._escape_args(args, self._get_db())
+            return made.encode()
         except (TypeError, ValueError, KeyError) as error:
             raise exceptions.ProgrammingError(exceptions.UNKNOWN, f"the parameters do not fit: {error}") from error
 
@@ -351,7 +352,7 @@ class CursorUseResultMixIn(BaseCursor):
         text = query.decode()
         if text.lstrip(" \t\r\n(").lower().startswith(("select", "with")) and ";" not in text:
             self._blocks = _blocks(db, text)
-            db._current, db._results = next(self._blocks)  # type: ignore[misc]
+            db._current, db._results = next(self._blocks)
             return
         self._blocks = None
         super()._send(db, query)

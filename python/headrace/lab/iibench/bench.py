@@ -141,7 +141,7 @@ class Run:
             tell({"type": "failure", "who": "the run itself", "code": fault.code, "message": fault.message})
             return False
         finally:
-            self.admin.run(self.admin.close())
+            self.admin.end()
 
     def describe(self, facts: Facts) -> dict[str, Any]:
         """What the figures depend on."""
@@ -189,6 +189,7 @@ class Run:
     def step(self, step: Step, host: Host, facts: Facts) -> dict[str, Any]:
         """One step, with the rest after it."""
         result = StepResult(step, self.options, self.combination.client)
+        self.bench.watch({"doing": f"{step.name}: getting ready"})
         if step.indexes_before or (step.indexes_after and not step.inserts):
             result.indexing(self.timed_indexes(step), self.rows_now())
         jobs = list(self.jobs(step))

@@ -30,10 +30,7 @@ class OptionError(ValueError):
 
 
 def _group(name: str, *, default: Any, help: str, **more: Any) -> Any:
-    metadata = {"group": name, "help": help, **more}
-    if isinstance(default, (list, dict)):
-        return field(default_factory=type(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
+    return field(default=default, metadata={"group": name, "help": help, **more})
 
 
 @dataclass(frozen=True)
@@ -119,15 +116,15 @@ class Options:
         "connection", default=0, help="blocks on their way at a time, where the driver can; 0: what suits it"
     )
     rounds: int = _group("connection", default=1, help="how often the runs are repeated, in turn")
-    server_setting: list[str] = _group(
-        "connection", default=[], help="NAME=VALUE for the server that is started; repeatable"
+    server_setting: tuple[str, ...] = _group(
+        "connection", default=(), help="NAME=VALUE for the server that is started; repeatable"
     )
 
     # report
     secs_per_report: float = _group("report", default=10.0, help="seconds between lines where nobody watches")
     label: str = _group("report", default="", help="name of the run in files and pages")
     out: str = _group("report", default="", help="folder of the results (build/iibench)")
-    add: list[str] = _group("report", default=[], help="results of earlier runs for the page; repeatable")
+    add: tuple[str, ...] = _group("report", default=(), help="results of earlier runs for the page; repeatable")
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -182,7 +179,7 @@ class Options:
                 raise OptionError("--delete-per-insert deletes as much as is inserted, which is nothing")
         elif not self.max_rows and not self.max_seconds:
             raise OptionError("the run would never end: give --max-rows or --max-seconds")
-        elif not self.max_rows and "pregen" in split(self.client):
+        elif not self.max_rows and not self.inserts_per_second and "pregen" in split(self.client):
             raise OptionError("--client pregen makes all rows beforehand and has to know how many: give --max-rows")
         if self.max_rows % self.rows_per_commit:
             raise OptionError(f"--max-rows {self.max_rows} is no multiple of --rows-per-commit {self.rows_per_commit}")
@@ -216,7 +213,8 @@ class Options:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Options:
         """The inverse of :meth:`to_json`."""
-        return cls(**values)
+        made: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in values.items()}
+        return cls(**made)
 
 
 LEAST: Final[dict[str, float]] = {
@@ -262,10 +260,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         kind = each.metadata["group"]
         group = groups.setdefault(kind, parser.add_argument_group(kind))
         help_text = each.metadata["help"].replace("%", "%%")
-        made: Any = each.default if each.default is not dataclasses.MISSING else []
+        made: Any = each.default
         if isinstance(made, bool):
             group.add_argument(flag(each.name), action="store_true", help=help_text)
-        elif isinstance(made, list):
+        elif isinstance(made, tuple):
             group.add_argument(flag(each.name), action="append", default=[], help=help_text, metavar="TEXT")
         else:
             shown = "" if made in ("", None) else f" ({made})"
@@ -277,7 +275,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def from_arguments(args: argparse.Namespace) -> Options:
     """The options that a command line gives. Raises OptionError."""
-    return Options(**{each.name: getattr(args, each.name) for each in dataclasses.fields(Options)})
+    given = {each.name: getattr(args, each.name) for each in dataclasses.fields(Options)}
+    return Options.from_json(given)
 
 
 def parse(arguments: Sequence[str]) -> Options:

@@ -15,6 +15,8 @@ from .options import Options
 from .steps import Step
 from .verdict import Verdict
 
+ROLES: Final = {"insert": "writer", "delete": "deleter", "lowest key": "deleter", "query": "querier"}
+"""Whose operations they are."""
 PERCENTILES: Final = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
 
@@ -126,10 +128,12 @@ class StepResult:
     def seconds(self) -> Iterator[dict[str, Any]]:
         """Each second, from the first to the last, those in which nothing came to an end too."""
         last = max(self.by_second, default=-1)
+        ends = max([m.done["ns"] for m in self.members if m.done is not None], default=0) / 1e9
         for n in range(last + 1):
             second = self.by_second.get(n, Second())
             yield {
                 "second": n,
+                "length": min(1.0, max(0.0, ends - n)),
                 "warmup": n < self.options.warmup,
                 "kinds": {kind: figures.to_json(False) for kind, figures in second.kinds.items()},
                 "wait_share": second.idle / second.watched if second.watched else None,
@@ -148,9 +152,7 @@ class StepResult:
 
     def to_json(self) -> dict[str, Any]:
         """The figures of the whole step."""
-        elapsed = max([done["ns"] for done in self.done("writer") or self.done("querier")], default=0) / 1e9
         counted = [s for n, s in self.by_second.items() if n >= self.options.warmup]
-        counted_seconds = max(0.0, elapsed - self.options.warmup)
         kinds: dict[str, Any] = {}
         for kind in dict.fromkeys(kind for second in counted for kind in second.kinds):
             whole = Figures()
@@ -161,7 +163,7 @@ class StepResult:
             amount = whole.operations if kind == "query" else whole.rows
             kinds[kind] = whole.to_json(True) | {
                 "unit": unit,
-                "rate": amount / counted_seconds if counted_seconds else 0.0,
+                "rate": amount / seconds if (seconds := self.elapsed(kind) - self.options.warmup) > 0 else 0.0,
                 **self.judged(kind),
             }
         rows = sum(done["rows"] for done in self.done("writer"))
@@ -169,7 +171,7 @@ class StepResult:
         return {
             "step": self.step.name,
             "rows_per_commit": self.step.rows_per_commit,
-            "seconds": elapsed,
+            "seconds": max(self.elapsed("insert"), self.elapsed("query")),
             "kinds": kinds,
             "indexes": self.indexes,
             "wait_share": idle / watched if watched and self.step.inserts else None,
@@ -177,11 +179,18 @@ class StepResult:
             "server": self.server(rows, sum(each["operations"] for each in kinds.values())),
         }
 
+    def elapsed(self, kind: str) -> float:
+        """Seconds that operations of a kind went on for: until the last one was done or, where more of them were to
+        come, until the time was up."""
+        role, rate = ROLES.get(kind, "writer"), self.step.query_rate if kind == "query" else self.step.rate
+        seconds = max([done["ns"] for done in self.done(role)], default=0) / 1e9
+        return max(seconds, self.step.seconds) if rate and not self.step.rows else seconds
+
     def judged(self, kind: str) -> dict[str, Any]:
         """The verdict on a rate, where there was one to keep."""
-        role = {"insert": "writer", "delete": "deleter", "query": "querier"}.get(kind)
+        role = ROLES.get(kind)
         rate = self.step.query_rate if kind == "query" else self.step.rate
-        if role is None or not rate:
+        if role is None or not rate or kind == "lowest key":
             return {}
         done = self.done(role)
         amount = sum(each["queries" if kind == "query" else "rows"] for each in done)

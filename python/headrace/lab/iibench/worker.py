@@ -80,7 +80,7 @@ def main() -> int:
         ended = clock()
         recorder.finish()
         tell({"done": {**done, "ns": ended - start, "cpu": cpu() - used, "stages": recorder.stages.to_json()}})
-        session.run(session.close())
+        session.end()
         return 0
     except BaseException as error:
         traceback.print_exc()

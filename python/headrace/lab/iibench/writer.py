@@ -71,7 +71,9 @@ class Writer:
             return
         self.source = map(maker(*how, self.count), firsts(job.first, self.count, self.blocks))
         if job.mode == "pregen":
-            self.source = iter(list(self.source))
+            # Where the number of rows is not known the rate and the time are.
+            enough = self.blocks or int(job.step.rate * job.step.seconds / self.count) + 2
+            self.source = iter(list(itertools.islice(self.source, enough)))
 
     def start_at(self, start: int) -> None:
         """The clock runs from here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from ..databases import Database
+from ..databases.base import Database
 from .base import Session
 
 

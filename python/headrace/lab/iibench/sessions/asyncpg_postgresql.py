@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from ..databases import Database
-from ..databases.base import COLUMNS
+from ..databases.base import COLUMNS, Database
 from . import base
 from .base import RETRIED, Fault, places
 
@@ -24,11 +23,18 @@ class Session(base.Session):
 
     def __init__(self, url: str, database: Database) -> None:
         super().__init__(url, database)
-        self.loop = asyncio.new_event_loop()
+        self.loop: asyncio.AbstractEventLoop | None = None
         self.waiting: deque[asyncio.Task[Any]] = deque()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
         return self.loop.run_until_complete(coroutine)
+
+    def end(self) -> None:
+        super().end()
+        if self.loop is not None:
+            self.loop.close()
 
     async def open(self) -> None:
         self.conn = await asyncpg.connect(self.url)
@@ -53,10 +59,10 @@ class Session(base.Session):
 
     async def query(self, sql: str, args: Sequence[Any] = (), prepared: bool = False) -> list[Any]:
         if not prepared:
-            return await self.conn.fetch(sql % tuple(args))
+            return list(await self.conn.fetch(sql % tuple(args)))
         for n in range(len(args)):
             sql = sql.replace("%s", f"${n + 1}", 1)
-        return await self.conn.fetch(sql, *args)
+        return list(await self.conn.fetch(sql, *args))
 
     async def begin(self) -> None:
         await self.conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
@@ -86,13 +92,13 @@ class Session(base.Session):
         return changed(self.prepared.get_statusmsg())
 
     async def encode(self, block: Any) -> None:
-        self.waiting.append(self.loop.create_task(self.insert(block)))
+        self.waiting.append(asyncio.ensure_future(self.insert(block)))
 
     async def send(self) -> None:
         await asyncio.sleep(0)  # the task begins, and writes
 
     async def wait(self) -> int:
-        return await self.waiting.popleft()
+        return int(await self.waiting.popleft())
 
     async def arrived(self) -> bool:
         await asyncio.sleep(0)

@@ -15,8 +15,7 @@ from typing import Any, Final, TypeVar
 
 from headrace._native import IibenchRows
 
-from ..databases import Database
-from ..databases.base import COLUMNS
+from ..databases.base import COLUMNS, Database
 
 T = TypeVar("T")
 
@@ -79,6 +78,10 @@ class Session(ABC):
         coroutine.close()
         raise RuntimeError("a blocking driver's coroutine has suspended")
 
+    def end(self) -> None:
+        """Disconnects for good."""
+        self.run(self.close())
+
     async def sleep(self, seconds: float) -> None:
         """Waits without asking the server for anything."""
         time.sleep(seconds)
@@ -128,7 +131,7 @@ class Session(ABC):
 
     @abstractmethod
     async def arrived(self) -> bool:
-        """Whether the answer to the oldest block is there, without waiting: for drivers that split."""
+        """Whether the answer to the oldest block is there, good or bad, without waiting: for drivers that split."""
 
 
 class Whole(Session):

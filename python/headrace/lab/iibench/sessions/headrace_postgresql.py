@@ -22,6 +22,8 @@ class Session(Whole):
         self.conn = headrace.connect(self.url, autocommit=True)
         self.pipeline: Any = None
         self.waiting: deque[Any] = deque()
+        self.refused: headrace.Error | None = None
+        """Why the oldest was refused, where that was seen before it was waited for."""
         self.stack = ExitStack()
 
     async def close(self) -> None:
@@ -80,8 +82,18 @@ class Session(Whole):
         if self.road == "copy":
             return await super().wait()
         oldest = self.waiting.popleft()
+        if self.refused is not None:
+            error, self.refused = self.refused, None
+            raise error
         oldest.wait()
         return oldest.rowcount  # type: ignore[no-any-return]
 
     async def arrived(self) -> bool:
-        return await super().arrived() if self.road == "copy" else self.waiting[0].wait(0)
+        if self.road == "copy":
+            return await super().arrived()
+        if self.refused is None:
+            try:
+                return bool(self.waiting[0].wait(0))
+            except headrace.Error as error:
+                self.refused = error
+        return True

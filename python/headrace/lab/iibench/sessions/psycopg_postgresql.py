@@ -76,12 +76,12 @@ class Session(Whole):
     async def wait(self) -> int:
         if self.road != "text":
             return await super().wait()
-        rows = 0
+        results: list[Any] = []
         while (result := self.conn.pgconn.get_result()) is not None:
-            if result.status != ExecStatus.COMMAND_OK:
-                raise psycopg.errors.error_from_result(result)
-            rows = result.command_tuples or 0
-        return rows
+            results.append(result)
+        if results[-1].status != ExecStatus.COMMAND_OK:
+            raise psycopg.errors.error_from_result(results[-1])
+        return results[-1].command_tuples or 0
 
     async def arrived(self) -> bool:
         return bool(self.poll.poll(0)) if self.road == "text" else await super().arrived()
