@@ -99,12 +99,7 @@ impl Statement {
     pub(super) fn is_control(&self) -> bool {
         matches!(
             self.kind,
-            kind::BEGIN
-                | kind::COMMIT
-                | kind::ROLLBACK
-                | kind::DATABASE
-                | kind::CREATE_DATABASE
-                | kind::CLOSE_DATABASE
+            kind::BEGIN | kind::COMMIT | kind::ROLLBACK | kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE
         )
     }
 }
