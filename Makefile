@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates \( -name target -prune \) -o -type f \( -name '*.rs' -o -name Cargo.toml \) -print)
 
-.PHONY: help race test lint bench fuzz docs build server cargo
+.PHONY: help race test lint bench fuzz docs build server simulators judge cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -41,7 +41,7 @@ race: build $(STAMPS)/lab
 	@echo "==> race: headrace race $(RACE_ARGS)"
 	@$(BIN)/headrace race $(RACE_ARGS)
 
-test: build $(STAMPS)/lab $(STAMPS)/test server
+test: build $(STAMPS)/lab $(STAMPS)/test server simulators judge
 	@echo "==> test: the Rust crates"
 	@cargo test --quiet --workspace --exclude headrace-python
 	@echo "==> test: pytest $(TEST_ARGS)"
@@ -112,6 +112,18 @@ server:
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
+
+# Built before the tests, so that no test waits for a compiler.
+simulators: cargo
+	@echo "==> test servers: simulators/"
+	@cargo build --quiet --package headrace-simulator-informix
+
+# IBM's JDBC driver, from Maven Central. Where it cannot be had, the tests that want it fail and say so; the others run.
+judge:
+	@{ command -v mvn && command -v javac; } >/dev/null || .ci/packages maven default-jdk-headless || true
+	@echo "==> judge: tests/informix/jdbc"
+	@cd tests/informix/jdbc && mvn --quiet --batch-mode -Dstyle.color=never compile dependency:build-classpath \
+		-Dmdep.outputFile=target/classpath || echo "error: the JDBC judge was not built" >&2
 
 cargo:
 	@command -v cargo >/dev/null || \

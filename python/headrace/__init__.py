@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from . import aio, errors, postgres, rows, types
-from ._postgres.connection import Connection, Rollback
+from ._core import Rollback
+from ._postgres.connection import Connection
 from ._postgres.cursor import Cursor
 from .errors import (
     DatabaseError,

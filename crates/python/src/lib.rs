@@ -4,6 +4,7 @@
 //! * [`decimals`]: `decimal.Decimal` from a coefficient, unsafe too;
 //! * [`sink`]: rows into Python objects;
 //! * [`params`]: Python objects into parameters;
+//! * [`engine`]: the machine of one protocol or another;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
 //! * [`result`]: what a request leaves behind;
 //! * [`query`]: Python's parameter styles to the server's;
@@ -14,6 +15,7 @@
 mod call;
 mod columns;
 mod decimals;
+mod engine;
 mod errors;
 mod ffi;
 mod globals;
@@ -32,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use crate::call::Ticket;
     #[pymodule_export]
-    use crate::columns::PgColumns;
+    use crate::columns::{IfxColumns, MyColumns, PgColumns};
     #[pymodule_export]
     use crate::globals::makes_decimals;
     #[pymodule_export]

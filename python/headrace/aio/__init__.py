@@ -5,7 +5,8 @@ A connection belongs to the loop it was made on. Concurrent awaits on one connec
 
 from __future__ import annotations
 
-from .connection import AsyncConnection, AsyncPipeline
+from ._connection import AsyncPipeline
+from .connection import AsyncConnection
 from .cursor import AsyncCursor, AsyncServerCursor
 from .opening import connect
 from .pool import AsyncConnectionPool

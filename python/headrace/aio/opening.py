@@ -18,6 +18,7 @@ from .._postgres.core import ConnectionCore, Session
 from .._postgres.opening import read_only_answer
 from ..errors import ConnectionTimeout
 from ..rows import Row, RowFactory, tuple_row
+from ._within import within
 from .connection import AsyncConnection
 from .transport import open_transport
 
@@ -100,8 +101,8 @@ async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
         await wire.ready()
 
     try:
-        await asyncio.wait_for(session(), options.connect_timeout or None)
-    except (asyncio.TimeoutError, TimeoutError):
+        await within(options.connect_timeout or None, session())
+    except TimeoutError:
         wire.close()
         raise ConnectionTimeout(f"no session within connect_timeout={options.connect_timeout} s") from None
     except BaseException:

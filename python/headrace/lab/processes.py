@@ -18,6 +18,8 @@ from typing import Any, Final
 
 import headrace
 
+from .cores import Halves, pin
+
 ROUND_TIMEOUT_S: Final = 120.0
 """Seconds that a contestant may take for its start or one round before it counts as hung."""
 STOP_TIMEOUT_S: Final = 10.0
@@ -46,7 +48,7 @@ while os.getppid() == parent:
 class Worker:
     """A contestant's process."""
 
-    def __init__(self, name: str, url: str, schema: str) -> None:
+    def __init__(self, name: str, url: str, schema: str, cores: Halves | None = None) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115, closed in stop()
         self.process = subprocess.Popen(
@@ -57,6 +59,9 @@ class Worker:
             text=True,
             env={**os.environ, "PYTHONWARNINGS": "ignore"},
         )
+        if cores is not None:
+            # Before it has threads: those that it makes inherit this.
+            pin(self.process.pid, cores.clients)
         self._info: dict[str, Any] | None = None
 
     @property
@@ -105,12 +110,12 @@ class Worker:
 
 
 @contextlib.contextmanager
-def workers(names: list[str], url: str, schema: str) -> Iterator[list[Worker]]:
+def workers(names: list[str], url: str, schema: str, cores: Halves | None = None) -> Iterator[list[Worker]]:
     """A fresh process for each contestant, started side by side."""
     with contextlib.ExitStack() as stack:
         started: list[Worker] = []
         for name in names:
-            started.append(Worker(name, url, schema))
+            started.append(Worker(name, url, schema, cores))
             stack.callback(started[-1].stop)
         for worker in started:
             _ = worker.info

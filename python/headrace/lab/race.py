@@ -13,6 +13,7 @@ import headrace
 
 from . import workloads as w
 from .contestants import RIVALS
+from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
 from .stats import iqr, median, percentile, ratio_interval
 
@@ -65,6 +66,8 @@ class Race:
         self.tell = tell
         self.sql = w.Sql(f"headrace_race_{secrets.token_hex(4)}")
         self.admin = headrace.connect(url, autocommit=True)
+        # A server of somebody else's is left where it runs, and then there is nothing to keep clients away from.
+        self.cores = halves() if server_pid is not None else None
         self.times: dict[Key, dict[str, Times]] = {}
         self.infos: dict[str, dict[str, Any]] = {}
         self.steps = 0
@@ -78,14 +81,17 @@ class Race:
                 self.admin.execute(statement)
             report = {
                 "schema_version": SCHEMA_VERSION,
-                "environment": environment(self.admin),
+                "environment": environment(self.admin) | {"halves": sides(self.cores)},
                 "quick": self.plan.quick,
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
             self.steps = len(passes) * (self.plan.rounds + 1) * len(self.plan.contestants)
             for key in passes:
+                cores = self._place(key[0])
                 with contextlib.ExitStack() as stack:
-                    started = stack.enter_context(workers(list(self.plan.contestants), self.url, self.sql.schema))
+                    started = stack.enter_context(
+                        workers(list(self.plan.contestants), self.url, self.sql.schema, cores)
+                    )
                     if key[2] == "awake":
                         stack.enter_context(awake(os.cpu_count() or 1))
                     self._race(key, started)
@@ -96,6 +102,15 @@ class Race:
             with contextlib.suppress(headrace.Error):
                 self.admin.execute(f"DROP SCHEMA IF EXISTS {self.sql.schema} CASCADE")
             self.admin.close()
+
+    def _place(self, name: str) -> Halves | None:
+        """Puts the server on its cores, and gives those of the clients. With one query at a time nothing can overlap,
+        and cores of their own would only have each wait for the other's to wake up: there the scheduler has its way."""
+        if self.cores is None or self.server_pid is None:
+            return None
+        apart = not w.WORKLOADS[name].one_query
+        pin(self.server_pid, self.cores.server if apart else self.cores.clients | self.cores.server)
+        return self.cores if apart else None
 
     def _kinds(self, name: str) -> list[str]:
         return ["idle", "awake"] if w.WORKLOADS[name].one_query else ["idle"]

@@ -3,7 +3,7 @@
 use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
-use headrace_core::{Fatal, Inbox, Outbox, Protocol};
+use headrace_core::{Fatal, Inbox, Outbox};
 use headrace_pump::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;

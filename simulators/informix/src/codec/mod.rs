@@ -1,0 +1,6 @@
+//! Values in the forms that travel: base-100 numbers, dates and times, code sets.
+
+pub mod charset;
+pub mod decimal;
+pub mod int8;
+pub mod moment;

@@ -1,0 +1,169 @@
+//! One type's value as another's, with the errors that a server has for it.
+
+use rusqlite::types::Value;
+
+use crate::codec::charset::Charset;
+use crate::codec::decimal::Decimal;
+use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS};
+use crate::errors::{Result, SqlError};
+use crate::types::{Kind, Type};
+
+/// A value as text, the way SQL shows it.
+pub fn render(value: &Value, from: Option<Type>) -> String {
+    match (value, from.map(|ty| (ty.kind, ty))) {
+        (Value::Integer(days), Some((Kind::Date, _))) => moment::format_date(*days),
+        (Value::Integer(value), Some((Kind::DateTime, ty))) => moment::format_datetime(*value, ty.qualifier()),
+        (Value::Integer(value), Some((Kind::Interval, ty))) => {
+            moment::format_interval(*value, ty.qualifier()).trim_start().to_owned()
+        }
+        (Value::Integer(value), Some((Kind::Boolean, _))) => (if *value == 0 { "f" } else { "t" }).to_owned(),
+        (Value::Integer(value), _) => value.to_string(),
+        (Value::Real(value), _) => format!("{value:?}").trim_end_matches(".0").to_owned(),
+        (Value::Text(text), Some((Kind::Decimal | Kind::Money, ty))) if ty.scale() != 255 => {
+            let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+            let scale = ty.scale() as usize;
+            if scale == 0 { whole.to_owned() } else { format!("{whole}.{fraction:0<scale$}") }
+        }
+        (Value::Text(text), _) => text.clone(),
+        (Value::Blob(bytes), _) => String::from_utf8_lossy(bytes).into_owned(),
+        (Value::Null, _) => String::new(),
+    }
+}
+
+fn whole(value: &Value) -> Result<i64> {
+    let bad = |text: &str| SqlError::new(-1213, text);
+    match value {
+        Value::Integer(value) => Ok(*value),
+        Value::Real(value) if value.abs() < 9.3e18 => Ok(*value as i64),
+        Value::Real(value) => Err(SqlError::new(-1215, value.to_string())),
+        Value::Text(text) => {
+            let number = Decimal::parse(text).ok_or_else(|| bad(""))?;
+            number.truncate(0).to_i64().ok_or_else(|| SqlError::new(-1215, ""))
+        }
+        _ => Err(bad("")),
+    }
+}
+
+fn in_range(value: i64, kind: Kind) -> Result<i64> {
+    // The lowest number of each type is its NULL, so it is out of range as well.
+    let (least, most, code) = match kind {
+        Kind::SmallInt => (-32_767, 32_767, -1214),
+        Kind::Int | Kind::Serial => (-i64::from(i32::MAX), i64::from(i32::MAX), -1215),
+        _ => (-i64::MAX, i64::MAX, -1284),
+    };
+    if (least..=most).contains(&value) { Ok(value) } else { Err(SqlError::new(code, "")) }
+}
+
+/// `value`, which is of type `from` if that is known, as a value of `to`.
+pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> Result<Value> {
+    if matches!(value, Value::Null) {
+        return Ok(Value::Null);
+    }
+    let from_kind = from.map(|ty| ty.kind);
+    let mismatch = || SqlError::new(-1260, "");
+    match to.kind {
+        kind if kind.is_text() => {
+            let text = render(&value, from);
+            let limit = if kind == Kind::LVarChar { to.length } else { to.length & 0x7fff };
+            let kept = charset.fit(&text, limit as usize);
+            let kept = if matches!(kind, Kind::Char | Kind::NChar) { kept.trim_end_matches(' ') } else { kept };
+            Ok(Value::Text(kept.to_owned()))
+        }
+        kind if kind.is_integer() => {
+            if matches!(from_kind, Some(Kind::DateTime | Kind::Interval)) {
+                return Err(mismatch());
+            }
+            Ok(Value::Integer(in_range(whole(&value)?, kind)?))
+        }
+        kind if kind.is_decimal() => {
+            let number = match &value {
+                Value::Integer(value) => Some(Decimal::new(i128::from(*value), 0)),
+                Value::Real(value) => Decimal::parse(&format!("{value:e}")),
+                Value::Text(text) => Decimal::parse(text.trim_start_matches('$')),
+                _ => None,
+            };
+            let number = number.ok_or_else(|| SqlError::new(-1213, ""))?.shaped(to.precision(), to.scale());
+            if !number.fits(to.precision(), to.scale()) {
+                return Err(SqlError::new(-1226, ""));
+            }
+            Ok(Value::Text(number.to_string()))
+        }
+        Kind::Float | Kind::SmallFloat => {
+            let number = match &value {
+                Value::Integer(value) => Some(*value as f64),
+                Value::Real(value) => Some(*value),
+                Value::Text(text) => text.trim().parse().ok(),
+                _ => None,
+            };
+            let number: f64 = number.ok_or_else(|| SqlError::new(-1213, ""))?;
+            Ok(Value::Real(if to.kind == Kind::SmallFloat { f64::from(number as f32) } else { number }))
+        }
+        Kind::Date => match (&value, from_kind) {
+            (Value::Integer(value), Some(Kind::DateTime)) => {
+                Ok(Value::Integer(value.div_euclid(DAY_UNITS) - DATE_EPOCH))
+            }
+            (Value::Integer(_), Some(Kind::Interval)) => Err(mismatch()),
+            (Value::Integer(_), _) => Ok(value),
+            (Value::Text(text), _) => {
+                let date = moment::parse_date(text.split(' ').next().unwrap_or_default());
+                date.map(Value::Integer).ok_or_else(|| date_error(text))
+            }
+            _ => Err(mismatch()),
+        },
+        Kind::DateTime => match (&value, from_kind) {
+            (Value::Integer(value), Some(Kind::DateTime)) => Ok(Value::Integer(moment::cut(*value, to.qualifier()))),
+            (Value::Integer(days), Some(Kind::Date)) => {
+                Ok(Value::Integer(moment::cut((days + DATE_EPOCH) * DAY_UNITS, to.qualifier())))
+            }
+            (Value::Text(text), _) => moment::parse_datetime(text, to.qualifier())
+                .map(Value::Integer)
+                .ok_or_else(|| SqlError::new(if text.is_empty() { -1261 } else { -1262 }, "")),
+            _ => Err(mismatch()),
+        },
+        Kind::Interval => match (&value, from) {
+            (Value::Integer(value), Some(ty)) if ty.kind == Kind::Interval => {
+                if ty.qualifier().is_months() != to.qualifier().is_months() {
+                    return Err(mismatch());
+                }
+                if moment::encode_interval(*value, to.qualifier()).is_none() {
+                    return Err(SqlError::new(-1265, ""));
+                }
+                Ok(Value::Integer(*value))
+            }
+            (Value::Text(text), _) => {
+                moment::parse_interval(text, to.qualifier()).map(Value::Integer).ok_or_else(|| SqlError::new(-1262, ""))
+            }
+            _ => Err(mismatch()),
+        },
+        Kind::Boolean => match &value {
+            Value::Integer(value) => Ok(Value::Integer(i64::from(*value != 0))),
+            Value::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "t" | "true" | "1" | "y" => Ok(Value::Integer(1)),
+                "f" | "false" | "0" | "n" => Ok(Value::Integer(0)),
+                _ => Err(SqlError::new(-674, "boolean_in")),
+            },
+            _ => Err(mismatch()),
+        },
+        Kind::Byte | Kind::Text => match value {
+            Value::Blob(bytes) => Ok(Value::Blob(bytes)),
+            value => Ok(Value::Blob(charset.encode(&render(&value, from)).into_owned())),
+        },
+        Kind::Blob | Kind::Clob => match (&value, from_kind) {
+            (Value::Integer(_), Some(Kind::Blob | Kind::Clob)) => Ok(value),
+            _ => Err(SqlError::new(-9634, to.name())),
+        },
+        _ => Ok(Value::Text(render(&value, from))),
+    }
+}
+
+fn date_error(text: &str) -> SqlError {
+    let numbers: Vec<i64> = text.split(['-', '/', '.']).filter_map(|part| part.trim().parse().ok()).collect();
+    match numbers.as_slice() {
+        [_, month, _] if text.find('-') == Some(4) && !(1..=12).contains(month) => SqlError::new(-1205, ""),
+        [month, ..] if numbers.len() == 3 && text.contains('/') && !(1..=12).contains(month) => {
+            SqlError::new(-1205, "")
+        }
+        [_, _, _] => SqlError::new(-1206, ""),
+        _ => SqlError::new(-1218, ""),
+    }
+}

@@ -1,0 +1,448 @@
+//! The functions that the translator's SQL calls, given to every SQLite connection.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Atomic};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Result};
+
+use super::convert::{convert, render};
+use crate::codec::charset::Charset;
+use crate::codec::decimal::Decimal;
+use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS, Qualifier};
+use crate::errors::SqlError;
+use crate::types::{Kind, Type};
+
+/// What the functions of one session share with it.
+pub struct State {
+    /// The next numbers of SERIAL columns, by table; a roll-back does not take them back.
+    pub serials: Arc<Mutex<HashMap<String, i64>>>,
+    /// The tables that only this session has.
+    pub temporary: Mutex<HashSet<String>>,
+    /// The last number given to a SERIAL.
+    pub last_serial: AtomicI64,
+    /// Rows changed by the last statement.
+    pub rows: AtomicI64,
+    /// Whether the client asked for the running statement to end.
+    pub interrupted: AtomicBool,
+    /// The number of the session.
+    pub session: i64,
+    /// Who is logged in.
+    pub user: String,
+    /// The name of the server.
+    pub server: String,
+    /// The name of the database.
+    pub database: String,
+    /// The version, in full.
+    pub version: String,
+    /// The code set of the database.
+    pub charset: Charset,
+    /// Takes the client's urgent byte, if one came.
+    pub urgent: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+}
+
+/// Locks, whatever happened to another thread that held it: what it guards is never half changed.
+pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    /// Whether the client asked for the running statement to end, now or since it was last forgotten.
+    pub fn poll_urgent(&self) -> bool {
+        if self.urgent.as_ref().is_some_and(|take| take()) {
+            self.interrupted.store(true, Atomic::Relaxed);
+        }
+        self.interrupted.load(Atomic::Relaxed)
+    }
+
+    fn next_serial(&self, table: &str, asked: i64) -> i64 {
+        let temporary = lock(&self.temporary).contains(table);
+        let key = if temporary { format!("{}:{table}", self.session) } else { table.to_owned() };
+        let mut serials = lock(&self.serials);
+        let last = serials.entry(key).or_insert(0);
+        let given = if asked == 0 { *last + 1 } else { asked };
+        *last = (*last).max(given);
+        self.last_serial.store(given, Atomic::Relaxed);
+        given
+    }
+}
+
+/// The moment, as a DATETIME.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_secs() as i64 * moment::SECOND_UNITS + i64::from(since.subsec_micros() / 10)
+}
+
+fn decimal(value: &Value) -> Result<Option<Decimal>> {
+    let parsed = match value {
+        Value::Null => return Ok(None),
+        Value::Integer(value) => Some(Decimal::new(i128::from(*value), 0)),
+        Value::Real(value) => Decimal::parse(&format!("{value:e}")),
+        Value::Text(text) => Decimal::parse(text),
+        Value::Blob(_) => None,
+    };
+    parsed.map(Some).ok_or_else(|| SqlError::new(-1213, "").through_sqlite())
+}
+
+fn shown(value: Option<Decimal>) -> Value {
+    value.map_or(Value::Null, |value| Value::Text(value.to_string()))
+}
+
+/// Decimals in order; what is none sorts as text, so that the order stays total.
+fn compare_decimals(left: &str, right: &str) -> Ordering {
+    match (Decimal::parse(left), Decimal::parse(right)) {
+        (Some(left), Some(right)) => left.compare(right),
+        _ => left.cmp(right),
+    }
+}
+
+fn text(context: &Context<'_>, index: usize) -> Result<Option<String>> {
+    let value: Value = context.get(index)?;
+    Ok(if matches!(value, Value::Null) { None } else { Some(render(&value, None)) })
+}
+
+/// LIKE and MATCHES: `any` stands for any number of characters, `one` for one; MATCHES also has sets in brackets.
+fn pattern_matches(text: &[char], pattern: &[char], any: char, one: char, escape: Option<char>) -> bool {
+    let Some((&first, rest)) = pattern.split_first() else { return text.is_empty() };
+    if Some(first) == escape && !rest.is_empty() {
+        return text.first() == Some(&rest[0]) && pattern_matches(&text[1..], &rest[1..], any, one, escape);
+    }
+    if first == any {
+        return (0..=text.len()).any(|skip| pattern_matches(&text[skip..], rest, any, one, escape));
+    }
+    let Some((&character, tail)) = text.split_first() else { return false };
+    if first == one {
+        return pattern_matches(tail, rest, any, one, escape);
+    }
+    if first == '['
+        && any == '*'
+        && let Some(end) = rest.iter().position(|&next| next == ']')
+    {
+        let (negated, set) = if rest[0] == '^' { (true, &rest[1..end]) } else { (false, &rest[..end]) };
+        let mut found = false;
+        let mut at = 0;
+        while at < set.len() {
+            if at + 2 < set.len() && set[at + 1] == '-' {
+                found |= (set[at]..=set[at + 2]).contains(&character);
+                at += 3;
+            } else {
+                found |= set[at] == character;
+                at += 1;
+            }
+        }
+        return found != negated && pattern_matches(tail, &rest[end + 1..], any, one, escape);
+    }
+    first == character && pattern_matches(tail, rest, any, one, escape)
+}
+
+fn add_months(value: i64, months: i64, ty: Type) -> Result<i64> {
+    let date = ty.kind == Kind::Date;
+    let days = if date { value + DATE_EPOCH } else { value.div_euclid(DAY_UNITS) };
+    let (year, month, day) = moment::civil_from_days(days);
+    let total = year * 12 + month - 1 + months;
+    let (year, month) = (total.div_euclid(12), total.rem_euclid(12) + 1);
+    if !moment::is_date(year, month, day) {
+        return Err(SqlError::new(-1267, "").through_sqlite());
+    }
+    let days = moment::days_from_civil(year, month, day);
+    Ok(if date { days - DATE_EPOCH } else { days * DAY_UNITS + value.rem_euclid(DAY_UNITS) })
+}
+
+fn strftime(value: i64, format: &str) -> String {
+    let fields = moment::fields(value);
+    let mut result = String::new();
+    let mut characters = format.chars();
+    while let Some(character) = characters.next() {
+        if character != '%' {
+            result.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('Y') => result += &format!("{:04}", fields[0]),
+            Some('y') => result += &format!("{:02}", fields[0] % 100),
+            Some('m') => result += &format!("{:02}", fields[1]),
+            Some('d') => result += &format!("{:02}", fields[2]),
+            Some('H') => result += &format!("{:02}", fields[3]),
+            Some('M') => result += &format!("{:02}", fields[4]),
+            Some('S') => result += &format!("{:02}", fields[5]),
+            Some(other) => result.push(other),
+            None => {}
+        }
+    }
+    result
+}
+
+struct Sum {
+    average: bool,
+}
+
+impl Aggregate<Option<(Decimal, i64)>, Value> for Sum {
+    fn init(&self, _: &mut Context<'_>) -> Result<Option<(Decimal, i64)>> {
+        Ok(None)
+    }
+
+    fn step(&self, context: &mut Context<'_>, total: &mut Option<(Decimal, i64)>) -> Result<()> {
+        if let Some(value) = decimal(&context.get(0)?)? {
+            let (sum, count) = total.unwrap_or((Decimal::new(0, 0), 0));
+            *total = Some((sum.plus(value), count + 1));
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, total: Option<Option<(Decimal, i64)>>) -> Result<Value> {
+        Ok(shown(total.flatten().and_then(|(sum, count)| {
+            if self.average { sum.divided_by(Decimal::new(i128::from(count), 0)) } else { Some(sum) }
+        })))
+    }
+}
+
+/// The order of DECIMAL columns, without which a table that has one cannot be read.
+pub fn register_collation(connection: &Connection) -> Result<()> {
+    connection.create_collation("IFXDECIMAL", compare_decimals)
+}
+
+/// Gives a connection all of them.
+pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
+    let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    let impure = FunctionFlags::SQLITE_UTF8;
+    let charset = state.charset;
+    register_collation(connection)?;
+    connection.create_scalar_function("ifx_conv", 3, pure, move |context| {
+        let from = Type::from_tag(context.get(1)?);
+        let to = Type::from_tag(context.get(2)?).ok_or(rusqlite::Error::InvalidParameterCount(3, 3))?;
+        convert(context.get(0)?, from, to, charset).map_err(|error| error.through_sqlite())
+    })?;
+    connection.create_scalar_function("ifx_dcmp", 2, pure, |context| {
+        let (left, right) = (decimal(&context.get(0)?)?, decimal(&context.get(1)?)?);
+        Ok(left.zip(right).map(|(left, right)| left.compare(right) as i32))
+    })?;
+    type Operation = fn(Decimal, Decimal) -> Option<Decimal>;
+    let operations: [(&str, Operation); 4] = [
+        ("ifx_dadd", |left, right| Some(left.plus(right))),
+        ("ifx_dsub", |left, right| Some(left.plus(right.negated()))),
+        ("ifx_dmul", |left, right| Some(left.times(right))),
+        ("ifx_ddiv", Decimal::divided_by),
+    ];
+    for (name, operation) in operations {
+        connection.create_scalar_function(name, 2, pure, move |context| {
+            let Some((left, right)) = decimal(&context.get(0)?)?.zip(decimal(&context.get(1)?)?) else {
+                return Ok(Value::Null);
+            };
+            let result = operation(left, right).ok_or_else(|| SqlError::new(-1202, "").through_sqlite())?;
+            Ok(shown(Some(result)))
+        })?;
+    }
+    type Rounding = fn(Decimal, i32) -> Decimal;
+    let roundings: [(&str, i32, Rounding); 5] = [
+        ("ifx_dround", 2, Decimal::round),
+        ("ifx_dtrunc", 2, Decimal::truncate),
+        (
+            "ifx_dabs",
+            1,
+            |value, _| if value.compare(Decimal::new(0, 0)) == Ordering::Less { value.negated() } else { value },
+        ),
+        ("ifx_dfloor", 1, |value, _| {
+            let cut = value.truncate(0);
+            if cut.compare(value) == Ordering::Greater { cut.plus(Decimal::new(-1, 0)) } else { cut }
+        }),
+        ("ifx_dceil", 1, |value, _| {
+            let cut = value.truncate(0);
+            if cut.compare(value) == Ordering::Less { cut.plus(Decimal::new(1, 0)) } else { cut }
+        }),
+    ];
+    for (name, arguments, operation) in roundings {
+        connection.create_scalar_function(name, arguments, pure, move |context| {
+            let digits: i32 = if context.len() == 2 { context.get(1)? } else { 0 };
+            Ok(shown(decimal(&context.get(0)?)?.map(|value| operation(value, digits))))
+        })?;
+    }
+    connection.create_aggregate_function("ifx_dsum", 1, pure, Sum { average: false })?;
+    connection.create_aggregate_function("ifx_davg", 1, pure, Sum { average: true })?;
+    for (name, any, one) in [("ifx_like", '%', '_'), ("ifx_matches", '*', '?')] {
+        connection.create_scalar_function(name, 3, pure, move |context| {
+            let (Some(value), Some(pattern)) = (text(context, 0)?, text(context, 1)?) else { return Ok(None) };
+            let escape = text(context, 2)?.and_then(|escape| escape.chars().next());
+            let value: Vec<char> = value.trim_end_matches(' ').chars().collect();
+            let pattern: Vec<char> = pattern.trim_end_matches(' ').chars().collect();
+            Ok(Some(pattern_matches(&value, &pattern, any, one, escape)))
+        })?;
+    }
+    connection.create_scalar_function("ifx_pad", 2, pure, |context| {
+        let width: usize = context.get::<i64>(1)? as usize;
+        Ok(text(context, 0)?.map(|value| format!("{value:<width$}")))
+    })?;
+    connection.create_scalar_function("ifx_upper", 1, pure, |context| {
+        Ok(text(context, 0)?.map(|value| value.to_uppercase()))
+    })?;
+    connection.create_scalar_function("ifx_lower", 1, pure, |context| {
+        Ok(text(context, 0)?.map(|value| value.to_lowercase()))
+    })?;
+    connection.create_scalar_function("ifx_initcap", 1, pure, |context| {
+        let mut inside = false;
+        Ok(text(context, 0)?.map(|value| {
+            let step = |character: char| {
+                let shown: String =
+                    if inside { character.to_lowercase().collect() } else { character.to_uppercase().collect() };
+                inside = character.is_alphanumeric();
+                shown
+            };
+            value.chars().map(step).collect::<String>()
+        }))
+    })?;
+    for (name, left) in [("ifx_lpad", true), ("ifx_rpad", false)] {
+        connection.create_scalar_function(name, 3, pure, move |context| {
+            let (Some(value), Some(fill)) = (text(context, 0)?, text(context, 2)?) else { return Ok(None) };
+            let width = context.get::<i64>(1)?.clamp(0, 32_739) as usize;
+            let value: Vec<char> = value.chars().take(width).collect();
+            let padding = fill.chars().cycle().take(if fill.is_empty() { 0 } else { width - value.len() });
+            Ok(Some(if left {
+                padding.chain(value.iter().copied()).collect::<String>()
+            } else {
+                value.iter().copied().chain(padding).collect()
+            }))
+        })?;
+    }
+    connection.create_scalar_function("ifx_scalar", 2, pure, |context| {
+        if context.get::<i64>(0)? > 1 {
+            return Err(SqlError::new(-284, "").through_sqlite());
+        }
+        context.get::<Value>(1)
+    })?;
+    connection.create_scalar_function("ifx_fdiv", 2, pure, |context| {
+        let number = |index| -> Result<Option<f64>> { Ok(decimal_or_float(&context.get(index)?)) };
+        let Some((left, right)) = number(0)?.zip(number(1)?) else { return Ok(None) };
+        if right == 0.0 { Err(SqlError::new(-1202, "").through_sqlite()) } else { Ok(Some(left / right)) }
+    })?;
+    connection.create_scalar_function("ifx_mod", 2, pure, |context| {
+        let (left, right): (Option<i64>, Option<i64>) = (context.get(0)?, context.get(1)?);
+        let Some((left, right)) = left.zip(right) else { return Ok(None) };
+        left.checked_rem(right).map(Some).ok_or_else(|| SqlError::new(-1202, "").through_sqlite())
+    })?;
+    connection.create_scalar_function("ifx_math", 3, pure, |context| {
+        let name: String = context.get(0)?;
+        let (Some(x), Some(y)) = (context.get::<Option<f64>>(1)?, context.get::<Option<f64>>(2)?) else {
+            return Ok(None);
+        };
+        let result = match name.as_str() {
+            "sqrt" => x.sqrt(),
+            "exp" => x.exp(),
+            "logn" => x.ln(),
+            "log10" => x.log10(),
+            "sin" => x.sin(),
+            "cos" => x.cos(),
+            "tan" => x.tan(),
+            "asin" => x.asin(),
+            "acos" => x.acos(),
+            "atan" => x.atan(),
+            "atan2" => x.atan2(y),
+            _ => x.powf(y),
+        };
+        if result.is_finite() { Ok(Some(result)) } else { Err(SqlError::new(-1226, "").through_sqlite()) }
+    })?;
+    register_times(connection, state)?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_serial", 2, impure, move |context| {
+        let table: String = context.get(0)?;
+        let Some(asked) = context.get::<Option<i64>>(1)? else { return Ok(None) };
+        Ok(Some(shared.next_serial(&table, asked)))
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_session", 1, impure, move |context| {
+        Ok(if context.get::<String>(0)? == "user" { shared.user.clone() } else { shared.server.clone() })
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_dbinfo", 2, impure, move |context| {
+        Ok(match context.get::<String>(0)?.as_str() {
+            "sqlca.sqlerrd1" | "serial8" | "bigserial" => Value::Integer(shared.last_serial.load(Atomic::Relaxed)),
+            "sqlca.sqlerrd2" => Value::Integer(shared.rows.load(Atomic::Relaxed)),
+            "sessionid" => Value::Integer(shared.session),
+            "utc_current" => Value::Integer(now() / moment::SECOND_UNITS),
+            "dbname" => Value::Text(shared.database.clone()),
+            "dbhostname" => Value::Text("localhost".into()),
+            _ => Value::Text(shared.version.clone()),
+        })
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_sleep", 1, impure, move |context| {
+        let until = now() + (context.get::<f64>(0)? * moment::SECOND_UNITS as f64) as i64;
+        while now() < until {
+            if shared.poll_urgent() {
+                return Err(SqlError::new(-213, "").through_sqlite());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(0)
+    })
+}
+
+fn decimal_or_float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Real(value) => Some(*value),
+        value => decimal(value).ok().flatten().map(Decimal::to_f64),
+    }
+}
+
+fn register_times(connection: &Connection, state: &Arc<State>) -> Result<()> {
+    let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    let impure = FunctionFlags::SQLITE_UTF8;
+    let _ = state;
+    connection.create_scalar_function("ifx_today", 0, impure, |_| Ok(now().div_euclid(DAY_UNITS) - DATE_EPOCH))?;
+    connection.create_scalar_function("ifx_current", 1, impure, |context| {
+        Ok(moment::cut(now(), Qualifier(context.get(0)?)))
+    })?;
+    connection.create_scalar_function("ifx_extend", 3, impure, |context| {
+        let Some(value) = context.get::<Option<i64>>(0)? else { return Ok(None) };
+        let from = Type::from_tag(context.get(1)?).unwrap_or(Type::of(Kind::DateTime));
+        let to = Qualifier(context.get(2)?);
+        if from.kind == Kind::Date {
+            return Ok(Some(moment::cut((value + DATE_EPOCH) * DAY_UNITS, to)));
+        }
+        // Fields in front of those that the value has come from the clock.
+        let mut fields = moment::fields(value);
+        let today = moment::fields(now());
+        let have = (from.qualifier().start().min(11) as usize).div_ceil(2);
+        fields[..have].copy_from_slice(&today[..have]);
+        Ok(moment::from_fields(fields).map(|value| moment::cut(value, to)))
+    })?;
+    connection.create_scalar_function("ifx_part", 2, pure, |context| {
+        let Some(value) = context.get::<Option<i64>>(1)? else { return Ok(None) };
+        let fields = moment::fields(value);
+        Ok(Some(match context.get::<String>(0)?.as_str() {
+            "year" => fields[0],
+            "month" => fields[1],
+            "day" => fields[2],
+            "hour" => fields[3],
+            "minute" => fields[4],
+            "second" => fields[5],
+            // 1970-01-01 was a Thursday, and Sunday is 0.
+            _ => (value.div_euclid(DAY_UNITS) + 4).rem_euclid(7),
+        }))
+    })?;
+    connection.create_scalar_function("ifx_mdy", 3, pure, |context| {
+        let (month, day, year): (i64, i64, i64) = (context.get(0)?, context.get(1)?, context.get(2)?);
+        if !moment::is_date(year, month, day) {
+            let code = if (1..=12).contains(&month) { -1206 } else { -1205 };
+            return Err(SqlError::new(code, "").through_sqlite());
+        }
+        Ok(moment::days_from_civil(year, month, day) - DATE_EPOCH)
+    })?;
+    connection.create_scalar_function("ifx_add_months", 3, pure, |context| {
+        let (value, months): (Option<i64>, Option<i64>) = (context.get(0)?, context.get(1)?);
+        let ty = Type::from_tag(context.get(2)?).unwrap_or(Type::of(Kind::Date));
+        value.zip(months).map(|(value, months)| add_months(value, months, ty)).transpose()
+    })?;
+    connection.create_scalar_function("ifx_last_day", 1, pure, |context| {
+        let Some(value) = context.get::<Option<i64>>(0)? else { return Ok(None) };
+        let (year, month, _) = moment::civil_from_days(value + DATE_EPOCH);
+        let (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+        Ok(Some(moment::days_from_civil(year, month, 1) - 1 - DATE_EPOCH))
+    })?;
+    connection.create_scalar_function("ifx_strftime", 2, pure, |context| {
+        let Some(value) = context.get::<Option<i64>>(0)? else { return Ok(None) };
+        Ok(Some(strftime(value, &context.get::<String>(1)?)))
+    })
+}

@@ -1,0 +1,8 @@
+//! SQLite, as the executor of what the translator wrote.
+
+pub mod convert;
+pub mod functions;
+pub mod statement;
+
+pub use rusqlite::types::{Value, ValueRef};
+pub use statement::{Failure, Statement};

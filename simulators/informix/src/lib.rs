@@ -1,0 +1,20 @@
+//! A test server that speaks the server side of SQLI, the protocol of IBM Informix, with SQLite inside.
+//!
+//! It is made from what clients send and accept, not from a server: it shows that a client speaks the protocol as
+//! IBM's JDBC driver does, and proves nothing about a genuine server. Its limits stand in the README beside it.
+
+#![forbid(unsafe_code)]
+
+pub mod capabilities;
+pub mod codec;
+pub mod database;
+pub mod engine;
+pub mod errors;
+pub mod faults;
+pub mod login;
+pub mod messages;
+pub mod server;
+pub mod session;
+pub mod sql;
+pub mod types;
+pub mod wire;

@@ -1,0 +1,240 @@
+//! Cursors: rows in blocks, rows by number, rows put.
+
+use super::rows::{self, Encoder};
+use super::statement::Prepared;
+use super::{Session, failures, replies};
+use crate::engine::convert::convert;
+use crate::engine::{Statement, Value, ValueRef};
+use crate::errors::{Result, SqlError};
+use crate::sql::{Action, Column};
+use crate::types::Type;
+use crate::wire::Output;
+
+/// An open cursor.
+pub struct Cursor {
+    statement: Statement,
+    /// A row that did not fit the last block.
+    waiting: Option<Vec<u8>>,
+    finished: bool,
+    rows: i64,
+    /// The table of an update cursor.
+    update_table: Option<String>,
+    /// All rows of a scroll cursor, once they were asked for, and the one it stands on.
+    all: Option<Vec<Vec<u8>>>,
+    position: usize,
+}
+
+impl Session {
+    pub(super) fn open_cursor(&mut self) -> Result<()> {
+        self.forget_interrupt();
+        self.begin_implicitly();
+        let prepared = self.prepared()?;
+        let action = prepared.compiled.action.clone();
+        let (sql, update_table) = match action {
+            Action::Query { sql, update_table } => (sql, update_table),
+            Action::Write { .. } if prepared.compiled.kind == 6 => {
+                prepared.insert_open = true;
+                prepared.put_rows = 0;
+                return Ok(());
+            }
+            _ => return Err(SqlError::new(-410, "")),
+        };
+        let values = self.parameter_values()?;
+        let open = self.opened()?;
+        let made = Statement::prepare(&open.connection, &sql).and_then(|mut statement| {
+            statement.bind(&values)?;
+            Ok(statement)
+        });
+        let statement = made.map_err(|failure| failures::translate(open, &failure, "", false, false))?;
+        self.prepared()?.cursor =
+            Some(Cursor { statement, waiting: None, finished: false, rows: 0, update_table, all: None, position: 0 });
+        Ok(())
+    }
+
+    pub(super) fn fetch(&mut self, buffer: i32) -> Result<()> {
+        self.forget_interrupt();
+        let limit = usize::try_from(buffer).unwrap_or(0).max(1);
+        let charset = self.charset();
+        let open = self.open.as_ref().ok_or_else(|| SqlError::new(-349, ""))?;
+        let long_descriptors = self.caps.long_counts();
+        let slot = self.statements.get_mut(self.current).and_then(Option::as_mut);
+        let prepared = slot.ok_or_else(|| SqlError::new(-410, ""))?;
+        let Prepared { compiled, cursor, cursor_name, binary, .. } = prepared;
+        let cursor = cursor.as_mut().ok_or_else(|| SqlError::new(-400, ""))?;
+        let mut encoder = Encoder { charset, binary: *binary, long_descriptors, blobs: &mut self.blobs };
+        let start = self.out.len();
+        let mut sent = 0;
+        if let Some(row) = cursor.waiting.take() {
+            self.out.extend_from_slice(&row);
+            sent += 1;
+        }
+        while !cursor.finished {
+            // WHERE CURRENT OF means the client's row, so an update cursor may not run ahead of it.
+            if sent > 0 && cursor.update_table.is_some() {
+                return Ok(());
+            }
+            let more = cursor.statement.step();
+            if !more.map_err(|failure| failures::translate(open, &failure, "", false, false))? {
+                cursor.finished = true;
+                break;
+            }
+            let row = self.out.len();
+            write_row(&mut self.out, &mut encoder, &compiled.columns, &cursor.statement)?;
+            cursor.rows += 1;
+            sent += 1;
+            if let Some(table) = &cursor.update_table
+                && let ValueRef::Integer(rowid) = cursor.statement.value(compiled.columns.len())
+            {
+                open.cursors.borrow_mut().insert(cursor_name.clone(), (table.clone(), rowid));
+            }
+            if self.out.len() - start > limit {
+                if sent > 1 {
+                    cursor.waiting = Some(self.out.split_off(row));
+                }
+                return Ok(());
+            }
+        }
+        let rows = cursor.rows;
+        replies::done(&mut self.out, &self.caps, 0, rows, 0, 0);
+        replies::cost(&mut self.out, 1);
+        Ok(())
+    }
+
+    pub(super) fn scroll_fetch(&mut self, kind: i16, row: i32) -> Result<()> {
+        self.forget_interrupt();
+        let charset = self.charset();
+        let open = self.open.as_ref().ok_or_else(|| SqlError::new(-349, ""))?;
+        let long_descriptors = self.caps.long_counts();
+        let slot = self.statements.get_mut(self.current).and_then(Option::as_mut);
+        let prepared = slot.ok_or_else(|| SqlError::new(-410, ""))?;
+        let Prepared { compiled, cursor, binary, .. } = prepared;
+        let cursor = cursor.as_mut().ok_or_else(|| SqlError::new(-400, ""))?;
+        if cursor.all.is_none() {
+            let mut encoder = Encoder { charset, binary: *binary, long_descriptors, blobs: &mut self.blobs };
+            let mut all = Vec::new();
+            let fail = |failure| failures::translate(open, &failure, "", false, false);
+            while cursor.statement.step().map_err(fail)? {
+                let mut row = Vec::new();
+                write_row(&mut row, &mut encoder, &compiled.columns, &cursor.statement)?;
+                all.push(row);
+            }
+            cursor.all = Some(all);
+        }
+        let Some(all) = &cursor.all else { return Ok(()) };
+        let wanted = match kind {
+            1 if row > 0 => i64::from(row),
+            1 => cursor.position as i64 + 1,
+            2 => 1,
+            3 => cursor.position as i64 - 1,
+            4 => all.len() as i64,
+            5 => cursor.position as i64 + i64::from(row),
+            6 => i64::from(row),
+            _ => return Err(SqlError::unsupported(format!("SQ_SFETCH of kind {kind}"))),
+        };
+        // Off either end the cursor stands before the first row or behind the last, not on it.
+        cursor.position = wanted.clamp(0, all.len() as i64 + 1) as usize;
+        match usize::try_from(wanted - 1).ok().and_then(|index| all.get(index)) {
+            Some(row) => {
+                self.out.put_u16(25);
+                self.out.put_i32(wanted as i32);
+                self.out.extend_from_slice(row);
+            }
+            None => {
+                replies::done(&mut self.out, &self.caps, 0, 0, 0, 0);
+                replies::cost(&mut self.out, 1);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn close_cursor(&mut self) -> Result<()> {
+        let prepared = self.prepared()?;
+        let name = std::mem::take(&mut prepared.cursor_name);
+        let was_open = prepared.cursor.take().is_some() || std::mem::take(&mut prepared.insert_open);
+        let free = prepared.auto_free && was_open;
+        if free {
+            self.statements[self.current] = None;
+        }
+        if let Some(open) = &self.open {
+            open.cursors.borrow_mut().remove(&name);
+        }
+        // The bytes behind descriptors stay as long as any cursor may have shown them.
+        if self.statements.iter().flatten().all(|prepared| prepared.cursor.is_none()) {
+            self.blobs.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends the cursors that a transaction takes with it.
+    pub(super) fn close_unheld_cursors(&mut self, all: bool) {
+        for prepared in self.statements.iter_mut().flatten() {
+            if all || !prepared.hold {
+                prepared.cursor = None;
+                prepared.insert_open = false;
+            }
+        }
+    }
+
+    pub(super) fn put(&mut self, rows: u16, bytes: &[u8]) -> Result<()> {
+        let charset = self.charset();
+        let prepared = self.prepared()?;
+        if !prepared.insert_open {
+            return Err(SqlError::new(-400, ""));
+        }
+        let Action::Write { sql, table } = prepared.compiled.action.clone() else {
+            return Err(SqlError::new(-410, ""));
+        };
+        let types = prepared.compiled.parameters.clone();
+        let read = rows::read_rows(bytes, rows, &types, charset);
+        let read = read.map_err(|error| SqlError::unsupported(format!("SQ_PUT: {error}")))?;
+        let mut done = 0;
+        for row in read {
+            let values = row
+                .into_iter()
+                .zip(&types)
+                .map(|(bound, ty): (_, &Type)| convert(bound.value, Some(bound.ty), *ty, charset))
+                .collect::<Result<Vec<Value>>>();
+            let changed = values.and_then(|values| {
+                self.prepared()?.values = values;
+                self.write(&sql, &table, false)
+            });
+            if let Err(error) = changed {
+                let total = self.prepared()?.put_rows as i32;
+                self.put_error(total, &error);
+                self.failed = true;
+                return Ok(());
+            }
+            done += 1;
+            self.prepared()?.put_rows += 1;
+        }
+        replies::done(&mut self.out, &self.caps, 0, done, 0, 0);
+        Ok(())
+    }
+
+    fn put_error(&mut self, rows: i32, error: &SqlError) {
+        self.out.put_u16(18);
+        self.out.put_i32(rows);
+        self.out.put_i16(error.code);
+        self.out.put_i16(error.isam);
+        self.out.put_i32(error.offset);
+        let text = self.charset().encode(&error.text).into_owned();
+        self.out.put_chars(&text);
+    }
+}
+
+fn write_row(out: &mut Vec<u8>, encoder: &mut Encoder<'_>, columns: &[Column], statement: &Statement) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&[0, 14, 0, 0, 0, 0, 0, 0]);
+    for (index, column) in columns.iter().enumerate() {
+        if let Err(error) = encoder.value(out, column.ty, statement.value(index)) {
+            out.truncate(start);
+            return Err(error);
+        }
+    }
+    let size = out.len() - start - 8;
+    out[start + 4..start + 8].copy_from_slice(&(size as i32).to_be_bytes());
+    if size % 2 == 1 {
+        out.push(0);
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! What SQLite refuses, in the codes that clients know.
+
+use rusqlite::ffi;
+
+use crate::database::Open;
+use crate::engine::Failure;
+use crate::errors::SqlError;
+
+/// The constraint or index that a list of `table.column` names stands for.
+fn duplicate(open: &Open, message: &str) -> SqlError {
+    let list = message.split_once(": ").map_or("", |(_, list)| list);
+    let mut table = "";
+    let mut columns = Vec::new();
+    for item in list.split(", ") {
+        if let Some((owner, column)) = item.rsplit_once('.') {
+            table = owner;
+            columns.push(column);
+        }
+    }
+    match open.constraint(table, &columns.join(",")) {
+        Some(name) => SqlError::isam(-268, -100, format!("informix.{name}")),
+        None => SqlError::isam(-239, -100, table),
+    }
+}
+
+/// An Informix error for a failure of SQLite; `table` is the one that was to change.
+pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, waited: bool) -> SqlError {
+    if let Some(error) = SqlError::from_sqlite_text(&failure.message) {
+        return error;
+    }
+    let detail = failure.message.split_once(": ").map_or("", |(_, detail)| detail);
+    match failure.code {
+        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => duplicate(open, &failure.message),
+        ffi::SQLITE_CONSTRAINT_NOTNULL => SqlError::new(-391, detail),
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY if deleting => SqlError::isam(-692, 0, format!("informix.r_{table}")),
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => SqlError::isam(-691, -111, format!("informix.r_{table}")),
+        ffi::SQLITE_CONSTRAINT_CHECK => SqlError::new(-530, format!("informix.{detail}")),
+        ffi::SQLITE_INTERRUPT => SqlError::new(-213, ""),
+        code if code & 0xff == ffi::SQLITE_BUSY || code & 0xff == ffi::SQLITE_LOCKED => {
+            SqlError::isam(-244, if waited { -154 } else { -107 }, table)
+        }
+        _ if failure.message.contains("already exists") => {
+            let name = failure.message.split_whitespace().nth(1).unwrap_or_default().trim_matches('"');
+            if failure.message.starts_with("index") { SqlError::new(-316, name) } else { SqlError::new(-310, name) }
+        }
+        _ if failure.message.starts_with("no such index") => SqlError::new(-319, detail),
+        _ if failure.message.starts_with("misuse of aggregate") => SqlError::new(-294, ""),
+        ffi::SQLITE_FULL => SqlError::isam(-271, -131, table),
+        _ => SqlError::unsupported(failure.message.clone()),
+    }
+}

@@ -1,0 +1,193 @@
+//! Prepared statements of a session, and the messages that are meant for one.
+
+use super::cursor::Cursor;
+use super::{Session, replies};
+use crate::engine::convert::convert;
+use crate::engine::{Statement, Value};
+use crate::errors::{Result, SqlError};
+use crate::messages::{Bound, Message};
+use crate::sql::{self, Action, Compiled};
+use crate::types::Type;
+
+/// A statement between PREPARE and RELEASE.
+pub struct Prepared {
+    pub(super) compiled: Compiled,
+    pub(super) values: Vec<Value>,
+    pub(super) bound: Vec<Bound>,
+    pub(super) cursor: Option<Cursor>,
+    pub(super) cursor_name: String,
+    pub(super) scroll: bool,
+    pub(super) hold: bool,
+    pub(super) auto_free: bool,
+    pub(super) binary: bool,
+    pub(super) insert_open: bool,
+    pub(super) put_rows: i64,
+    /// The SQLite statement of a change, kept for the next execution.
+    pub(super) write: Option<Statement>,
+}
+
+impl Prepared {
+    fn new(compiled: Compiled) -> Self {
+        Self {
+            compiled,
+            values: Vec::new(),
+            bound: Vec::new(),
+            cursor: None,
+            cursor_name: String::new(),
+            scroll: false,
+            hold: false,
+            auto_free: false,
+            binary: false,
+            insert_open: false,
+            put_rows: 0,
+            write: None,
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn prepare(&mut self, sql: &[u8], immediate: bool) -> Result<()> {
+        let text = self.text(sql);
+        let compiled = match &self.open {
+            Some(open) => sql::compile(&text, open)?,
+            None => sql::compile(&text, &NoDatabase)?,
+        };
+        let free = self.statements.iter().position(Option::is_none);
+        let id = free.unwrap_or(self.statements.len());
+        if free.is_none() {
+            self.statements.push(None);
+        }
+        let charset = self.charset();
+        replies::describe(&mut self.out, &self.caps, charset, id as i16, &compiled);
+        if compiled.kind == 6 && !immediate {
+            replies::insert_done(&mut self.out, 0, None);
+        }
+        if !immediate {
+            replies::done(&mut self.out, &self.caps, 0, 0, 0, 0);
+            replies::cost(&mut self.out, 1);
+        }
+        self.statements[id] = Some(Prepared::new(compiled));
+        self.current = id;
+        Ok(())
+    }
+
+    pub(super) fn prepared(&mut self) -> Result<&mut Prepared> {
+        let statement = self.statements.get_mut(self.current).and_then(Option::as_mut);
+        statement.ok_or_else(|| SqlError::new(-410, ""))
+    }
+
+    pub(super) fn statement_message(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::CursorName(name) => {
+                let name = self.text(&name).to_lowercase();
+                self.prepared()?.cursor_name = name;
+            }
+            Message::Bind(bound) => self.bind(bound)?,
+            Message::BlobBind(blobs) => self.bind_blobs(blobs)?,
+            Message::Scroll => self.prepared()?.scroll = true,
+            Message::Hold => self.prepared()?.hold = true,
+            Message::AutoFree => self.prepared()?.auto_free = true,
+            Message::ReturnTypes { fetch, types } => {
+                // Types 43 to 45 are the forms that programs use; without them extended types travel as text.
+                let binary = fetch && types.iter().any(|ty| matches!(ty & 0xff, 44 | 45));
+                self.prepared()?.binary = binary;
+            }
+            Message::Open => self.open_cursor()?,
+            Message::Fetch { buffer } => self.fetch(buffer)?,
+            Message::ScrollFetch { kind, row } => self.scroll_fetch(kind, row)?,
+            Message::Execute => self.execute()?,
+            Message::Put { rows, bytes } => self.put(rows, &bytes)?,
+            Message::Close => self.close_cursor()?,
+            Message::Release => {
+                // Releasing what an error never made is no error: batches of commands do so.
+                if let Some(slot) = self.statements.get_mut(self.current) {
+                    *slot = None;
+                }
+            }
+            Message::DescribeInput => {
+                let parameters = self.prepared()?.compiled.parameters.clone();
+                replies::describe_input(&mut self.out, &self.caps, &parameters);
+            }
+            Message::GeneratedKeys => {}
+            other => return Err(SqlError::unsupported(format!("{other:?}"))),
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, bound: Vec<Bound>) -> Result<()> {
+        let prepared = self.prepared()?;
+        if bound.len() != prepared.compiled.parameters.len() {
+            return Err(SqlError::new(-254, ""));
+        }
+        prepared.bound = bound;
+        if prepared.bound.iter().any(|bound| bound.blob_follows) {
+            return Ok(());
+        }
+        self.convert_bound()
+    }
+
+    fn bind_blobs(&mut self, blobs: Vec<Vec<u8>>) -> Result<()> {
+        let mut blobs = blobs.into_iter();
+        for bound in &mut self.prepared()?.bound {
+            if bound.blob_follows {
+                bound.value = blobs.next().map_or(Value::Null, Value::Blob);
+                bound.blob_follows = false;
+            }
+        }
+        self.convert_bound()
+    }
+
+    fn convert_bound(&mut self) -> Result<()> {
+        let charset = self.charset();
+        let prepared = self.prepared()?;
+        let types: &[Type] = &prepared.compiled.parameters;
+        let bound = prepared.bound.drain(..).zip(types);
+        prepared.values = bound
+            .map(|(bound, target)| convert(bound.value, Some(bound.ty), *target, charset))
+            .collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// The values of the parameters, all of which must be there.
+    pub(super) fn parameter_values(&mut self) -> Result<Vec<Value>> {
+        let prepared = self.prepared()?;
+        if prepared.values.len() < prepared.compiled.parameters.len() {
+            return Err(SqlError::new(-254, ""));
+        }
+        Ok(prepared.values.clone())
+    }
+
+    fn execute(&mut self) -> Result<()> {
+        let prepared = self.prepared()?;
+        let action = prepared.compiled.action.clone();
+        let kind = prepared.compiled.kind;
+        if let Action::Write { sql, table } = &action {
+            return self.execute_write(kind, sql, table);
+        }
+        if matches!(action, Action::Query { .. }) {
+            return Err(SqlError::new(-260, ""));
+        }
+        self.run_action(kind, action)
+    }
+}
+
+/// The catalog of a session that has no database open.
+struct NoDatabase;
+
+impl sql::Catalog for NoDatabase {
+    fn table(&self, _: Option<&str>, _: &str) -> Option<sql::Table> {
+        None
+    }
+
+    fn routine(&self, _: &str) -> Option<sql::Routine> {
+        None
+    }
+
+    fn delimited_identifiers(&self) -> bool {
+        false
+    }
+
+    fn cursor(&self, _: &str) -> Option<(String, i64)> {
+        None
+    }
+}

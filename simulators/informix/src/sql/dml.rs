@@ -1,0 +1,239 @@
+//! INSERT, UPDATE, DELETE, and EXECUTE of a routine.
+
+use super::parser::{Parser, Source, quote};
+use super::{Action, Column, Compiled, Table};
+use crate::errors::{Result, SqlError};
+use crate::sql::expr::Form;
+use crate::types::{Kind, Type};
+
+impl Parser<'_> {
+    fn target_columns(&mut self, table: &Table) -> Result<Vec<Column>> {
+        if !self.is_symbol("(") || self.is_ahead(1, "select") {
+            return Ok(table.columns.clone());
+        }
+        self.at += 1;
+        let mut columns = Vec::new();
+        loop {
+            let offset = self.offset();
+            let name = self.identifier()?;
+            let found = table.columns.iter().find(|column| column.name == name);
+            columns.push(found.ok_or_else(|| SqlError::new(-217, name).at(offset))?.clone());
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(columns)
+    }
+
+    pub(super) fn insert(&mut self) -> Result<Compiled> {
+        self.expect("into")?;
+        let table = self.table()?;
+        let columns = self.target_columns(&table)?;
+        // A column left out gets its default, and a SERIAL left out its next number.
+        let serial = table.columns.iter().find(|column| column.ty.kind.is_serial());
+        let added = serial.filter(|serial| columns.iter().all(|column| column.name != serial.name));
+        let next = |value: &str| format!("ifx_serial({}, {value})", Self::name_argument(&table.name));
+        let mut names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
+        names.extend(added.map(|serial| quote(&serial.name)));
+        let mut sql = format!("INSERT INTO {} ({}) ", quote(&table.name), names.join(", "));
+        if self.accept("values") {
+            self.expect_symbol("(")?;
+            let mut values = Vec::new();
+            while !self.is_symbol(")") {
+                let offset = self.offset();
+                let value = self.expression()?;
+                let Some(column) = columns.get(values.len()) else {
+                    return Err(SqlError::new(-236, "").at(offset));
+                };
+                let value = self.coerce(value, column.ty);
+                values.push(if column.ty.kind.is_serial() { next(&value) } else { value });
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+            self.expect_symbol(")")?;
+            if values.len() != columns.len() {
+                return Err(SqlError::new(-236, "").at(self.offset()));
+            }
+            values.extend(added.map(|_| next("0")));
+            sql += &format!("VALUES ({})", values.join(", "));
+        } else {
+            let query = self.subquery()?;
+            if query.columns.len() != columns.len() {
+                return Err(SqlError::new(-236, "").at(self.offset()));
+            }
+            let placeholders: Vec<String> = (0..columns.len()).map(|index| format!("c{index}")).collect();
+            let mut values = Vec::new();
+            for ((column, given), place) in columns.iter().zip(&query.columns).zip(&placeholders) {
+                let value = if given.ty == column.ty {
+                    place.clone()
+                } else {
+                    format!("ifx_conv({place}, {}, {})", given.ty.tag(), column.ty.tag())
+                };
+                values.push(if column.ty.kind.is_serial() { next(&value) } else { value });
+            }
+            values.extend(added.map(|_| next("0")));
+            sql += &format!(
+                "WITH ifx_rows({}) AS ({}) SELECT {} FROM ifx_rows",
+                placeholders.join(", "),
+                query.sql,
+                values.join(", ")
+            );
+        }
+        Ok(self.compiled(6, Action::Write { sql, table: table.name }, columns))
+    }
+
+    /// WHERE, with CURRENT OF standing for the row that a cursor is on.
+    fn condition(&mut self, table: &str) -> Result<(String, bool, bool)> {
+        if !self.accept("where") {
+            return Ok((String::new(), false, false));
+        }
+        if self.accept("current") {
+            self.expect("of")?;
+            let offset = self.offset();
+            let name = self.identifier()?;
+            let (cursor_table, rowid) =
+                self.catalog.cursor(&name).ok_or_else(|| SqlError::new(-507, name).at(offset))?;
+            if cursor_table != table {
+                return Err(SqlError::new(-506, cursor_table).at(offset));
+            }
+            return Ok((format!(" WHERE rowid = {rowid}"), true, true));
+        }
+        Ok((format!(" WHERE {}", self.expression()?.sql), true, false))
+    }
+
+    fn enter(&mut self, table: &Table) -> Result<String> {
+        let alias = if self.is("set") || self.is("where") || self.at + 1 >= self.tokens.len() || self.is_symbol(";") {
+            table.name.clone()
+        } else {
+            self.accept("as");
+            self.identifier()?
+        };
+        self.scopes.push(vec![Source { alias: alias.clone(), columns: table.columns.clone() }]);
+        Ok(alias)
+    }
+
+    pub(super) fn update(&mut self) -> Result<Compiled> {
+        let table = self.table()?;
+        let alias = self.enter(&table)?;
+        self.expect("set")?;
+        let mut assignments = Vec::new();
+        loop {
+            let offset = self.offset();
+            let mut targets = Vec::new();
+            let several = self.accept_symbol("(");
+            loop {
+                let mut name = self.identifier()?;
+                if self.accept_symbol(".") {
+                    name = self.identifier()?;
+                }
+                let found = table.columns.iter().find(|column| column.name == name).cloned();
+                targets.push(found.ok_or_else(|| SqlError::new(-217, name).at(offset))?);
+                if !several || !self.accept_symbol(",") {
+                    break;
+                }
+            }
+            if several {
+                self.expect_symbol(")")?;
+            }
+            self.expect_symbol("=")?;
+            if several {
+                self.expect_symbol("(")?;
+            }
+            for (index, column) in targets.iter().enumerate() {
+                if index > 0 {
+                    self.expect_symbol(",")?;
+                }
+                let value = self.expression()?;
+                let value = if value.form == Form::Null { "NULL".into() } else { self.coerce(value, column.ty) };
+                assignments.push(format!("{} = {value}", quote(&column.name)));
+            }
+            if several {
+                self.expect_symbol(")")?;
+            }
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        let (condition, conditional, current) = self.condition(&table.name)?;
+        self.scopes.pop();
+        let sql =
+            format!("UPDATE {} AS {} SET {}{condition}", quote(&table.name), quote(&alias), assignments.join(", "));
+        let kind = if current {
+            7
+        } else if conditional {
+            4
+        } else {
+            33
+        };
+        Ok(self.compiled(kind, Action::Write { sql, table: table.name }, Vec::new()))
+    }
+
+    pub(super) fn delete(&mut self) -> Result<Compiled> {
+        self.accept("from");
+        let table = self.table()?;
+        let alias = self.enter(&table)?;
+        let (condition, conditional, current) = self.condition(&table.name)?;
+        self.scopes.pop();
+        let sql = format!("DELETE FROM {} AS {}{condition}", quote(&table.name), quote(&alias));
+        let kind = if current {
+            8
+        } else if conditional {
+            5
+        } else {
+            32
+        };
+        Ok(self.compiled(kind, Action::Write { sql, table: table.name }, Vec::new()))
+    }
+
+    pub(super) fn truncate(&mut self) -> Result<Compiled> {
+        self.accept("table");
+        let table = self.table()?;
+        for word in ["drop", "reuse", "storage"] {
+            self.accept(word);
+        }
+        let sql = format!("DELETE FROM {}", quote(&table.name));
+        Ok(self.compiled(109, Action::Write { sql, table: table.name }, Vec::new()))
+    }
+
+    /// EXECUTE PROCEDURE, EXECUTE FUNCTION and CALL, of a routine of the registry.
+    pub(super) fn execute_routine(&mut self, call: bool) -> Result<Compiled> {
+        if !call && !self.accept("procedure") {
+            self.expect("function")?;
+        }
+        let offset = self.offset();
+        let (_, name) = self.object_name()?;
+        let routine = self.catalog.routine(&name).ok_or_else(|| SqlError::new(-674, name.clone()).at(offset))?;
+        self.expect_symbol("(")?;
+        let mut given = Vec::new();
+        while !self.is_symbol(")") {
+            let argument = self.expression()?;
+            let parameter = routine.parameters.get(given.len());
+            let ty = parameter.ok_or_else(|| SqlError::new(-674, name.clone()).at(offset))?.ty;
+            given.push(self.coerce(argument, ty));
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        if given.len() != routine.parameters.len() {
+            return Err(SqlError::new(-674, name).at(offset));
+        }
+        if routine.returns.is_empty() {
+            return Ok(self.compiled(56, Action::Nothing, Vec::new()));
+        }
+        let results = self.routine_body(&routine, &given)?;
+        let list: Vec<&str> = results.iter().map(|result| result.sql.as_str()).collect();
+        let columns = results
+            .iter()
+            .map(|result| Column {
+                name: "(expression)".into(),
+                ty: result.ty.unwrap_or(Type::of(Kind::Int)),
+                not_null: false,
+            })
+            .collect();
+        let sql = format!("SELECT {}", list.join(", "));
+        Ok(self.compiled(56, Action::Query { sql, update_table: None }, columns))
+    }
+}

@@ -1,0 +1,336 @@
+//! The built-in functions, with the types of their results.
+
+use super::expr::{Expr, Form, common_type};
+use super::lexer::TokenKind;
+use super::parser::{Parser, literal};
+use crate::codec::moment::Qualifier;
+use crate::errors::{Result, SqlError};
+use crate::types::{Kind, Type};
+
+const TEXT: Type = Type::new(Kind::LVarChar, 32_739);
+const DECIMAL: Type = Type::decimal(32, 255);
+const INT: Type = Type::of(Kind::Int);
+
+impl Parser<'_> {
+    fn arguments(&mut self) -> Result<Vec<Expr>> {
+        self.expect_symbol("(")?;
+        let mut list = Vec::new();
+        while !self.is_symbol(")") {
+            list.push(self.expression()?);
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(list)
+    }
+
+    /// A call; the name is read, the bracket is next.
+    pub(super) fn call(&mut self, name: &str, offset: usize) -> Result<Expr> {
+        match name {
+            "count" | "sum" | "avg" | "max" | "min" | "stdev" | "variance" | "range" => {
+                return self.aggregate(name, offset);
+            }
+            "extend" => return self.extend(),
+            "trim" => return self.trim(),
+            "substring" => return self.substring(),
+            _ => {}
+        }
+        if let Some(routine) = self.catalog.routine(name) {
+            return self.routine_call(name, &routine, offset);
+        }
+        let arguments = self.arguments()?;
+        let count = arguments.len();
+        let types: Vec<Type> = arguments.iter().filter_map(|argument| argument.ty).collect();
+        let common = common_type(&types);
+        let first = types.first().copied();
+        let mut arguments = arguments.into_iter();
+        let mut next = |parser: &mut Self, ty: Type| {
+            arguments.next().map_or("NULL".into(), |argument| parser.coerce(argument, ty))
+        };
+        let text_type = match first {
+            Some(ty) if ty.kind.is_text() && ty.length & 0x7fff <= 255 => Type::new(Kind::VarChar, ty.length & 255),
+            Some(ty) if ty.kind == Kind::LVarChar => ty,
+            _ => Type::new(Kind::LVarChar, 2048),
+        };
+        let done = |sql: String, ty: Type| Ok(Expr::computed(sql, ty));
+        match (name, count) {
+            ("nvl" | "coalesce" | "isnull", 1..) => {
+                let ty = common.unwrap_or(TEXT);
+                let list: Vec<String> = (0..count).map(|_| next(self, ty)).collect();
+                done(if count == 1 { list[0].clone() } else { format!("coalesce({})", list.join(", ")) }, ty)
+            }
+            ("nvl2", 3) => {
+                let ty = common_type(&types[types.len().saturating_sub(2)..]).unwrap_or(TEXT);
+                let test = next(self, first.unwrap_or(TEXT));
+                done(format!("iif({test} IS NOT NULL, {}, {})", next(self, ty), next(self, ty)), ty)
+            }
+            ("decode", 3..) => {
+                let all: Vec<Expr> = arguments.collect();
+                let mut results: Vec<Type> = all.iter().skip(2).step_by(2).filter_map(|result| result.ty).collect();
+                if count % 2 == 0 {
+                    results.extend(all[count - 1].ty);
+                }
+                let ty = common_type(&results).unwrap_or(TEXT);
+                let mut sql = "CASE".to_owned();
+                for pair in all[1..].chunks(2) {
+                    if let [value, result] = pair {
+                        let test = self.compare(all[0].clone(), "IS", value.clone()).sql;
+                        sql += &format!(" WHEN {test} THEN {}", self.coerce(result.clone(), ty));
+                    } else {
+                        sql += &format!(" ELSE {}", self.coerce(pair[0].clone(), ty));
+                    }
+                }
+                done(sql + " END", ty)
+            }
+            ("length" | "char_length" | "character_length", 1) => {
+                let trim = if name == "length" { "rtrim" } else { "" };
+                done(format!("length({trim}({}))", next(self, TEXT)), INT)
+            }
+            ("octet_length", 1) => done(format!("length(CAST({} AS BLOB))", next(self, TEXT)), INT),
+            ("upper" | "lower", 1) => done(format!("ifx_{name}({})", next(self, TEXT)), text_type),
+            ("initcap", 1) => done(format!("ifx_initcap({})", next(self, TEXT)), text_type),
+            ("ltrim" | "rtrim", 1 | 2) => {
+                let list: Vec<String> = (0..count).map(|_| next(self, TEXT)).collect();
+                done(format!("{name}({})", list.join(", ")), text_type)
+            }
+            ("substr", 2 | 3) => {
+                let mut sql = format!("substr({}, {}", next(self, TEXT), next(self, INT));
+                if count == 3 {
+                    sql += &format!(", {}", next(self, INT));
+                }
+                done(sql + ")", text_type)
+            }
+            ("replace", 2 | 3) => {
+                let (text, from) = (next(self, TEXT), next(self, TEXT));
+                let to = if count == 3 { next(self, TEXT) } else { "''".into() };
+                done(format!("replace({text}, {from}, {to})"), Type::new(Kind::LVarChar, 2048))
+            }
+            ("lpad" | "rpad", 2 | 3) => {
+                let (text, length) = (next(self, TEXT), next(self, INT));
+                let fill = if count == 3 { next(self, TEXT) } else { "' '".into() };
+                done(format!("ifx_{name}({text}, {length}, {fill})"), Type::new(Kind::LVarChar, 2048))
+            }
+            ("concat", 2) => {
+                done(format!("({} || {})", next(self, TEXT), next(self, TEXT)), Type::new(Kind::LVarChar, 2048))
+            }
+            ("instr", 2) => done(format!("instr({}, {})", next(self, TEXT), next(self, TEXT)), INT),
+            ("abs" | "floor" | "ceil", 1) => {
+                let ty = first.filter(|ty| ty.kind.is_integer() || ty.kind.is_float()).unwrap_or(DECIMAL);
+                let value = next(self, ty);
+                if ty.kind.is_decimal() {
+                    done(format!("ifx_d{name}({value})"), ty)
+                } else {
+                    done(format!("{name}({value})"), ty)
+                }
+            }
+            ("mod", 2) => {
+                let whole = Type::of(Kind::BigInt);
+                done(
+                    format!("ifx_mod({}, {})", next(self, whole), next(self, whole)),
+                    common.filter(|ty| ty.kind.is_integer()).unwrap_or(whole),
+                )
+            }
+            ("round" | "trunc", 1 | 2) => {
+                if first.is_some_and(|ty| matches!(ty.kind, Kind::DateTime | Kind::Date)) {
+                    return Err(SqlError::unsupported(format!("{name} of a date")).at(offset));
+                }
+                let value = next(self, DECIMAL);
+                let digits = if count == 2 { next(self, INT) } else { "0".into() };
+                done(format!("ifx_d{name}({value}, {digits})"), DECIMAL)
+            }
+            ("sqrt" | "exp" | "logn" | "log10" | "sin" | "cos" | "tan" | "asin" | "acos" | "atan", 1) => {
+                done(format!("ifx_math('{name}', {}, 0)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
+            }
+            ("pow" | "power" | "atan2", 2) => {
+                let float = Type::of(Kind::Float);
+                done(format!("ifx_math('{name}', {}, {})", next(self, float), next(self, float)), float)
+            }
+            ("year" | "month" | "day" | "weekday" | "hour" | "minute" | "second", 1) => {
+                let value = next(self, Type::new(Kind::DateTime, 0x130f));
+                done(format!("ifx_part('{name}', {value})"), Type::of(Kind::SmallInt))
+            }
+            ("mdy", 3) => done(
+                format!("ifx_mdy({}, {}, {})", next(self, INT), next(self, INT), next(self, INT)),
+                Type::of(Kind::Date),
+            ),
+            ("date", 1) => done(next(self, Type::of(Kind::Date)), Type::of(Kind::Date)),
+            ("add_months", 2) => {
+                let ty = first.filter(|ty| ty.kind == Kind::DateTime).unwrap_or(Type::of(Kind::Date));
+                done(format!("ifx_add_months({}, {}, {})", next(self, ty), next(self, INT), ty.tag()), ty)
+            }
+            ("last_day", 1) => {
+                done(format!("ifx_last_day({})", next(self, Type::of(Kind::Date))), Type::of(Kind::Date))
+            }
+            ("to_char", 1) => done(next(self, TEXT), Type::new(Kind::LVarChar, 255)),
+            ("to_char", 2) => {
+                let ty = Type::new(Kind::DateTime, 0x130f);
+                done(format!("ifx_strftime({}, {})", next(self, ty), next(self, TEXT)), Type::new(Kind::LVarChar, 255))
+            }
+            ("to_date", 1) => done(next(self, Type::new(Kind::DateTime, 0x130f)), Type::new(Kind::DateTime, 0x130f)),
+            ("to_number", 1) => done(next(self, DECIMAL), DECIMAL),
+            ("hex", 1) => {
+                done(format!("printf('0x%08X', {})", next(self, Type::of(Kind::BigInt))), Type::new(Kind::Char, 18))
+            }
+            ("dbinfo", 1 | 2) => {
+                let what = next(self, TEXT);
+                let detail = if count == 2 { next(self, TEXT) } else { "''".into() };
+                self.dbinfo(&what, &detail, offset)
+            }
+            ("ifx_sleep" | "sleep", 1) => done(format!("ifx_sleep({})", next(self, Type::of(Kind::Float))), INT),
+            _ => Err(SqlError::new(-674, name).at(offset)),
+        }
+    }
+
+    fn dbinfo(&mut self, what: &str, detail: &str, offset: usize) -> Result<Expr> {
+        let ty = match what.trim_matches('\'') {
+            "sqlca.sqlerrd1" | "sqlca.sqlerrd2" | "sessionid" => INT,
+            "serial8" => Type::of(Kind::Int8),
+            "bigserial" => Type::of(Kind::BigInt),
+            "version" | "dbname" | "dbhostname" => Type::new(Kind::Char, 128),
+            "utc_current" => INT,
+            _ => return Err(SqlError::new(-728, "").at(offset)),
+        };
+        Ok(Expr::computed(format!("ifx_dbinfo({what}, {detail})"), ty))
+    }
+
+    fn aggregate(&mut self, name: &str, offset: usize) -> Result<Expr> {
+        self.expect_symbol("(")?;
+        let label = if name == "count" { "(count)".to_owned() } else { format!("({name})") };
+        if name == "count" && self.accept_symbol("*") {
+            self.expect_symbol(")")?;
+            return Ok(Expr { name: "(count(*))".into(), ..Expr::computed("count(*)".into(), Type::decimal(15, 0)) });
+        }
+        let distinct = if self.accept("distinct") || self.accept("unique") { "DISTINCT " } else { "" };
+        self.accept("all");
+        let argument = self.expression()?;
+        self.expect_symbol(")")?;
+        let ty = argument.ty.unwrap_or(DECIMAL);
+        let argument = match argument.form {
+            Form::Parameter(_) | Form::Null => self.coerce(argument, ty),
+            _ => argument.sql,
+        };
+        let (sql, ty) = match name {
+            "count" => (format!("count({distinct}{argument})"), Type::decimal(15, 0)),
+            "max" | "min" if ty.kind.is_decimal() => (format!("{name}({distinct}{argument} COLLATE IFXDECIMAL)"), ty),
+            "max" | "min" => (format!("{name}({distinct}{argument})"), ty),
+            "sum" if ty.kind.is_integer() => {
+                let wide = !matches!(ty.kind, Kind::SmallInt | Kind::Int | Kind::Serial);
+                (format!("sum({distinct}{argument})"), if wide { Type::of(Kind::BigInt) } else { INT })
+            }
+            "sum" if ty.kind.is_float() || ty.kind == Kind::Interval => (format!("sum({distinct}{argument})"), ty),
+            "avg" if ty.kind.is_float() => (format!("avg({distinct}{argument})"), ty),
+            "sum" | "avg" if ty.kind.is_decimal() || ty.kind.is_integer() => {
+                let result = if name == "sum" && ty.scale() != 255 { Type::decimal(32, ty.scale()) } else { DECIMAL };
+                (format!("ifx_d{name}({distinct}{argument})"), result)
+            }
+            _ => return Err(SqlError::unsupported(format!("{name} of {}", ty.declaration())).at(offset)),
+        };
+        Ok(Expr { name: label, ..Expr::computed(sql, ty) })
+    }
+
+    fn extend(&mut self) -> Result<Expr> {
+        self.expect_symbol("(")?;
+        let value = self.expression()?;
+        let qualifier = if self.accept_symbol(",") { self.qualifier(false)? } else { Qualifier::datetime(0, 13) };
+        self.expect_symbol(")")?;
+        let target = Type::new(Kind::DateTime, qualifier.0);
+        let from = value.ty.filter(|ty| matches!(ty.kind, Kind::Date | Kind::DateTime));
+        let from = from.unwrap_or(Type::new(Kind::DateTime, Qualifier::datetime(0, 13).0));
+        let value = self.coerce(value, from);
+        Ok(Expr::computed(format!("ifx_extend({value}, {}, {})", from.tag(), qualifier.0), target))
+    }
+
+    fn trim(&mut self) -> Result<Expr> {
+        self.expect_symbol("(")?;
+        let mut function = "trim";
+        for (word, trimming) in [("leading", "ltrim"), ("trailing", "rtrim"), ("both", "trim")] {
+            if self.accept(word) {
+                function = trimming;
+            }
+        }
+        let mut pad = "' '".to_owned();
+        if !self.is("from") {
+            let first = self.expression()?;
+            if !self.is("from") {
+                self.expect_symbol(")")?;
+                let ty = first.ty.filter(|ty| ty.kind.is_text()).unwrap_or(TEXT);
+                let ty = if ty.length & 0x7fff <= 255 { Type::new(Kind::VarChar, ty.length & 255) } else { ty };
+                return Ok(Expr::computed(format!("{function}({})", self.coerce(first, TEXT)), ty));
+            }
+            pad = self.coerce(first, TEXT);
+        }
+        self.expect("from")?;
+        let text = self.expression()?;
+        self.expect_symbol(")")?;
+        let text = self.coerce(text, TEXT);
+        Ok(Expr::computed(format!("{function}({text}, {pad})"), Type::new(Kind::LVarChar, 2048)))
+    }
+
+    fn substring(&mut self) -> Result<Expr> {
+        self.expect_symbol("(")?;
+        let text = self.expression()?;
+        if !self.accept("from") {
+            self.expect_symbol(",")?;
+        }
+        let ty = text.ty.filter(|ty| ty.kind == Kind::VarChar).unwrap_or(Type::new(Kind::LVarChar, 2048));
+        let text = self.coerce(text, TEXT);
+        let from = self.expression()?;
+        let mut sql = format!("substr({text}, {}", self.coerce(from, INT));
+        if self.accept("for") || self.accept_symbol(",") {
+            let length = self.expression()?;
+            sql += &format!(", {}", self.coerce(length, INT));
+        }
+        self.expect_symbol(")")?;
+        Ok(Expr::computed(sql + ")", ty))
+    }
+
+    fn routine_call(&mut self, name: &str, routine: &super::Routine, offset: usize) -> Result<Expr> {
+        let arguments = self.arguments()?;
+        if arguments.len() != routine.parameters.len() || routine.returns.len() != 1 {
+            return Err(SqlError::new(-674, name).at(offset));
+        }
+        let mut given = Vec::new();
+        for (argument, parameter) in arguments.into_iter().zip(&routine.parameters) {
+            given.push(self.coerce(argument, parameter.ty));
+        }
+        let mut results = self.routine_body(routine, &given)?;
+        Ok(results.remove(0))
+    }
+
+    /// The results of a routine over arguments that are SQLite's already.
+    pub(super) fn routine_body(&mut self, routine: &super::Routine, given: &[String]) -> Result<Vec<Expr>> {
+        let mut results = Vec::new();
+        for (text, ty) in routine.body.iter().zip(&routine.returns) {
+            let tokens = super::tokenize(text, self.catalog.delimited_identifiers())?;
+            let mut inner = Parser::new(text, tokens, 0, self.catalog);
+            inner.scopes.push(vec![super::parser::Source {
+                alias: "ifx_arguments".into(),
+                columns: routine.parameters.clone(),
+            }]);
+            let expr = inner.expression()?;
+            if *inner.peek() != TokenKind::End {
+                return Err(inner.syntax());
+            }
+            let body = inner.coerce(expr, *ty);
+            let columns: Vec<String> = routine
+                .parameters
+                .iter()
+                .zip(given)
+                .map(|(parameter, value)| format!("{value} AS {}", super::parser::quote(&parameter.name)))
+                .collect();
+            let from = if columns.is_empty() {
+                String::new()
+            } else {
+                format!(" FROM (SELECT {}) AS ifx_arguments", columns.join(", "))
+            };
+            results.push(Expr::computed(format!("(SELECT {body}{from})"), *ty));
+        }
+        Ok(results)
+    }
+
+    /// The name of something as a string for a function of ours.
+    pub(super) fn name_argument(name: &str) -> String {
+        literal(name)
+    }
+}

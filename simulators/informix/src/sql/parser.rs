@@ -1,0 +1,327 @@
+//! The cursor over the tokens, and the statements that are neither queries nor definitions.
+
+use super::lexer::{Token, TokenKind};
+use super::{Action, Catalog, Column, Compiled, Table};
+use crate::errors::{Result, SqlError};
+use crate::types::{Kind, Type};
+
+/// A table in a FROM clause under the name it goes by.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its alias or name.
+    pub alias: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+/// Reads one statement and writes SQLite's.
+pub struct Parser<'a> {
+    pub(super) text: &'a str,
+    pub(super) tokens: Vec<Token>,
+    pub(super) at: usize,
+    pub(super) parameters: Vec<Option<Type>>,
+    pub(super) catalog: &'a dyn Catalog,
+    /// The FROM clauses around the place being read, the innermost last.
+    pub(super) scopes: Vec<Vec<Source>>,
+    /// Common table expressions in sight.
+    pub(super) named: Vec<Table>,
+}
+
+/// Quotes an identifier for SQLite.
+pub fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Quotes a string for SQLite.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+impl<'a> Parser<'a> {
+    /// A parser at the first token.
+    pub fn new(text: &'a str, tokens: Vec<Token>, parameters: usize, catalog: &'a dyn Catalog) -> Self {
+        let parameters = vec![None; parameters];
+        Self { text, tokens, at: 0, parameters, catalog, scopes: Vec::new(), named: Vec::new() }
+    }
+
+    pub(super) fn peek(&self) -> &TokenKind {
+        self.ahead(0)
+    }
+
+    pub(super) fn ahead(&self, by: usize) -> &TokenKind {
+        &self.tokens[(self.at + by).min(self.tokens.len() - 1)].kind
+    }
+
+    pub(super) fn offset(&self) -> usize {
+        self.tokens[self.at].offset
+    }
+
+    pub(super) fn next(&mut self) -> TokenKind {
+        let kind = self.tokens[self.at].kind.clone();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        kind
+    }
+
+    pub(super) fn is(&self, word: &str) -> bool {
+        matches!(self.peek(), TokenKind::Word(found) if found == word)
+    }
+
+    pub(super) fn is_ahead(&self, by: usize, word: &str) -> bool {
+        matches!(self.ahead(by), TokenKind::Word(found) if found == word)
+    }
+
+    pub(super) fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.peek(), TokenKind::Symbol(found) if *found == symbol)
+    }
+
+    pub(super) fn accept(&mut self, word: &str) -> bool {
+        let found = self.is(word);
+        if found {
+            self.at += 1;
+        }
+        found
+    }
+
+    pub(super) fn accept_symbol(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        if found {
+            self.at += 1;
+        }
+        found
+    }
+
+    pub(super) fn syntax(&self) -> SqlError {
+        let (start, end) = self.tokens[self.at].span;
+        SqlError::syntax(self.offset(), &self.text[start..end])
+    }
+
+    pub(super) fn expect(&mut self, word: &str) -> Result<()> {
+        if self.accept(word) { Ok(()) } else { Err(self.syntax()) }
+    }
+
+    pub(super) fn expect_symbol(&mut self, symbol: &str) -> Result<()> {
+        if self.accept_symbol(symbol) { Ok(()) } else { Err(self.syntax()) }
+    }
+
+    /// A word or a delimited identifier.
+    pub(super) fn identifier(&mut self) -> Result<String> {
+        match self.peek().clone() {
+            TokenKind::Word(name) | TokenKind::Quoted(name) => {
+                self.at += 1;
+                Ok(name)
+            }
+            _ => Err(self.syntax()),
+        }
+    }
+
+    pub(super) fn integer(&mut self) -> Result<i64> {
+        let negative = self.accept_symbol("-");
+        match self.peek() {
+            TokenKind::Number(number) => {
+                let value: i64 = number.parse().map_err(|_| self.syntax())?;
+                self.at += 1;
+                Ok(if negative { -value } else { value })
+            }
+            _ => Err(self.syntax()),
+        }
+    }
+
+    /// `[database[@server]:][owner.]name`, the database apart.
+    pub(super) fn object_name(&mut self) -> Result<(Option<String>, String)> {
+        let mut database = None;
+        let mut name = self.object_word()?;
+        if self.accept_symbol("@") {
+            self.identifier()?;
+        }
+        if self.accept_symbol(":") {
+            database = Some(name);
+            name = self.object_word()?;
+        }
+        if self.accept_symbol(".") {
+            name = self.object_word()?;
+        }
+        Ok((database, name))
+    }
+
+    /// An owner may stand in quotes even where quotes do not delimit identifiers.
+    fn object_word(&mut self) -> Result<String> {
+        if let TokenKind::Text(name) = self.peek().clone()
+            && matches!(self.ahead(1), TokenKind::Symbol("."))
+        {
+            self.at += 1;
+            return Ok(name);
+        }
+        self.identifier()
+    }
+
+    /// A table that exists.
+    pub(super) fn table(&mut self) -> Result<Table> {
+        let offset = self.offset();
+        let (database, name) = self.object_name()?;
+        if database.is_none()
+            && let Some(table) = self.named.iter().rev().find(|table| table.name == name)
+        {
+            return Ok(table.clone());
+        }
+        let found = self.catalog.table(database.as_deref(), &name);
+        found.ok_or_else(|| SqlError::isam(-206, -111, name).at(offset))
+    }
+
+    /// The source text between two tokens.
+    pub(super) fn source(&self, from: usize, to: usize) -> &'a str {
+        if to <= from { "" } else { &self.text[self.tokens[from].span.0..self.tokens[to - 1].span.1] }
+    }
+
+    /// Moves past a bracketed list; the current token is its opening bracket.
+    pub(super) fn skip_brackets(&mut self) -> Result<()> {
+        self.expect_symbol("(")?;
+        let mut depth = 1;
+        while depth > 0 {
+            match self.next() {
+                TokenKind::Symbol("(") => depth += 1,
+                TokenKind::Symbol(")") => depth -= 1,
+                TokenKind::End => return Err(self.syntax()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn skip_statement(&mut self) {
+        self.at = self.tokens.len() - 1;
+    }
+
+    pub(super) fn compiled(&self, kind: i16, action: Action, columns: Vec<Column>) -> Compiled {
+        // A parameter that nothing tells the type of is described as text, which every value can be sent as.
+        let unknown = Type::new(Kind::Char, 255);
+        let parameters = self.parameters.iter().map(|ty| ty.unwrap_or(unknown)).collect();
+        Compiled { kind, action, columns, parameters }
+    }
+
+    /// The whole statement.
+    pub fn statement(&mut self) -> Result<Compiled> {
+        let compiled = self.any_statement()?;
+        self.accept_symbol(";");
+        if *self.peek() != TokenKind::End {
+            return Err(self.syntax());
+        }
+        Ok(compiled)
+    }
+
+    fn any_statement(&mut self) -> Result<Compiled> {
+        if self.is_symbol("(") || self.is("select") || self.is("with") {
+            return self.query_statement();
+        }
+        let start = self.at;
+        let TokenKind::Word(verb) = self.next() else {
+            self.at = start;
+            return Err(self.syntax());
+        };
+        match verb.as_str() {
+            "insert" => self.insert(),
+            "update" if self.is("statistics") => Ok(self.ignored(30)),
+            "update" => self.update(),
+            "delete" => self.delete(),
+            "truncate" => self.truncate(),
+            "create" => self.create(),
+            "drop" => self.drop(),
+            "alter" => self.alter(),
+            "rename" => self.rename(),
+            "execute" | "call" => self.execute_routine(verb == "call"),
+            "begin" => self.work(34, Action::Begin),
+            "commit" => self.work(35, Action::Commit),
+            "rollback" => self.rollback(),
+            "savepoint" => {
+                let name = self.identifier()?;
+                self.accept("unique");
+                Ok(self.compiled(37, Action::Savepoint(name), Vec::new()))
+            }
+            "release" => {
+                self.expect("savepoint")?;
+                let name = self.identifier()?;
+                Ok(self.compiled(37, Action::ReleaseSavepoint(name), Vec::new()))
+            }
+            "set" => self.set(),
+            "database" => {
+                let name = self.identifier()?;
+                self.accept("exclusive");
+                Ok(self.compiled(1, Action::OpenDatabase(name), Vec::new()))
+            }
+            "close" if self.accept("database") => Ok(self.compiled(31, Action::CloseDatabase, Vec::new())),
+            "grant" => Ok(self.ignored(18)),
+            "revoke" => Ok(self.ignored(19)),
+            "lock" => Ok(self.ignored(10)),
+            "unlock" => Ok(self.ignored(11)),
+            _ => {
+                self.at = start;
+                Err(self.syntax())
+            }
+        }
+    }
+
+    pub(super) fn ignored(&mut self, kind: i16) -> Compiled {
+        self.skip_statement();
+        self.compiled(kind, Action::Nothing, Vec::new())
+    }
+
+    fn work(&mut self, kind: i16, action: Action) -> Result<Compiled> {
+        self.accept("work");
+        if kind == 34 && self.accept("without") {
+            self.expect("replication")?;
+        }
+        Ok(self.compiled(kind, action, Vec::new()))
+    }
+
+    fn rollback(&mut self) -> Result<Compiled> {
+        self.accept("work");
+        let mut savepoint = None;
+        if self.accept("to") {
+            self.expect("savepoint")?;
+            savepoint = Some(if let TokenKind::Word(name) = self.next() { name } else { String::new() });
+        }
+        Ok(self.compiled(36, Action::Rollback(savepoint), Vec::new()))
+    }
+
+    fn set(&mut self) -> Result<Compiled> {
+        if self.accept("lock") {
+            self.expect("mode")?;
+            self.expect("to")?;
+            let wait = if self.accept("not") {
+                self.expect("wait")?;
+                Some(0)
+            } else {
+                self.expect("wait")?;
+                match self.peek() {
+                    TokenKind::Number(_) => Some(self.integer()?.unsigned_abs()),
+                    _ => None,
+                }
+            };
+            return Ok(self.compiled(52, Action::LockMode(wait), Vec::new()));
+        }
+        if self.accept("environment") {
+            let name = self.identifier()?;
+            let value = match self.next() {
+                TokenKind::Text(value) | TokenKind::Word(value) | TokenKind::Number(value) => value,
+                _ => return Err(self.syntax()),
+            };
+            return Ok(self.compiled(110, Action::Environment(name, value), Vec::new()));
+        }
+        let TokenKind::Word(what) = self.next() else { return Err(self.syntax()) };
+        let kind = match what.as_str() {
+            "isolation" | "transaction" => 48,
+            "log" | "buffered" => 49,
+            "explain" => 50,
+            "optimization" => 52,
+            "constraints" => 55,
+            "pdqpriority" => 74,
+            "role" => 85,
+            "statement" => 115,
+            "session" | "collation" | "indexes" | "triggers" | "encryption" | "debug" => 76,
+            _ => {
+                self.at -= 1;
+                return Err(self.syntax());
+            }
+        };
+        Ok(self.ignored(kind))
+    }
+}
