@@ -35,7 +35,7 @@ STARTED_ROCKSDB = {"rocksdb_block_cache_size": "1G", "rocksdb_flush_log_at_trx_c
 
 class Database(base.Database):
     name = "mariadb"
-    drivers = {"mysqlclient": "mysqlclient_mariadb", "pymysql": "pymysql_mariadb"}
+    drivers = {"headrace": "headrace_mariadb", "mysqlclient": "mysqlclient_mariadb", "pymysql": "pymysql_mariadb"}
 
     @contextmanager
     def start(self, options: Options) -> Iterator[Started]:
