@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates \( -name target -prune \) -o -type f \( -name '*.rs' -o -name Cargo.toml \) -print)
 
-.PHONY: help race test lint bench fuzz docs build server simulators judge cargo
+.PHONY: help race test lint bench fuzz docs build server simulators judge libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -97,6 +97,12 @@ $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(S
 	@$(BIN)/python .ci/extras.py $* >$(STAMPS)/$*.txt
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
 	@touch $@
+
+# mysqlclient comes as source, and wants MariaDB's C library.
+$(STAMPS)/test: | libmariadb
+
+libmariadb:
+	@pkg-config --exists libmariadb 2>/dev/null || .ci/packages libmariadb-dev pkg-config build-essential
 
 $(STAMPS)/venv:
 	@echo "==> making .venv with $(PYTHON)"

@@ -1,5 +1,5 @@
-"""headrace: the blocks of a pipeline, the next one sent before the last one is waited for. What has no pipeline yet, COPY
-and LOAD DATA, a thread calls."""
+"""headrace: the blocks of a pipeline, the next one sent before the last one is waited for. What has no pipeline yet,
+COPY and LOAD DATA, a thread calls."""
 
 from __future__ import annotations
 
