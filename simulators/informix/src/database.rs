@@ -277,6 +277,18 @@ impl Open {
             || self.connection.query_row(sql, [name], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
     }
 
+    /// Whether a column, as `table.column`, may not be NULL only because it is in the primary key.
+    pub fn only_key(&self, column: &str) -> bool {
+        let Some((table, column)) = column.split_once('.') else { return false };
+        let sql = "SELECT c.constrtype FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+                   JOIN syscoldepend d ON d.constrid = c.constrid JOIN syscolumns s ON s.tabid = t.tabid \
+                   AND s.colno = d.colno WHERE t.tabname = ? AND s.colname = ? AND c.constrtype IN ('P', 'N')";
+        let kinds = self.connection.prepare(sql).and_then(|mut select| {
+            select.query_map([table, column], |row| row.get::<_, String>(0))?.collect::<Result<Vec<String>>>()
+        });
+        kinds.is_ok_and(|kinds| kinds == ["P"])
+    }
+
     /// The table of an index.
     pub fn table_of_key(&self, name: &str) -> String {
         let sql = "SELECT tabname FROM systables t JOIN sysindices i ON i.tabid = t.tabid WHERE idxname = ?";

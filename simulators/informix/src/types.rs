@@ -98,7 +98,8 @@ impl Kind {
     /// The kind of a type number and an extended id.
     pub fn from_number(number: i16, extended: i32) -> Option<Self> {
         let number = number & 0xff;
-        let found = FACTS.iter().find(|facts| facts.1 == number && (facts.2 == extended || !(40..=41).contains(&number)));
+        let found =
+            FACTS.iter().find(|facts| facts.1 == number && (facts.2 == extended || !(40..=41).contains(&number)));
         found.map(|facts| facts.0).or(match number {
             43 => Some(Self::LVarChar),
             45 => Some(Self::Boolean),

@@ -50,10 +50,10 @@ fn node(out: &mut Vec<u8>, place: (u16, u16, u16), name: &str, number: u16, ty: 
     out.put_u16(if ty.kind.is_complex() { 0 } else { ty.length as u16 });
     out.put_i32(if ty.kind.is_complex() { 0 } else { ty.extended() });
     out.put_u16(0);
-    // Owner and name of a row type that has a name.
+    // Name and owner of a row type that has them.
     let definition = ty.definition();
     let named = match definition.as_deref() {
-        Some(UserType::Row { name: Some(name), .. }) => ["informix", name],
+        Some(UserType::Row { name: Some(name), .. }) => [name.as_str(), "informix"],
         _ => ["", ""],
     };
     for text in named {
@@ -156,11 +156,12 @@ pub fn decode(
         if row || (items != usize::MAX && items > 0) { data.len().saturating_sub(tail(items)) } else { data.len() };
     let mut values = Vec::new();
     let mut part = Input::new(&data[..end]);
-    for index in 0..items {
+    let kinds = inner.iter().copied().map(Some).chain(std::iter::repeat(None));
+    for own in kinds.take(items) {
         if items == usize::MAX && part.is_at_end()? {
             break;
         }
-        values.push(read(&mut part, if row { inner[index] } else { element })?);
+        values.push(read(&mut part, own.filter(|_| row).unwrap_or(element))?);
     }
     Ok(complex::written(if row { Kind::Row } else { kind }, &values))
 }

@@ -39,6 +39,8 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
     let detail = failure.message.split_once(": ").map_or("", |(_, detail)| detail);
     match failure.code {
         ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => duplicate(open, &failure.message),
+        // A primary key that nobody called NOT NULL besides has an error of its own.
+        ffi::SQLITE_CONSTRAINT_NOTNULL if open.only_key(detail) => SqlError::new(-703, table),
         ffi::SQLITE_CONSTRAINT_NOTNULL => SqlError::new(-391, detail),
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY if deleting => SqlError::isam(-692, 0, format!("informix.r_{table}")),
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY => SqlError::isam(-691, -111, format!("informix.r_{table}")),

@@ -106,7 +106,7 @@ impl Encoder<'_> {
     fn text(&self, out: &mut Vec<u8>, ty: Type, text: &[u8]) {
         let encoded;
         let mut bytes = text;
-        if self.charset == Charset::Latin1 && !text.is_ascii() {
+        if self.charset != Charset::Utf8 && !text.is_ascii() {
             encoded = self.charset.encode(&String::from_utf8_lossy(text)).into_owned();
             bytes = &encoded;
         }

@@ -19,9 +19,11 @@ struct Definition {
 
 impl Definition {
     fn key(&mut self, name: String, primary: bool, columns: Vec<String>) {
-        if primary {
-            for column in self.columns.iter_mut().filter(|column| columns.contains(&column.name)) {
-                column.not_null = true;
+        for column in self.columns.iter_mut().filter(|column| primary && columns.contains(&column.name)) {
+            column.not_null = true;
+            let start = quote(&column.name);
+            for part in self.parts.iter_mut().filter(|part| part.starts_with(&start) && !part.ends_with(" NOT NULL")) {
+                *part += " NOT NULL";
             }
         }
         let kind = if primary { 'P' } else { 'U' };
@@ -273,6 +275,7 @@ impl Parser<'_> {
         let ty = self.type_declaration()?;
         let mut sql = format!("{} {}", quote(&name), ty.affinity());
         let mut not_null = ty.kind.is_serial();
+        let mut explicit = false;
         loop {
             let ordinal = made.constraints.len() + 1;
             if self.accept("default") {
@@ -297,6 +300,7 @@ impl Parser<'_> {
             } else if self.accept("not") {
                 self.expect("null")?;
                 not_null = true;
+                explicit = true;
                 self.constraint_name(String::new())?;
             } else if self.accept("null") {
             } else if self.is("primary") || self.is("unique") || self.is("distinct") {
@@ -327,6 +331,8 @@ impl Parser<'_> {
         }
         if not_null {
             sql += " NOT NULL";
+        }
+        if explicit {
             let column = &name;
             let name = format!("n{}_{table}", made.constraints.len() + 1);
             let columns = vec![column.clone()];

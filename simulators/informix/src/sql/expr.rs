@@ -643,7 +643,7 @@ impl Parser<'_> {
             _ => None,
         };
         let at = table.map_or(0, |table| table + 1);
-        let found = self.find_column(table.map(|table| path[table].as_str()), &path[at]);
+        let found = self.find_column(table.map(|table| path[table].as_str()), &path[at], offset)?;
         if let Some(expr) = found {
             return path[at + 1..].iter().try_fold(expr, |expr, name| Self::row_field(expr, name, offset));
         }
@@ -666,21 +666,28 @@ impl Parser<'_> {
         Err(SqlError::new(-217, path.swap_remove(at)).at(offset))
     }
 
-    fn find_column(&mut self, table: Option<&str>, name: &str) -> Option<Expr> {
-        for scope in self.scopes.iter().rev() {
+    fn find_column(&mut self, table: Option<&str>, name: &str, offset: usize) -> Result<Option<Expr>> {
+        for (depth, scope) in self.scopes.iter().enumerate().rev() {
+            let mut found: Option<(&str, Type)> = None;
             for source in scope.iter().filter(|source| table.is_none_or(|table| table == source.alias)) {
-                let found = source.columns.iter().find(|column| column.name == name);
-                let ty = match found {
+                let ty = match source.columns.iter().find(|column| column.name == name) {
                     Some(column) => column.ty,
                     None if name == "rowid" && (table.is_some() || scope.len() == 1) => Type::of(Kind::Int),
                     None => continue,
                 };
-                self.touched.push(source.alias.clone());
-                let sql = format!("{}.{}", quote(&source.alias), quote(name));
-                return Some(Expr { sql, ty: Some(ty), form: Form::Column, name: name.to_owned() });
+                if found.is_some() {
+                    return Err(SqlError::new(-324, name).at(offset));
+                }
+                found = Some((&source.alias, ty));
+            }
+            if let Some((alias, ty)) = found {
+                let sql = format!("{}.{}", quote(alias), quote(name));
+                self.touched.push(alias.to_owned());
+                self.plain.push((depth, sql.clone(), name.to_owned()));
+                return Ok(Some(Expr { sql, ty: Some(ty), form: Form::Column, name: name.to_owned() }));
             }
         }
-        None
+        Ok(None)
     }
 
     fn row_field(row: Expr, name: &str, offset: usize) -> Result<Expr> {

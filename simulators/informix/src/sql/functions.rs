@@ -258,6 +258,7 @@ impl Parser<'_> {
 
     fn aggregate(&mut self, name: &str, offset: usize) -> Result<Expr> {
         self.expect_symbol("(")?;
+        self.aggregates.push(self.scopes.len());
         let label = if name == "count" { "(count)".to_owned() } else { format!("({name})") };
         if name == "count" && self.accept_symbol("*") {
             self.expect_symbol(")")?;
@@ -265,7 +266,9 @@ impl Parser<'_> {
         }
         let distinct = if self.accept("distinct") || self.accept("unique") { "DISTINCT " } else { "" };
         self.accept("all");
+        let plain = self.plain.len();
         let argument = self.expression()?;
+        self.plain.truncate(plain);
         self.expect_symbol(")")?;
         let ty = argument.ty.unwrap_or(DECIMAL);
         let argument = match argument.form {

@@ -36,6 +36,10 @@ pub struct Parser<'a> {
     pub(super) given: Vec<(Column, String)>,
     /// The tables that were named since this was last emptied.
     pub(super) touched: Vec<String>,
+    /// The columns that were named outside of aggregates: how deep their FROM clause is, SQLite's text, the name.
+    pub(super) plain: Vec<(usize, String, String)>,
+    /// How deep the queries are that had an aggregate.
+    pub(super) aggregates: Vec<usize>,
 }
 
 /// Quotes an identifier for SQLite.
@@ -62,6 +66,8 @@ impl<'a> Parser<'a> {
             named: Vec::new(),
             given: Vec::new(),
             touched: Vec::new(),
+            plain: Vec::new(),
+            aggregates: Vec::new(),
         }
     }
 

@@ -24,6 +24,9 @@ pub struct Query {
     tail: String,
 }
 
+/// The columns that an item of a list names, outside of aggregates: SQLite's text and the name.
+type Plain = Vec<(String, String)>;
+
 /// A FROM clause.
 #[derive(Default)]
 struct Tables {
@@ -333,7 +336,7 @@ impl Parser<'_> {
             after_from = Some(self.at);
         }
         self.at = items;
-        let (mut list, mut columns) = self.items()?;
+        let (mut list, mut columns, plain) = self.items()?;
         let mut into_temp = self.temp_target()?;
         if let Some(after) = after_from {
             if !self.is("from") {
@@ -345,10 +348,18 @@ impl Parser<'_> {
         if self.accept("where") {
             sql += &self.outer_condition(&mut tables)?;
         }
+        let mut groups = None;
         if self.accept("group") {
             self.expect("by")?;
-            sql += &format!(" GROUP BY {}", self.plain_list(&columns)?);
+            let by = self.plain_list(&columns)?;
+            sql += &format!(" GROUP BY {}", by.join(", "));
+            groups = Some(by);
         }
+        let aggregated = self.aggregates.contains(&self.scopes.len());
+        if groups.is_some() || aggregated {
+            Self::check_groups(&groups.unwrap_or_default(), &list, &plain)?;
+        }
+        self.aggregates.retain(|depth| *depth < self.scopes.len());
         if self.accept("having") {
             sql += &format!(" HAVING {}", self.expression()?.sql);
         }
@@ -418,8 +429,27 @@ impl Parser<'_> {
         None
     }
 
-    fn items(&mut self) -> Result<(Vec<String>, Vec<Column>)> {
-        let (mut list, mut columns) = (Vec::new(), Vec::new());
+    /// Where rows are put together, all that is shown of a row must be the same for all that were put together.
+    fn check_groups(groups: &[String], list: &[String], plain: &[Plain]) -> Result<()> {
+        for (index, (item, named)) in list.iter().zip(plain).enumerate() {
+            let whole = |group: &String| {
+                *group == (index + 1).to_string()
+                    || item == group
+                    || item.strip_prefix(group.as_str()).is_some_and(|rest| rest.starts_with(" AS "))
+            };
+            if groups.iter().any(whole) {
+                continue;
+            }
+            if let Some((_, name)) = named.iter().find(|(sql, _)| !groups.contains(sql)) {
+                return Err(SqlError::new(-294, name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn items(&mut self) -> Result<(Vec<String>, Vec<Column>, Vec<Plain>)> {
+        let (mut list, mut columns, mut plain) = (Vec::new(), Vec::new(), Vec::new());
+        let depth = self.scopes.len() - 1;
         loop {
             let star = self.is_symbol("*");
             let table_star = !star
@@ -434,7 +464,9 @@ impl Parser<'_> {
                 for source in scope.iter().filter(|source| table.as_ref().is_none_or(|name| *name == source.alias)) {
                     found = true;
                     for column in &source.columns {
-                        list.push(format!("{}.{}", quote(&source.alias), quote(&column.name)));
+                        let sql = format!("{}.{}", quote(&source.alias), quote(&column.name));
+                        plain.push(vec![(sql.clone(), column.name.clone())]);
+                        list.push(sql);
                         columns.push(column.clone());
                     }
                 }
@@ -443,7 +475,10 @@ impl Parser<'_> {
                 }
             } else {
                 let offset = self.offset();
+                let start = self.plain.len();
                 let item = self.expression()?;
+                let named = self.plain.drain(start..).filter(|(at, ..)| *at == depth);
+                plain.push(named.map(|(_, sql, name)| (sql, name)).collect());
                 if matches!(item.form, Form::Parameter(_)) {
                     return Err(SqlError::syntax(offset, "?"));
                 }
@@ -453,7 +488,7 @@ impl Parser<'_> {
                 columns.push(Column { name, ty, not_null: false });
             }
             if !self.accept_symbol(",") {
-                return Ok((list, columns));
+                return Ok((list, columns, plain));
             }
         }
     }
@@ -476,12 +511,12 @@ impl Parser<'_> {
     }
 
     /// GROUP BY and the like: numbers, names of the list, expressions.
-    fn plain_list(&mut self, columns: &[Column]) -> Result<String> {
+    fn plain_list(&mut self, columns: &[Column]) -> Result<Vec<String>> {
         let mut list = Vec::new();
         loop {
             list.push(self.list_item(columns)?);
             if !self.accept_symbol(",") {
-                return Ok(list.join(", "));
+                return Ok(list);
             }
         }
     }
@@ -690,6 +725,9 @@ impl Parser<'_> {
         let table = self.table()?;
         let alias = self.table_alias()?;
         let alias = alias.unwrap_or_else(|| table.name.rsplit(':').next().unwrap_or_default().to_owned());
+        if self.scopes.last().is_some_and(|scope| scope.iter().any(|source| source.alias == alias)) {
+            return Err(SqlError::new(-223, alias).at(offset));
+        }
         self.add_source(&alias, table.columns.clone());
         Ok((format!("{} AS {}", quote(&table.name), quote(&alias)), Some((table.name, alias))))
     }
