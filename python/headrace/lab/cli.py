@@ -14,6 +14,7 @@ from typing import Any
 
 import headrace
 
+from . import databases
 from . import workloads as w
 from .contestants import known
 from .iibench import cli as iibench
@@ -42,7 +43,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="headrace", description="Database drivers, and the race that measures them.")
     commands = top.add_subparsers(dest="command", required=True)
     race = commands.add_parser("race", help="race the drivers head to head")
-    race.add_argument("--database", default="postgresql", help="the database (postgresql)")
+    race.add_argument(
+        "--database", default="postgresql", help=f"the database: {', '.join(databases.MODULES)} (postgresql)"
+    )
     race.add_argument("--quick", action="store_true", help=f"fewer sizes, {QUICK_ROUNDS} rounds: a first look")
     race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--contestant", action="append", default=[], help="only this one; repeatable, or with commas")
@@ -70,10 +73,10 @@ def parser() -> argparse.ArgumentParser:
 
 def plan_of(args: argparse.Namespace) -> Plan:
     """What the command line asks for. Raises UsageError."""
-    if args.database != "postgresql":
-        raise UsageError(f"unknown database {args.database!r}. The databases are: postgresql")
+    if args.database not in databases.MODULES:
+        raise UsageError(f"unknown database {args.database!r}. The databases are: {', '.join(databases.MODULES)}")
     try:
-        contestants = choose("contestant", args.contestant, known())
+        contestants = choose("contestant", args.contestant, known(args.database))
     except ValueError as error:
         raise UsageError(str(error)) from None
     names = choose("workload", args.workload, w.WORKLOADS)
@@ -119,7 +122,6 @@ def write(report: dict[str, Any], args: argparse.Namespace) -> None:
 def race(args: argparse.Namespace) -> int:
     """Runs a race."""
     from . import report as make
-    from .servers import start_postgresql
 
     plan = plan_of(args)
     limit = percentage(args.fail_over)
@@ -130,10 +132,9 @@ def race(args: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         url, pid = args.url, None
         if url is None:
-            server = stack.enter_context(start_postgresql())
-            url, pid = server.url, server.pid
+            url, pid = stack.enter_context(databases.load(args.database).start())
         tell = stack.enter_context(progress())
-        result = Race(url, plan, pid, tell).run()
+        result = Race(url, plan, pid, tell, args.database).run()
     write(result, args)
     make.terminal(result)
     for path in (args.json, args.markdown, args.html):

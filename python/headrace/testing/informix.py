@@ -49,6 +49,8 @@ class InformixServer:
     password: str = field(repr=False)
     database: str
     server: str
+    pid: int = 0
+    """Its process."""
 
     def parameters(self) -> Parameters:
         """The keyword arguments of ``connect``."""
@@ -145,7 +147,7 @@ def informix(
         )
         try:
             port = _port(process)
-            yield InformixServer("127.0.0.1", port, user, password, database, server)
+            yield InformixServer("127.0.0.1", port, user, password, database, server, process.pid)
         finally:
             process.kill()
             process.communicate()
