@@ -40,6 +40,14 @@ class MySqlDbLike(Sync):
         """A cursor that does not receive its result whole."""
         raise NotImplementedError
 
+    def begin(self, cursor: Any) -> None:
+        """Begins a transaction."""
+        cursor.execute("START TRANSACTION")
+
+    def commit(self, cursor: Any) -> None:
+        """Ends it."""
+        cursor.execute("COMMIT")
+
     def start(self) -> None:
         self.conn = self.connected()
 
@@ -79,9 +87,9 @@ class MySqlDbLike(Sync):
         statement = self.sql.insert(self.mark)
         for _ in range(inner):
             cursor = self.conn.cursor()
-            cursor.execute("START TRANSACTION")
+            self.begin(cursor)
             cursor.executemany(statement, data)
-            cursor.execute("COMMIT")
+            self.commit(cursor)
         return size
 
     def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
