@@ -71,8 +71,7 @@ class LoopCursor(CursorBase[R]):
     def _ask_for_answers(self) -> None:
         sync = self._core.ask_for_answers()
         if sync is not None:
-            # Whatever ends it ends the statement before it too, which is what somebody waits for.
-            sync.add_done_callback(lambda done: done.cancelled() or done.exception())
+            sync.add_done_callback(_heard)
 
     async def wait(self, timeout: float | None = None) -> bool:
         """Waits for the result of a pipelined statement: see :meth:`headrace.Cursor.wait`."""
@@ -141,3 +140,9 @@ class LoopCursor(CursorBase[R]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _heard(sync: asyncio.Future[Any]) -> None:
+    # Whatever made it fail failed the statement before it too, which is what somebody waits for.
+    if not sync.cancelled():
+        sync.exception()

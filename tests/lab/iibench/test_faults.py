@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import headrace
+import headrace.mysql
 from headrace.lab.cli import main
 from headrace.lab.iibench import crew, report
 from headrace.lab.iibench.databases import load
@@ -59,10 +60,10 @@ def test_an_error_ends_the_run_with_its_sqlstate(server: Server, client: str) ->
         assert conn.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
 
 
-@pytest.mark.parametrize("driver", ["mysqlclient", "pymysql"])
-def test_an_error_of_mariadb_ends_the_run_with_its_number(mariadb: MariaDB, driver: str) -> None:
+@pytest.mark.parametrize(("driver", "code"), [("headrace", "42S02"), ("mysqlclient", "1146"), ("pymysql", "1146")])
+def test_an_error_of_mariadb_ends_the_run(mariadb: MariaDB, driver: str, code: str) -> None:
     ran = bench(mariadb.socket_url, **given(database="mariadb", driver=driver, table_name="nowhere"))
-    assert ran.one("failure")["code"] == "1146"
+    assert ran.one("failure")["code"] == code
 
 
 def test_an_error_in_the_middle_is_not_counted_as_rows(server: Server) -> None:
@@ -98,6 +99,25 @@ def test_what_may_be_tried_again_is_and_is_counted_by_its_sqlstate(server: Serve
         insert = ran.step["kinds"]["insert"]
         assert insert["retries"] == {"40001": 9}
         assert (insert["operations"], insert["rows"]) == (20, 2_000)
+
+
+@pytest.mark.parametrize("driver", ["headrace", "mysqlclient", "pymysql"])
+def test_mariadbs_deadlocks_are_tried_again(mariadb: MariaDB, driver: str) -> None:
+    with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
+        for statement in (
+            f"DROP TABLE IF EXISTS {TABLE}",
+            *load("mariadb").create_table(TABLE, Options()),
+            "CREATE OR REPLACE SEQUENCE attempts",
+            f"CREATE TRIGGER fail BEFORE INSERT ON {TABLE} FOR EACH ROW IF NEXTVAL(attempts) % 350 = 0 THEN "
+            "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
+        ):
+            conn.executescript(statement)
+        ran = bench(mariadb.socket_url, **given(database="mariadb", driver=driver))
+        conn.executescript(f"DROP TABLE {TABLE}")
+    assert ran.right
+    (count,) = ran.step["kinds"]["insert"]["retries"].values()
+    assert count >= 5
+    assert ran.step["kinds"]["insert"]["rows"] == 2_000
 
 
 def test_what_is_tried_again_too_often_fails(server: Server) -> None:
@@ -306,9 +326,9 @@ def test_every_way_to_insert_gives_the_same_table(postgres: Bench, driver: str) 
     assert all(proof["left_out"] == [] for proof in ran.all("proof"))
 
 
-@pytest.mark.parametrize("driver", ["mysqlclient", "pymysql"])
-def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str) -> None:
-    ran = maria(max_rows=1_000, driver=driver, insert_with="text,executemany,copy", client="overlap,inline")
+@pytest.mark.parametrize(("driver", "last"), [("headrace", "prepared"), ("mysqlclient", "copy"), ("pymysql", "copy")])
+def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str, last: str) -> None:
+    ran = maria(max_rows=1_000, driver=driver, insert_with=f"text,executemany,{last}", client="overlap,inline")
     assert ran.right
     assert len(ran.all("run")) == 6
 
