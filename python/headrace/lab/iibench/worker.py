@@ -7,6 +7,7 @@ line says why.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -21,6 +22,7 @@ from typing import Any
 from . import databases, sessions
 from .counters import Counters
 from .deleter import Deleter
+from .host import Thread
 from .job import NEVER, Job, Shift, clock, fault_of
 from .measure import Recorder
 from .querier import Querier, Transaction
@@ -57,6 +59,9 @@ def main() -> int:
         if job.role == "writer":
             for statement in database.session(job.options, job.loading):
                 session.run(session.execute(statement))
+            with contextlib.suppress(OSError):
+                number = int(session.run(session.query(database.thread()))[0][0])
+                recorder.serve(Thread(number, database.thread_names).awake)
         work = WORK[job.role](shift)
         work.prepare()
         # What is there now is there to stay.
