@@ -88,15 +88,6 @@ class BlockingConnection(Generic[R]):
             self._core.notices()
         return result
 
-    def _give(self, cursor: BlockingCursor[Any], ticket: Any) -> None:
-        """Gives a cursor the result of a ticket: at once, or when a pipeline brings it."""
-        core = self._core
-        if core.pipelined is None:
-            cursor._take(self._wait(ticket, None))
-        else:
-            cursor._pending = ticket
-            core.pipelined.append(cursor)
-
     def _run(self, flow: Flow[T]) -> T:
         """Runs a flow to its end."""
         try:
@@ -126,6 +117,16 @@ class BlockingConnection(Generic[R]):
             wire.close()
 
     # queries
+
+    def _script(self, cursor: BlockingCursor[Any], sql: str) -> None:
+        """Executes text as it is; the results are the cursor's."""
+        core = self._core
+        ticket = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = ticket
+            core.pipelined.append(cursor)
+        else:
+            cursor._take(self._wait(ticket, None))
 
     def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core

@@ -46,6 +46,10 @@ class Core(ABC):
         """Queues a batch."""
 
     @abstractmethod
+    def submit_script(self, sql: str) -> Any:
+        """Queues text as it is: one statement without parameters, or several."""
+
+    @abstractmethod
     def round_trip(self) -> Any:
         """Queues a round trip that changes nothing."""
 
@@ -64,8 +68,8 @@ class Core(ABC):
         self.pipelined = deque()
 
     def ask_for_answers(self) -> Any:
-        """Queues what makes the server answer all that a pipeline has asked, where it would not by itself; gives the
-        ticket, None where there is none."""
+        """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives
+        its ticket, or None."""
         return None
 
     def resolved(self, cursor: Any) -> None:

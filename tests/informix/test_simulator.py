@@ -241,5 +241,5 @@ def test_replies_in_single_bytes_are_read() -> None:
         connection = informix_db.connect(**server.parameters())
         cursor = connection.cursor()
         cursor.execute("select first 3 tabname, tabid from systables order by tabid")
-        assert cursor.fetchall() == [("systables", 1), ("syscolumns", 2), ("sysindexes", 3)]
+        assert cursor.fetchall() == [("systables", 1), ("syscolumns", 2), ("sysindices", 3)]
         connection.close()

@@ -136,6 +136,8 @@ pub struct PyCall<D> {
     results: Vec<Py<PyAny>>,
     affected: Option<u64>,
     last_tag: Vec<u8>,
+    /// A result has come.
+    told: bool,
     generated: Option<i128>,
     warnings: u32,
     dialect: PhantomData<fn() -> D>,
@@ -164,6 +166,7 @@ impl<D: Dialect> PyCall<D> {
             results: Vec::new(),
             affected: None,
             last_tag: Vec::new(),
+            told: false,
             generated: None,
             warnings: 0,
             dialect: PhantomData,
@@ -210,7 +213,8 @@ impl<D: Dialect> PyCall<D> {
                 Some(result) => Ok(result),
                 None => {
                     let tag = std::mem::take(&mut self.last_tag);
-                    let affected = self.affected;
+                    // A batch of no rows changed none.
+                    let affected = if self.told { self.affected } else { Some(0).filter(|_| self.args.is_batch()) };
                     self.pack(py, &tag, affected, false)
                 }
             },
@@ -271,6 +275,7 @@ impl<D: Dialect> Caller for PyCall<D> {
         let Summary { tag, rows: rowcount, generated, warnings, suspended } = summary;
         self.generated = generated.or(self.generated);
         self.warnings = self.warnings.saturating_add(warnings.into());
+        self.told = true;
         if self.want != Want::All && self.args.is_batch() {
             if let Some(n) = rowcount {
                 self.affected = Some(self.affected.unwrap_or(0) + n);

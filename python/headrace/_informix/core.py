@@ -41,6 +41,10 @@ class InformixCore(Core):
             raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
         return self.wire.sqli_execute_batch(sql, rows, begin=not self.autocommit)
 
+    def submit_script(self, sql: str) -> Any:
+        """Queues one statement without parameters."""
+        return self.submit(sql, None)
+
     def round_trip(self) -> Any:
         """Queues SQ_VERSION, which changes nothing."""
         return self.wire.sqli_ping()
@@ -68,15 +72,15 @@ class InformixCore(Core):
             self.depth += 1
             return None
         name = savepoint or f"headrace_{next(self.numbers)}"
-        if not re.fullmatch(r"\w+", name):
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ProgrammingError(f"{name!r} is no name of a savepoint")
-        yield self.wire.sqli_execute(f"SAVEPOINT {name}")
+        yield self.wire.sqli_savepoint("set", name)
         self.depth += 1
         return name
 
-    def leave_transaction(self, block: str | None, rollback: bool) -> Flow[None]:
+    def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:
         """Ends a block."""
-        savepoint = block
+        savepoint: str | None = block
         self.depth -= 1
         if self.wire.closed:
             return
@@ -84,8 +88,8 @@ class InformixCore(Core):
             yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
             return
         if rollback:
-            yield self.wire.sqli_execute(f"ROLLBACK WORK TO SAVEPOINT {savepoint}")
-        yield self.wire.sqli_execute(f"RELEASE SAVEPOINT {savepoint}")
+            yield self.wire.sqli_savepoint("rollback", savepoint)
+        yield self.wire.sqli_savepoint("release", savepoint)
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: an open transaction is rolled back."""

@@ -10,6 +10,7 @@ from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import Wire
+from .._opening import open_wire
 from ..errors import InterfaceError, OperationalError
 from ..rows import RowFactory
 from .core import MySqlCore
@@ -64,8 +65,14 @@ class Connection(BlockingConnection[R]):
         """Executes text as it is, without parameters: one statement, or several separated by semicolons where
         ``multi_statements`` was set. Each result is a set of the cursor that this gives."""
         cursor = Cursor(self, self.row_factory)
-        self._give(cursor, self._core.wire.my_query(sql))
+        self._script(cursor, sql)
         return cursor
+
+    def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        cursor = Cursor(self, self.row_factory)
+        cursor._take(self._wait(self._core.submit_flat(sql, rows), None))
+        return cursor._all()
 
     def ping(self) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
@@ -79,16 +86,14 @@ class Connection(BlockingConnection[R]):
     @property
     def thread_id(self) -> int:
         """The connection's number, which KILL takes."""
-        return int(self._core.wire.my_session()["thread_id"])
+        return self._core.thread_id
 
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
-        wire = Wire(core.wire_options)
         deadline = time.monotonic() + timeout
+        wire = open_wire(Wire(core.wire_options), timeout)
         try:
-            wire.open(timeout)
-            wire.wait(wire.ready(), max(0.0, deadline - time.monotonic()))
-            kill = wire.my_query(f"KILL QUERY {core.wire.my_session()['thread_id']}")
+            kill = wire.my_query(f"KILL QUERY {core.thread_id}")
             wire.wait(kill, max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {timeout} s") from None

@@ -78,6 +78,11 @@ class MySqlCore(Core):
         self.read_only: bool | None = None
         self.text = not options.prepared
 
+    @property
+    def thread_id(self) -> int:
+        """The connection's number, which KILL takes. Never waits for a statement that runs."""
+        return self.wire.process_id & 0xFFFF_FFFF
+
     def start(self, autocommit: bool) -> Flow[None]:
         """Makes the session what was asked for."""
         self.autocommit = autocommit
@@ -98,6 +103,14 @@ class MySqlCore(Core):
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
         return self.wire.my_execute_batch(sql, rows, returning=returning, text=self.text)
+
+    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+        """Queues a batch whose rows come as one list."""
+        return self.wire.my_execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues a COM_QUERY: text as it is."""
+        return self.wire.my_query(sql)
 
     def round_trip(self) -> Any:
         """Queues COM_PING."""

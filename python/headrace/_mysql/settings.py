@@ -43,6 +43,7 @@ class ConnectOptions:
     init_command: str | None = None
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
     unrepresentable: str = "raise"
+    json_text: bool = False
     enable_timing: bool = False
     keepalives: bool = True
 
@@ -73,6 +74,7 @@ class ConnectOptions:
             ],
             "statements": self.statement_cache_size,
             "unrepresentable": self.unrepresentable,
+            "json_text": self.json_text,
             "keepalives": self.keepalives,
         }
 

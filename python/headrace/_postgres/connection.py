@@ -103,7 +103,7 @@ class Connection(BlockingConnection[R]):
         """Executes statements separated by semicolons, without parameters, by the simple protocol. Each result
         is a set of the cursor that this gives."""
         cursor = Cursor(self, self.row_factory)
-        self._give(cursor, self._core.submit_script(sql))
+        self._script(cursor, sql)
         return cursor
 
     def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:

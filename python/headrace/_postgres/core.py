@@ -201,7 +201,7 @@ class ConnectionCore(Core):
         self.pipeline_sync = self.begin is None and not self.in_transaction()
 
     def ask_for_answers(self) -> Any:
-        """Puts a Sync behind the statements of a pipeline where there is none."""
+        """Puts a Sync behind the statements of a pipeline where there is none; gives its ticket, or None."""
         if not self.unanswered:
             return None
         self.unanswered = False

@@ -66,15 +66,6 @@ class LoopConnection(Generic[R]):
             self._core.notices()
         return result
 
-    async def _give(self, cursor: LoopCursor[Any], future: Any) -> None:
-        """Gives a cursor the result of a future: at once, or when a pipeline brings it."""
-        core = self._core
-        if core.pipelined is None:
-            cursor._take(await self._wait(future, None))
-        else:
-            cursor._pending = future
-            core.pipelined.append(cursor)
-
     async def _run(self, flow: Flow[T]) -> T:
         try:
             future = next(flow)
@@ -113,6 +104,16 @@ class LoopConnection(Generic[R]):
                 wire.hold_requests(False)
 
     # queries
+
+    async def _script(self, cursor: LoopCursor[Any], sql: str) -> None:
+        """Executes text as it is; the results are the cursor's."""
+        core = self._core
+        ticket = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = ticket
+            core.pipelined.append(cursor)
+        else:
+            cursor._take(await self._wait(ticket, None))
 
     async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core

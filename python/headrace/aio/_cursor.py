@@ -71,6 +71,7 @@ class LoopCursor(CursorBase[R]):
     def _ask_for_answers(self) -> None:
         sync = self._core.ask_for_answers()
         if sync is not None:
+            # Whatever ends it ends the statement before it too, which is what somebody waits for.
             sync.add_done_callback(_heard)
 
     async def wait(self, timeout: float | None = None) -> bool:
@@ -142,7 +143,6 @@ class LoopCursor(CursorBase[R]):
         await self.close()
 
 
-def _heard(sync: asyncio.Future[Any]) -> None:
-    # Whatever made it fail failed the statement before it too, which is what somebody waits for.
-    if not sync.cancelled():
-        sync.exception()
+def _heard(future: asyncio.Future[Any]) -> None:
+    if not future.cancelled():
+        future.exception()

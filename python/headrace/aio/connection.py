@@ -115,7 +115,7 @@ class AsyncConnection(LoopConnection[R]):
     async def executescript(self, sql: str) -> AsyncCursor[R]:
         """Executes statements separated by semicolons: see :meth:`headrace.Connection.executescript`."""
         cursor = AsyncCursor(self, self.row_factory)
-        await self._give(cursor, self._core.submit_script(sql))
+        await self._script(cursor, sql)
         return cursor
 
     async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:

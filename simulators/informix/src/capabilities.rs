@@ -46,6 +46,11 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
+    /// The client answers the questions of PAM.
+    pub fn pam(&self) -> bool {
+        self.has(44)
+    }
+
     /// What two masks have in common.
     pub fn common(offer: &[u8], ours: &[u8]) -> Self {
         Self { mask: offer.iter().zip(ours).map(|(offer, ours)| offer & ours).collect() }

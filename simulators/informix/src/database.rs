@@ -1,18 +1,21 @@
-//! Databases, what their catalogs hold, and a session's connection to one.
+//! Databases, and a session's connection to one.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::catalog;
 use crate::codec::charset::Charset;
 use crate::engine::functions::{self, State, lock};
 use crate::errors::SqlError;
-use crate::sql::{Catalog, Column, NewTable, Routine, Table};
+use crate::sql::{Catalog, Column, Constraint, NewIndex, NewTable, Routine, Table};
 use crate::types::{Kind, Type};
+use crate::usertypes::{self, FIRST_EXTENDED};
 
 /// What a database does about transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,132 +61,11 @@ pub struct Database {
     pub charset: Charset,
     /// The next numbers of its SERIAL columns.
     pub serials: Arc<Mutex<HashMap<String, i64>>>,
+    /// The number of the next smart large object.
+    pub next_object: Arc<AtomicI64>,
     routines: Mutex<HashMap<String, Routine>>,
+    types: Mutex<HashMap<String, Type>>,
     path: PathBuf,
-}
-
-const fn varchar(length: i32) -> Type {
-    Type::new(Kind::VarChar, length)
-}
-
-const INT: Type = Type::of(Kind::Int);
-const SMALL: Type = Type::of(Kind::SmallInt);
-const CHAR1: Type = Type::of(Kind::Char);
-const OWNER: Type = Type::new(Kind::Char, 32);
-const WORD: Type = Type::new(Kind::Char, 64);
-
-/// The catalog tables, as far as clients ask for them.
-const SYSTEM: &[(&str, &[(&str, Type)])] = &[
-    (
-        "systables",
-        &[
-            ("tabname", varchar(128)),
-            ("owner", OWNER),
-            ("partnum", INT),
-            ("tabid", Type::of(Kind::Serial)),
-            ("rowsize", SMALL),
-            ("ncols", SMALL),
-            ("nindexes", SMALL),
-            ("nrows", Type::of(Kind::Float)),
-            ("created", Type::of(Kind::Date)),
-            ("version", INT),
-            ("tabtype", CHAR1),
-            ("locklevel", CHAR1),
-            ("npused", Type::of(Kind::Float)),
-            ("fextsize", INT),
-            ("nextsize", INT),
-            ("flags", SMALL),
-            ("site", WORD),
-            ("dbname", varchar(128)),
-            ("type_xid", INT),
-            ("am_id", INT),
-            ("dirpath", WORD),
-        ],
-    ),
-    (
-        "syscolumns",
-        &[
-            ("colname", varchar(128)),
-            ("tabid", INT),
-            ("colno", SMALL),
-            ("coltype", SMALL),
-            ("collength", SMALL),
-            ("colmin", INT),
-            ("colmax", INT),
-            ("extended_id", INT),
-            ("seclabelid", INT),
-            ("colattr", SMALL),
-        ],
-    ),
-    (
-        "sysindexes",
-        &[
-            ("idxname", varchar(128)),
-            ("owner", OWNER),
-            ("tabid", INT),
-            ("idxtype", CHAR1),
-            ("clustered", CHAR1),
-            ("part1", SMALL),
-            ("part2", SMALL),
-            ("part3", SMALL),
-            ("part4", SMALL),
-            ("part5", SMALL),
-            ("part6", SMALL),
-            ("part7", SMALL),
-            ("part8", SMALL),
-            ("part9", SMALL),
-            ("part10", SMALL),
-            ("part11", SMALL),
-            ("part12", SMALL),
-            ("part13", SMALL),
-            ("part14", SMALL),
-            ("part15", SMALL),
-            ("part16", SMALL),
-            ("levels", SMALL),
-            ("leaves", Type::of(Kind::Float)),
-            ("nunique", Type::of(Kind::Float)),
-            ("clust", Type::of(Kind::Float)),
-        ],
-    ),
-    (
-        "sysconstraints",
-        &[
-            ("constrid", Type::of(Kind::Serial)),
-            ("constrname", varchar(128)),
-            ("owner", OWNER),
-            ("tabid", INT),
-            ("constrtype", CHAR1),
-            ("idxname", varchar(128)),
-        ],
-    ),
-    (
-        "sysdefaults",
-        &[("tabid", INT), ("colno", SMALL), ("type", CHAR1), ("default", Type::new(Kind::Char, 255)), ("class", CHAR1)],
-    ),
-    ("sysxtdtypes", &[("extended_id", INT), ("name", varchar(128)), ("mode", CHAR1), ("owner", OWNER)]),
-    ("sysviews", &[("tabid", INT), ("seqno", SMALL), ("viewtext", Type::new(Kind::Char, 64))]),
-    ("sysmaster:sysdual", &[("dummy", CHAR1)]),
-];
-
-/// A table that each session makes for itself: it shows the server, not the database.
-const DATABASES: (&str, &[(&str, Type)]) = (
-    "sysmaster:sysdatabases",
-    &[
-        ("name", varchar(128)),
-        ("partnum", INT),
-        ("owner", OWNER),
-        ("created", Type::of(Kind::Date)),
-        ("is_logging", INT),
-        ("is_buff_log", INT),
-        ("is_ansi", INT),
-        ("is_nls", INT),
-        ("flags", SMALL),
-    ],
-);
-
-fn definition(name: &str, columns: &[(&str, Type)], temporary: &str) -> String {
-    let list: Vec<String> = columns.iter().map(|(name, ty)| format!("\"{name}\" {}", ty.affinity())).collect();
-    format!("CREATE {temporary} TABLE \"{name}\" ({})", list.join(", "))
 }
 
 /// What the calls in here fail with: SQLite would not, unless the disk is full.
@@ -200,31 +82,15 @@ impl Database {
             locale: locale.to_owned(),
             charset,
             serials: Arc::default(),
+            next_object: Arc::new(AtomicI64::new(1)),
             routines: Mutex::default(),
+            types: Mutex::default(),
             path,
         };
         let connection = database.connection()?;
         functions::register_collation(&connection)?;
         let transaction = connection.unchecked_transaction()?;
-        transaction.execute_batch(
-            "CREATE TABLE ifx_lo (id INTEGER PRIMARY KEY AUTOINCREMENT, data BLOB);
-             CREATE TABLE ifx_constraints (tabname TEXT, name TEXT, columns TEXT);",
-        )?;
-        for (name, columns) in SYSTEM {
-            transaction.execute_batch(&definition(name, columns, ""))?;
-        }
-        for (name, columns) in SYSTEM {
-            let columns: Vec<Column> =
-                columns.iter().map(|(name, ty)| Column { name: (*name).into(), ty: *ty, not_null: false }).collect();
-            add_table(&transaction, name, 'T', &columns)?;
-        }
-        for (tabid, name, site) in [(90, " GL_COLLATE", locale), (91, " GL_CTYPE", locale), (92, " VERSION", "")] {
-            transaction.execute(
-                "INSERT INTO systables (tabname, owner, tabid, tabtype, flags, site, dirpath) VALUES (?, '', ?, '', 0, ?, ?)",
-                params![name, tabid, site, site],
-            )?;
-        }
-        transaction.execute_batch("INSERT INTO \"sysmaster:sysdual\" VALUES ('X');")?;
+        catalog::initialize(&transaction, locale)?;
         transaction.commit()?;
         Ok(database)
     }
@@ -239,59 +105,6 @@ impl Database {
     }
 }
 
-/// Writes a table into the catalog, in place of one of the same name.
-fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Column]) -> Result<()> {
-    let old: Option<i64> =
-        connection.query_row("SELECT tabid FROM systables WHERE tabname = ?", [name], |row| row.get(0)).optional()?;
-    let tabid = match old {
-        Some(tabid) => tabid,
-        None => connection.query_row(
-            "SELECT CASE WHEN ?1 THEN max(coalesce(max(tabid), 0) + 1, 100) ELSE count(*) + 1 END FROM systables",
-            [!SYSTEM.iter().any(|(system, _)| *system == name)],
-            |row| row.get(0),
-        )?,
-    };
-    remove_table(connection, name)?;
-    let width: i32 = columns.iter().map(|column| column.ty.width(false)).sum();
-    connection.execute(
-        "INSERT INTO systables (tabname, owner, tabid, rowsize, ncols, nindexes, nrows, created, version, tabtype, \
-         locklevel, npused, fextsize, nextsize, flags, site, dbname, type_xid, am_id, partnum, dirpath) \
-         VALUES (?, 'informix', ?, ?, ?, 0, 0.0, ?, 1, ?, 'R', 1.0, 16, 16, 0, '', '', 0, 0, ?, '')",
-        params![
-            name,
-            tabid,
-            width.min(32_767),
-            columns.len() as i64,
-            functions::now().div_euclid(crate::codec::moment::DAY_UNITS) - crate::codec::moment::DATE_EPOCH,
-            kind.to_string(),
-            0x10_0000 + tabid,
-        ],
-    )?;
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO syscolumns (colname, tabid, colno, coltype, collength, extended_id, seclabelid, colattr) \
-         VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
-    )?;
-    for (index, column) in columns.iter().enumerate() {
-        let number = i64::from(column.ty.number()) | if column.not_null { 0x100 } else { 0 };
-        insert.execute(params![
-            column.name,
-            tabid,
-            index as i64 + 1,
-            number,
-            column.ty.length,
-            column.ty.extended()
-        ])?;
-    }
-    Ok(())
-}
-
-fn remove_table(connection: &Connection, name: &str) -> Result<()> {
-    connection
-        .execute("DELETE FROM syscolumns WHERE tabid = (SELECT tabid FROM systables WHERE tabname = ?)", [name])?;
-    connection.execute("DELETE FROM systables WHERE tabname = ?", [name])?;
-    Ok(())
-}
-
 /// A session's way into a database.
 pub struct Open {
     /// The database.
@@ -304,33 +117,50 @@ pub struct Open {
     pub temporary: RefCell<HashMap<String, Vec<Column>>>,
     /// Whether double quotes delimit identifiers.
     pub delimited: bool,
-    /// The cursors for WHERE CURRENT OF: name, table, rowid.
-    pub cursors: RefCell<HashMap<String, (String, i64)>>,
+    /// The unique constraints of those: table, columns, name.
+    constraints: RefCell<Vec<(String, String, String)>>,
+    all: Databases,
 }
 
+/// Tells of all databases: names, modes, locales.
+pub type Databases = Box<dyn Fn() -> Vec<(String, Mode, String)>>;
+
 impl Open {
-    /// Opens a database for a session.
-    pub fn new(database: &Arc<Database>, state: Arc<State>, delimited: bool, all: &[(String, Mode)]) -> Result<Self> {
+    /// Opens a database for a session; `all` tells of all databases of the server.
+    pub fn new(database: &Arc<Database>, state: Arc<State>, delimited: bool, all: Databases) -> Result<Self> {
         let connection = database.connection()?;
         functions::register(&connection, &state)?;
-        let (name, columns) = DATABASES;
-        connection.execute_batch(&definition(name, columns, "TEMP"))?;
-        for (index, (name, mode)) in all.iter().enumerate() {
-            connection.execute(
-                "INSERT INTO \"sysmaster:sysdatabases\" VALUES (?, ?, 'informix', 45000, ?, 0, ?, 0, 0)",
-                params![name, 0x10_0000 + index as i64, *mode != Mode::Unlogged, *mode == Mode::Ansi],
-            )?;
-        }
-        let described = columns.iter().map(|(name, ty)| Column { name: (*name).into(), ty: *ty, not_null: false });
-        let temporary = HashMap::from([(name.to_owned(), described.collect())]);
         Ok(Self {
             database: Arc::clone(database),
             connection: Rc::new(connection),
             state,
-            temporary: RefCell::new(temporary),
+            temporary: RefCell::default(),
+            constraints: RefCell::default(),
             delimited,
-            cursors: RefCell::default(),
+            all,
         })
+    }
+
+    /// Makes a table that shows the server as it is now.
+    fn show_server(&self, definition: &catalog::Definition) -> Result<()> {
+        let name = definition.0;
+        if !self.temporary.borrow().contains_key(name) {
+            self.connection.execute_batch(&catalog::create(definition, "TEMP"))?;
+            self.temporary.borrow_mut().insert(name.to_owned(), catalog::columns(definition));
+        }
+        self.connection.execute(&format!("DELETE FROM \"{name}\""), [])?;
+        for (index, (database, mode, locale)) in (self.all)().iter().enumerate() {
+            if name == "sysmaster:sysdbslocale" {
+                let sql = "INSERT INTO \"sysmaster:sysdbslocale\" VALUES (?, ?)";
+                self.connection.execute(sql, params![database, locale])?;
+                continue;
+            }
+            self.connection.execute(
+                "INSERT INTO \"sysmaster:sysdatabases\" VALUES (?, ?, 'informix', 45000, ?, 0, ?, 0, 0)",
+                params![database, 0x10_0000 + index as i64, *mode != Mode::Unlogged, *mode == Mode::Ansi],
+            )?;
+        }
+        Ok(())
     }
 
     fn columns(&self, name: &str) -> Option<Vec<Column>> {
@@ -345,9 +175,16 @@ impl Open {
             )
             .ok()?;
         let rows = statement.query_map([name], |row| {
-            let number: i64 = row.get(1)?;
-            let kind = Kind::from_number((number & 0xff) as i16, row.get(3)?).unwrap_or(Kind::LVarChar);
-            Ok(Column { name: row.get(0)?, ty: Type::new(kind, row.get(2)?), not_null: number & 0x100 != 0 })
+            let (number, extended): (i64, i32) = (row.get(1)?, row.get(3)?);
+            let user = extended - FIRST_EXTENDED + 1;
+            let ty = match u16::try_from(user).ok().filter(|user| *user > 0).and_then(usertypes::get) {
+                Some(definition) => (*definition).clone().column_type(),
+                None => Type::new(
+                    Kind::from_number((number & 0xff) as i16, extended).unwrap_or(Kind::LVarChar),
+                    row.get(2)?,
+                ),
+            };
+            Ok(Column { name: row.get(0)?, ty, not_null: number & 0x100 != 0 })
         });
         let columns: Vec<Column> = rows.ok()?.collect::<Result<_>>().ok()?;
         (!columns.is_empty()).then_some(columns)
@@ -359,17 +196,42 @@ impl Open {
         if table.temporary {
             lock(&self.state.temporary).insert(table.name.clone());
             self.temporary.borrow_mut().insert(table.name.clone(), table.columns.clone());
-            return Ok(());
+            return self.add_constraints(&table.name, &table.constraints);
         }
-        add_table(&self.connection, &table.name, table.kind, &table.columns)?;
+        catalog::add_table(&self.connection, &table.name, table.kind, &table.columns)?;
+        for (column, kind, text) in &table.defaults {
+            catalog::add_default(&self.connection, &table.name, column, *kind, text)?;
+        }
+        if table.kind == 'V' {
+            catalog::add_view(&self.connection, &table.name, &table.text)?;
+        }
         self.add_constraints(&table.name, &table.constraints)
     }
 
-    /// Remembers which unique keys are constraints, by name.
-    pub fn add_constraints(&self, table: &str, constraints: &[(String, Vec<String>)]) -> Result<()> {
-        for (name, columns) in constraints {
-            self.connection
-                .execute("INSERT INTO ifx_constraints VALUES (?, ?, ?)", params![table, name, columns.join(",")])?;
+    /// Remembers which unique keys are constraints, by name, and writes all constraints into the catalog.
+    pub fn add_constraints(&self, table: &str, constraints: &[Constraint]) -> Result<()> {
+        for constraint in constraints {
+            let columns = constraint.columns.join(",");
+            if self.temporary.borrow().contains_key(table) {
+                self.constraints.borrow_mut().push((table.to_owned(), columns, constraint.name.clone()));
+                continue;
+            }
+            if matches!(constraint.kind, 'P' | 'U' | 'R') {
+                if constraint.kind != 'R' {
+                    let sql = "INSERT INTO ifx_constraints VALUES (?, ?, ?)";
+                    self.connection.execute(sql, params![table, constraint.name, columns])?;
+                }
+                let index = NewIndex {
+                    name: constraint.name.clone(),
+                    table: table.to_owned(),
+                    descending: vec![false; constraint.columns.len()],
+                    columns: constraint.columns.clone(),
+                    unique: constraint.kind != 'R',
+                    sql: Vec::new(),
+                };
+                catalog::add_index(&self.connection, &index)?;
+            }
+            catalog::add_constraint(&self.connection, table, constraint)?;
         }
         Ok(())
     }
@@ -380,21 +242,65 @@ impl Open {
             *known = columns.to_vec();
             return Ok(());
         }
-        add_table(&self.connection, name, 'T', columns)
+        catalog::add_table(&self.connection, name, 'T', columns)
     }
 
     /// Takes a table out of the catalog.
     pub fn remove_table(&self, name: &str) -> Result<()> {
         if self.temporary.borrow_mut().remove(name).is_some() {
             lock(&self.state.temporary).remove(name);
+            self.constraints.borrow_mut().retain(|(table, ..)| table != name);
             return Ok(());
         }
-        self.connection.execute("DELETE FROM ifx_constraints WHERE tabname = ?", [name])?;
-        remove_table(&self.connection, name)
+        catalog::remove_table(&self.connection, name)
+    }
+
+    /// Makes a type, or forgets one.
+    pub fn set_type(&self, name: &str, ty: Option<(Type, char)>) -> std::result::Result<(), SqlError> {
+        let mut types = lock(&self.database.types);
+        let written = match ty {
+            Some(_) if types.contains_key(name) => return Err(SqlError::new(-9631, name)),
+            Some((ty, mode)) => {
+                types.insert(name.to_owned(), ty);
+                catalog::add_type(&self.connection, name, ty, mode)
+            }
+            None if types.remove(name).is_none() => return Err(SqlError::new(-9628, name)),
+            None => catalog::remove_type(&self.connection, name),
+        };
+        written.map_err(|error| SqlError::isam(-271, -100, error.to_string()))
+    }
+
+    /// Whether a name is that of a unique constraint, and not only of an index.
+    pub fn constraint_named(&self, name: &str) -> bool {
+        let sql = "SELECT count(*) FROM ifx_constraints WHERE name = ?";
+        self.constraints.borrow().iter().any(|(.., own)| own == name)
+            || self.connection.query_row(sql, [name], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
+    }
+
+    /// Whether a column, as `table.column`, may not be NULL only because it is in the primary key.
+    pub fn only_key(&self, column: &str) -> bool {
+        let Some((table, column)) = column.split_once('.') else { return false };
+        let sql = "SELECT c.constrtype FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+                   JOIN syscoldepend d ON d.constrid = c.constrid JOIN syscolumns s ON s.tabid = t.tabid \
+                   AND s.colno = d.colno WHERE t.tabname = ? AND s.colname = ? AND c.constrtype IN ('P', 'N')";
+        let kinds = self.connection.prepare(sql).and_then(|mut select| {
+            select.query_map([table, column], |row| row.get::<_, String>(0))?.collect::<Result<Vec<String>>>()
+        });
+        kinds.is_ok_and(|kinds| kinds == ["P"])
+    }
+
+    /// The table of an index.
+    pub fn table_of_key(&self, name: &str) -> String {
+        let sql = "SELECT tabname FROM systables t JOIN sysindices i ON i.tabid = t.tabid WHERE idxname = ?";
+        self.connection.query_row(sql, [name], |row| row.get(0)).unwrap_or_default()
     }
 
     /// The constraint that a unique key of these columns is, if it is one and no index only.
     pub fn constraint(&self, table: &str, columns: &str) -> Option<String> {
+        let temporary = self.constraints.borrow();
+        if let Some((.., name)) = temporary.iter().find(|(own, list, _)| own == table && list == columns) {
+            return Some(name.clone());
+        }
         let sql = "SELECT name FROM ifx_constraints WHERE tabname = ? AND columns = ?";
         self.connection.query_row(sql, [table, columns], |row| row.get(0)).optional().ok()?
     }
@@ -402,6 +308,8 @@ impl Open {
     /// Adds or drops a routine.
     pub fn set_routine(&self, name: &str, routine: Option<Routine>) -> std::result::Result<(), SqlError> {
         let mut routines = lock(&self.database.routines);
+        let written = catalog::set_routine(&self.connection, name, routine.as_ref());
+        written.map_err(|error| SqlError::isam(-271, -100, error.to_string()))?;
         match routine {
             Some(_) if routines.contains_key(name) => return Err(SqlError::new(-673, name)),
             Some(routine) => routines.insert(name.to_owned(), routine),
@@ -418,9 +326,36 @@ impl Catalog for Open {
         if own && let Some(columns) = self.columns(name) {
             return Some(Table { name: name.to_owned(), columns });
         }
+        if own && let Some(base) = catalog::synonym(&self.connection, name) {
+            return self.columns(&base).map(|columns| Table { name: base, columns });
+        }
         let name = format!("sysmaster:{name}");
+        if master && let Some(definition) = catalog::SERVER.iter().find(|(server, _)| *server == name) {
+            self.show_server(definition).ok()?;
+        }
         let columns = if master { self.columns(&name) } else { None }?;
         Some(Table { name, columns })
+    }
+
+    fn primary_key(&self, table: &str) -> Vec<String> {
+        let sql = "SELECT columns FROM ifx_constraints i JOIN sysconstraints c ON c.constrname = i.name \
+                   WHERE i.tabname = ? AND c.constrtype = 'P'";
+        let found = self.connection.query_row(sql, [table], |row| row.get::<_, String>(0)).optional().ok().flatten();
+        found.map(|columns| columns.split(',').map(str::to_owned).collect()).unwrap_or_default()
+    }
+
+    fn is_temporary(&self, table: &str) -> bool {
+        self.temporary.borrow().contains_key(table)
+    }
+
+    fn sequence(&self, name: &str) -> Option<(i64, i64)> {
+        let sql =
+            "SELECT start_val, inc_val FROM syssequences s JOIN systables t ON t.tabid = s.tabid WHERE tabname = ?";
+        self.connection.query_row(sql, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional().ok()?
+    }
+
+    fn user_type(&self, name: &str) -> Option<Type> {
+        lock(&self.database.types).get(name).copied()
     }
 
     fn routine(&self, name: &str) -> Option<Routine> {
@@ -431,7 +366,7 @@ impl Catalog for Open {
         self.delimited
     }
 
-    fn cursor(&self, name: &str) -> Option<(String, i64)> {
-        self.cursors.borrow().get(name).cloned()
+    fn cursor(&self, name: &str) -> Option<String> {
+        lock(&self.state.cursors).get(name).map(|(table, _)| table.clone())
     }
 }

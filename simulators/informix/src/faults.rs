@@ -1,8 +1,10 @@
 //! What goes wrong on purpose, so that drivers can be tested for it.
 
 use std::io::{self, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::time::Duration;
+
+use crate::channel::Channel;
 
 /// Faults of a connection. They start with the first group after the login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +43,7 @@ impl Faults {
     }
 
     /// Sends a reply with whatever is wrong with it.
-    pub fn send(&mut self, stream: &mut TcpStream, bytes: &mut [u8]) -> io::Result<()> {
+    pub fn send(&mut self, stream: &mut Channel, bytes: &mut [u8]) -> io::Result<()> {
         if !self.latency.is_zero() {
             std::thread::sleep(self.latency);
         }
@@ -63,7 +65,7 @@ impl Faults {
         if let Some(left) = self.cut {
             if left < length {
                 self.write(stream, &bytes[..left as usize])?;
-                stream.shutdown(Shutdown::Both)?;
+                stream.socket().shutdown(Shutdown::Both)?;
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             self.cut = Some(left - length);
@@ -71,10 +73,16 @@ impl Faults {
         self.write(stream, bytes)
     }
 
-    fn write(&self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, stream: &mut Channel, bytes: &[u8]) -> io::Result<()> {
         match self.split {
-            Some(size) => bytes.chunks(size).try_for_each(|chunk| stream.write_all(chunk)),
-            None => stream.write_all(bytes),
+            Some(size) => bytes.chunks(size).try_for_each(|chunk| {
+                stream.write_all(chunk)?;
+                stream.flush()
+            }),
+            None => {
+                stream.write_all(bytes)?;
+                stream.flush()
+            }
         }
     }
 }

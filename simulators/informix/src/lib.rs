@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod capabilities;
+pub mod catalog;
+pub mod channel;
 pub mod codec;
 pub mod database;
 pub mod engine;
@@ -17,4 +19,5 @@ pub mod server;
 pub mod session;
 pub mod sql;
 pub mod types;
+pub mod usertypes;
 pub mod wire;

@@ -21,6 +21,7 @@ const HEADER: usize = 6;
 const CONREQ: u8 = 1;
 const CONACC: u8 = 2;
 const CONREJ: u8 = 3;
+const REDIRECT: u8 = 13;
 
 fn string<R: Read>(input: &mut Input<R>) -> io::Result<String> {
     let length = usize::from(input.u16()?);
@@ -82,17 +83,27 @@ fn read_body(body: &mut Input<&[u8]>) -> io::Result<Request> {
     Ok(request)
 }
 
+/// What becomes of a login.
+pub enum Answer {
+    /// CONACC.
+    Accepted,
+    /// CONREJ with a sqlcode.
+    Refused(i16),
+    /// REDIRECT to `server|host|port`.
+    Redirect(String),
+}
+
 /// What the server says of itself.
 pub struct Reply<'a> {
     /// The banner with the version.
     pub banner: &'a str,
     /// The name of the server.
     pub server: &'a str,
-    /// Zero, or the sqlcode of the refusal.
-    pub code: i16,
+    /// What becomes of the login.
+    pub answer: Answer,
 }
 
-/// CONACC, or CONREJ if there is a code.
+/// CONACC, CONREJ or REDIRECT.
 pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
     let mut body: Vec<u8> = Vec::new();
     body.put_u16(100);
@@ -112,7 +123,7 @@ pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
     body.put_i32(0);
     body.put_u16(102);
     body.extend_from_slice(&[0; 6]);
-    body.put_i16(reply.code);
+    body.put_i16(if let Answer::Refused(code) = reply.answer { code } else { 0 });
     body.put_i16(0);
     body.put_i16(0x14);
     body.put_i16(0);
@@ -132,11 +143,21 @@ pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
     body.put_i32(0);
     body.put_i32(0);
     body.put_login_string(path);
+    if let Answer::Redirect(target) = &reply.answer {
+        let text = format!("redirect|{target}");
+        body.put_u16(103);
+        body.put_u16(text.len() as u16 + 2);
+        body.put_chars(text.as_bytes());
+    }
     body.put_u16(127);
 
     let mut packet = Vec::with_capacity(body.len() + HEADER);
     packet.put_u16((body.len() + HEADER) as u16);
-    packet.put_u8(if reply.code == 0 { CONACC } else { CONREJ });
+    packet.put_u8(match reply.answer {
+        Answer::Accepted => CONACC,
+        Answer::Refused(_) => CONREJ,
+        Answer::Redirect(_) => REDIRECT,
+    });
     packet.put_u8(60);
     packet.put_u16(0x1000);
     packet.extend_from_slice(&body);

@@ -3,12 +3,14 @@
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use headrace_simulator_informix::capabilities::Release;
+use headrace_simulator_informix::channel::{tls_for_this_run, tls_from_files};
 use headrace_simulator_informix::codec::charset::Charset;
 use headrace_simulator_informix::database::Mode;
 use headrace_simulator_informix::faults::Faults;
-use headrace_simulator_informix::server::{Config, Server};
+use headrace_simulator_informix::server::{Config, Redirect, Server};
 
 const HELP: &str = "headrace-simulate-informix: a test server that speaks SQLI, with SQLite inside
 
@@ -19,11 +21,19 @@ const HELP: &str = "headrace-simulate-informix: a test server that speaks SQLI, 
   --server NAME        the name that clients must give as INFORMIXSERVER (informix)
   --database NAME      the database that is there from the start (testdb)
   --mode MODE          logged, ansi or unlogged (logged)
-  --locale LOCALE      of the databases; code sets 819 and utf8 (en_US.819)
+  --locale LOCALE      of the databases, as en_US.819, en_US.utf8, ja_JP.sjis-s (en_US.819)
   --release N          12.10, 14.10 or 15 (14.10)
   --after-error WHAT   abort or continue the rest of a group (abort)
+  --tls-port N         a second port, for TLS; 0 for any free one; it is printed as `tls-port N`
+  --tls-cert FILE      the certificate, PEM; without it one is made for this machine, and the file of the authority
+                       behind it is printed as `authority FILE`
+  --tls-key FILE       the certificate's key, PEM
+  --pam ASK=ANSWER     ask at login as PAM does, instead of the password; may be repeated
+  --redirect NAME[=SERVER@HOST:PORT]
+                       send who asks for server NAME there, or here if nothing else is said; may be repeated
   --fault FAULT        latency=MS, cut=N, silence=N, garbage=N, split=N; may be repeated
-  --data FOLDER        where the databases are kept (a new folder, removed at the end)
+  --data FOLDER        where the databases are while the server runs, empty at the start (a new folder, removed at
+                       the end)
   --until-stdin-ends   end when standard input does
   --trace              show messages and replies on standard error
 ";
@@ -32,6 +42,19 @@ struct Options {
     config: Config,
     own_folder: bool,
     until_stdin_ends: bool,
+    tls_port: Option<u16>,
+    /// Certificate and key.
+    tls_files: (Option<PathBuf>, Option<PathBuf>),
+}
+
+fn redirect(text: &str) -> Option<Redirect> {
+    let Some((name, target)) = text.split_once('=') else {
+        return Some(Redirect { name: text.to_owned(), target: None });
+    };
+    let (server, address) = target.split_once('@')?;
+    let (host, port) = address.rsplit_once(':')?;
+    let target = (server.to_owned(), host.to_owned(), port.parse().ok()?);
+    Some(Redirect { name: name.to_owned(), target: Some(target) })
 }
 
 fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
@@ -46,11 +69,14 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
         locale: "en_US.819".into(),
         release: Release::V14,
         continue_after_error: false,
+        pam: Vec::new(),
+        redirects: Vec::new(),
         faults: Faults::default(),
         trace: false,
         folder: std::env::temp_dir().join(format!("headrace-informix-{}", std::process::id())),
     };
     let (mut own_folder, mut until_stdin_ends) = (true, false);
+    let (mut tls_port, mut tls_files) = (None, (None, None));
     while let Some(name) = arguments.next() {
         match name.as_str() {
             "--help" | "-h" => return Ok(None),
@@ -86,6 +112,14 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
             "--after-error" if value == "abort" || value == "continue" => {
                 config.continue_after_error = value == "continue";
             }
+            "--tls-port" => tls_port = Some(value.parse().map_err(|_| wrong())?),
+            "--tls-cert" => tls_files.0 = Some(PathBuf::from(value)),
+            "--tls-key" => tls_files.1 = Some(PathBuf::from(value)),
+            "--pam" => {
+                let (question, answer) = value.split_once('=').ok_or_else(wrong)?;
+                config.pam.push((question.to_owned(), answer.to_owned()));
+            }
+            "--redirect" => config.redirects.push(redirect(&value).ok_or_else(wrong)?),
             "--fault" => config.faults.set(&value)?,
             "--data" => {
                 config.folder = PathBuf::from(value);
@@ -94,23 +128,39 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
             _ => return Err(wrong()),
         }
     }
-    Ok(Some(Options { config, own_folder, until_stdin_ends }))
+    Ok(Some(Options { config, own_folder, until_stdin_ends, tls_port, tls_files }))
 }
 
 fn run(options: Options) -> Result<(), String> {
     let folder = options.config.folder.clone();
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let address = format!("{}:{}", options.config.host, options.config.port);
+    let host = options.config.host.clone();
     let server = Server::new(options.config)?;
-    let listener = server.listen().map_err(|error| format!("cannot listen on {address}: {error}"))?;
-    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-    println!("port {port}");
+    let cannot = |error: std::io::Error| format!("cannot listen on {host}: {error}");
+    let listener = server.listen().map_err(cannot)?;
+    println!("port {}", listener.local_addr().map_err(cannot)?.port());
+    if let Some(port) = options.tls_port {
+        let tls = match &options.tls_files {
+            (Some(certificate), Some(key)) => tls_from_files(certificate, key)?,
+            (None, None) => {
+                let authority = folder.join("authority.pem");
+                let tls = tls_for_this_run(&authority)?;
+                println!("authority {}", authority.display());
+                tls
+            }
+            _ => return Err("--tls-cert and --tls-key go together".into()),
+        };
+        let listener = std::net::TcpListener::bind((host.as_str(), port)).map_err(cannot)?;
+        println!("tls-port {}", listener.local_addr().map_err(cannot)?.port());
+        let server = Arc::clone(&server);
+        std::thread::spawn(move || server.serve(&listener, Some(&tls)));
+    }
     std::io::stdout().flush().map_err(|error| error.to_string())?;
     if !options.until_stdin_ends {
-        server.serve(&listener);
+        server.serve(&listener, None);
         return Ok(());
     }
-    std::thread::spawn(move || server.serve(&listener));
+    std::thread::spawn(move || server.serve(&listener, None));
     // Whoever started it holds the other end: when it is gone, so is the reason to run.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     if options.own_folder {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::capabilities::Capabilities;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment::{Qualifier, decode_datetime, decode_interval};
-use crate::codec::{charset::Charset, int8};
+use crate::codec::{charset::Charset, clientvalue, int8};
 use crate::engine::Value;
 use crate::types::{Kind, Type};
 use crate::wire::Input;
@@ -91,6 +91,10 @@ pub enum Message {
     SetSavepoint(Vec<u8>),
     ReleaseSavepoint(Vec<u8>),
     RollbackToSavepoint(Vec<u8>),
+    /// SQ_ACK: the client is ready for the questions of PAM.
+    Acknowledge,
+    /// SQ_RESPONSE: the answer to one.
+    Response(Vec<u8>),
     /// Nothing that this server knows; what follows cannot be read any more.
     Unknown(u16),
 }
@@ -176,6 +180,7 @@ fn bound<R: Read>(input: &mut Input<R>, charset: Charset, caps: &Capabilities) -
 /// Values of types that go by a name: their length is an int32.
 fn extended(number: i16, name: &str, bytes: Vec<u8>, charset: Charset) -> (Type, Value) {
     match name {
+        _ if clientvalue::is_one(&bytes) => (Type::of(Kind::Byte), Value::Blob(bytes)),
         "boolean" => {
             let truth = matches!(bytes.first(), Some(1 | b't' | b'T'));
             (Type::of(Kind::Boolean), Value::Integer(truth.into()))
@@ -366,6 +371,8 @@ pub fn read<R: Read>(input: &mut Input<R>, caps: &Capabilities, charset: Charset
         }
         138 => Message::ReleaseSavepoint(input.chars()?),
         139 => Message::RollbackToSavepoint(input.chars()?),
+        128 => Message::Acknowledge,
+        130 => Message::Response(input.chars()?),
         tag => Message::Unknown(tag),
     })
 }

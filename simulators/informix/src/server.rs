@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
+use rustls::ServerConfig;
+
 use crate::capabilities::Release;
+use crate::channel::Channel;
 use crate::database::{Database, Mode};
 use crate::engine::functions::lock;
 use crate::faults::Faults;
@@ -36,6 +39,10 @@ pub struct Config {
     pub release: Release,
     /// Whether messages after an error in a group are carried out all the same.
     pub continue_after_error: bool,
+    /// The questions of PAM and the answers it wants; none where the password counts.
+    pub pam: Vec<(String, String)>,
+    /// The server names that stand for another server.
+    pub redirects: Vec<Redirect>,
     /// What goes wrong on purpose.
     pub faults: Faults,
     /// Where the databases are kept.
@@ -44,18 +51,28 @@ pub struct Config {
     pub trace: bool,
 }
 
+/// A server name that is answered with the address of another server.
+#[derive(Clone, Debug)]
+pub struct Redirect {
+    /// The name that clients ask for.
+    pub name: String,
+    /// The name and address they are sent to; this very server if there is none.
+    pub target: Option<(String, String, u16)>,
+}
+
 /// The server.
 pub struct Server {
     /// How it was started.
     pub config: Config,
     databases: Mutex<HashMap<String, Arc<Database>>>,
     sessions: AtomicI64,
+    port: AtomicU16,
 }
 
 impl Server {
     /// Makes the databases. Fails if the folder cannot be written.
     pub fn new(config: Config) -> Result<Arc<Self>, String> {
-        let server = Self { config, databases: Mutex::default(), sessions: AtomicI64::new(0) };
+        let server = Self { config, databases: Mutex::default(), sessions: AtomicI64::new(0), port: AtomicU16::new(0) };
         let (name, mode) = (server.config.database.clone(), server.config.mode);
         for (name, mode) in [("sysmaster".to_owned(), Mode::Logged), (name, mode)] {
             server.create_database(&name, mode)?;
@@ -85,9 +102,10 @@ impl Server {
         lock(&self.databases).get(name).cloned()
     }
 
-    /// All databases by name, with their modes.
-    pub fn databases(&self) -> Vec<(String, Mode)> {
-        let mut all: Vec<_> = lock(&self.databases).values().map(|it| (it.name.clone(), it.mode)).collect();
+    /// All databases by name, with their modes and locales.
+    pub fn databases(&self) -> Vec<(String, Mode, String)> {
+        let databases = lock(&self.databases);
+        let mut all: Vec<_> = databases.values().map(|it| (it.name.clone(), it.mode, it.locale.clone())).collect();
         all.sort_by(|left, right| left.0.cmp(&right.0));
         all
     }
@@ -99,26 +117,38 @@ impl Server {
 
     /// Opens the port.
     pub fn listen(&self) -> io::Result<TcpListener> {
-        TcpListener::bind((self.config.host.as_str(), self.config.port))
+        let listener = TcpListener::bind((self.config.host.as_str(), self.config.port))?;
+        self.port.store(listener.local_addr()?.port(), Ordering::Relaxed);
+        Ok(listener)
+    }
+
+    /// Where a redirection leads, as `server|host|port`.
+    pub fn target(&self, redirect: &Redirect) -> String {
+        let own = (self.config.server.clone(), self.config.host.clone(), self.port.load(Ordering::Relaxed));
+        let (server, host, port) = redirect.target.as_ref().unwrap_or(&own);
+        format!("{server}|{host}|{port}")
     }
 
     /// Serves every connection on a thread of its own, for ever.
-    pub fn serve(self: &Arc<Self>, listener: &TcpListener) {
+    pub fn serve(self: &Arc<Self>, listener: &TcpListener, tls: Option<&Arc<ServerConfig>>) {
         for stream in listener.incoming() {
             match stream {
-                Ok(stream) => self.start(stream),
+                Ok(stream) => self.start(stream, tls),
                 Err(error) => eprintln!("accept: {error}"),
             }
         }
     }
 
-    fn start(self: &Arc<Self>, stream: TcpStream) {
+    fn start(self: &Arc<Self>, stream: TcpStream, tls: Option<&Arc<ServerConfig>>) {
         let server = Arc::clone(self);
+        let tls = tls.cloned();
         let name = format!("session of {:?}", stream.peer_addr().ok());
         let thread = std::thread::Builder::new().name(name.clone()).stack_size(8 << 20);
-        let spawned = thread.spawn(move || match Session::new(server, stream).and_then(Session::run) {
-            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => eprintln!("{name}: {error}"),
-            _ => {}
+        let spawned = thread.spawn(move || {
+            match Channel::new(stream, tls.as_ref()).and_then(|channel| Session::new(server, channel).run()) {
+                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => eprintln!("{name}: {error}"),
+                _ => {}
+            }
         });
         if let Err(error) = spawned {
             eprintln!("no thread for a session: {error}");

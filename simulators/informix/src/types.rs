@@ -1,6 +1,7 @@
 //! Column types: how each is declared, described, and how wide it is in a row.
 
 use crate::codec::moment::Qualifier;
+use crate::usertypes::{self, FIRST_EXTENDED, UserType};
 
 /// A type by its number in the protocol, and the names of the types that have none of their own.
 #[allow(missing_docs)]
@@ -34,6 +35,10 @@ pub enum Kind {
     Clob,
     BigInt,
     BigSerial,
+    Json,
+    Bson,
+    OpaqueVar,
+    OpaqueFixed,
 }
 
 /// A column's type with its encoded length.
@@ -43,12 +48,14 @@ pub struct Type {
     pub kind: Kind,
     /// The encoded length of DESCRIBE: bytes, `precision << 8 | scale`, or a qualifier.
     pub length: i32,
+    /// The number of a [`UserType`], 0 for none.
+    pub user: u16,
 }
 
 /// What a row and DESCRIBE need to know of each kind: number, extended id, type name, affinity in SQLite.
 struct Facts(Kind, i16, i32, &'static str, &'static str);
 
-const FACTS: [Facts; 28] = [
+const FACTS: [Facts; 32] = [
     Facts(Kind::Char, 0, 0, "char", "TEXT COLLATE RTRIM"),
     Facts(Kind::SmallInt, 1, 0, "smallint", "INT"),
     Facts(Kind::Int, 2, 0, "integer", "INT"),
@@ -77,6 +84,10 @@ const FACTS: [Facts; 28] = [
     Facts(Kind::Clob, 41, 11, "clob", "INT"),
     Facts(Kind::BigInt, 52, 0, "bigint", "INT"),
     Facts(Kind::BigSerial, 53, 0, "bigserial", "INT"),
+    Facts(Kind::Json, 40, 25, "json", "TEXT"),
+    Facts(Kind::Bson, 40, 26, "bson", "BLOB"),
+    Facts(Kind::OpaqueVar, 40, 0, "opaque", "TEXT"),
+    Facts(Kind::OpaqueFixed, 41, 0, "opaque", "TEXT"),
 ];
 
 impl Kind {
@@ -87,7 +98,8 @@ impl Kind {
     /// The kind of a type number and an extended id.
     pub fn from_number(number: i16, extended: i32) -> Option<Self> {
         let number = number & 0xff;
-        let found = FACTS.iter().find(|facts| facts.1 == number && (facts.2 == extended || facts.2 == 0));
+        let found =
+            FACTS.iter().find(|facts| facts.1 == number && (facts.2 == extended || !(40..=41).contains(&number)));
         found.map(|facts| facts.0).or(match number {
             43 => Some(Self::LVarChar),
             45 => Some(Self::Boolean),
@@ -121,6 +133,11 @@ impl Kind {
         matches!(self, Self::Float | Self::SmallFloat)
     }
 
+    /// Whether values are bytes in a form that belongs to the type.
+    pub fn is_opaque(self) -> bool {
+        matches!(self, Self::Json | Self::Bson | Self::OpaqueVar | Self::OpaqueFixed)
+    }
+
     /// Whether it is a collection or a row.
     pub fn is_complex(self) -> bool {
         matches!(self, Self::Set | Self::MultiSet | Self::List | Self::Row)
@@ -140,7 +157,7 @@ impl Kind {
 impl Type {
     /// A type with its encoded length.
     pub const fn new(kind: Kind, length: i32) -> Self {
-        Self { kind, length }
+        Self { kind, length, user: 0 }
     }
 
     /// A type whose length is given by its kind.
@@ -156,9 +173,10 @@ impl Type {
             Kind::LVarChar => 2048,
             Kind::Blob | Kind::Clob => 72,
             Kind::Boolean | Kind::Char | Kind::NChar | Kind::VarChar | Kind::NVarChar => 1,
-            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => 0,
+            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => 4096,
+            Kind::Json | Kind::Bson | Kind::OpaqueVar | Kind::OpaqueFixed => 4096,
         };
-        Self { kind, length }
+        Self { kind, length, user: 0 }
     }
 
     /// DECIMAL(precision, scale).
@@ -166,17 +184,39 @@ impl Type {
         Self::new(Kind::Decimal, precision << 8 | scale)
     }
 
-    /// The number in the protocol.
+    /// The number in the protocol, with the flags of types that users made.
     pub fn number(self) -> i16 {
-        self.kind.facts().1
+        let flags = match self.definition().as_deref() {
+            Some(UserType::Distinct { source, .. }) => match source.kind {
+                Kind::LVarChar => 0x2800,
+                Kind::Boolean => 0x4800,
+                _ => 0x0800,
+            },
+            Some(UserType::Row { name: Some(_), .. }) => 0x1000,
+            _ => 0,
+        };
+        self.kind.facts().1 | flags
+    }
+
+    /// The definition of a type that a user made.
+    pub fn definition(self) -> Option<std::sync::Arc<UserType>> {
+        usertypes::get(self.user)
     }
 
     /// The extended id.
     pub fn extended(self) -> i32 {
-        self.kind.facts().2
+        if self.user == 0 { self.kind.facts().2 } else { FIRST_EXTENDED - 1 + i32::from(self.user) }
     }
 
-    /// The name of the type.
+    /// The extended id of what a DISTINCT type is made of, 0 for built-in types and for all others.
+    pub fn source(self) -> i32 {
+        match self.definition().as_deref() {
+            Some(UserType::Distinct { source, .. }) => source.extended(),
+            _ => 0,
+        }
+    }
+
+    /// The name of the type that its kind has.
     pub fn name(self) -> &'static str {
         self.kind.facts().3
     }
@@ -208,7 +248,8 @@ impl Type {
             Kind::DateTime | Kind::Interval => self.qualifier().width() as i32,
             Kind::VarChar | Kind::NVarChar => (self.length & 255) + 1,
             Kind::LVarChar | Kind::Boolean | Kind::Blob | Kind::Clob => self.length + 5,
-            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => 2048 + 5,
+            Kind::Json | Kind::Bson | Kind::OpaqueVar | Kind::OpaqueFixed => self.length + 5,
+            Kind::Set | Kind::MultiSet | Kind::List | Kind::Row => self.length + 5,
             Kind::Byte | Kind::Text if long_descriptors => 68,
             _ => self.length,
         }
@@ -216,6 +257,9 @@ impl Type {
 
     /// The type as SQL writes it.
     pub fn declaration(self) -> String {
+        if let Some(definition) = self.definition() {
+            return definition.label();
+        }
         match self.kind {
             Kind::Decimal | Kind::Money if self.scale() == 255 => format!("{}({})", self.name(), self.precision()),
             Kind::Decimal | Kind::Money => format!("{}({},{})", self.name(), self.precision(), self.scale()),
@@ -234,12 +278,12 @@ impl Type {
 
     /// A form that fits into a call of one of our functions inside SQLite.
     pub fn tag(self) -> i64 {
-        (self.kind as i64) << 32 | i64::from(self.length as u32)
+        i64::from(self.user) << 40 | (self.kind as i64) << 32 | i64::from(self.length as u32)
     }
 
     /// Reads a [`Type::tag`].
     pub fn from_tag(tag: i64) -> Option<Self> {
-        let facts = FACTS.get(usize::try_from(tag >> 32).ok()?)?;
-        Some(Self::new(facts.0, tag as u32 as i32))
+        let facts = FACTS.get(usize::try_from(tag >> 32).ok()? & 0xff)?;
+        Some(Self { user: u16::try_from(tag >> 40).ok()?, ..Self::new(facts.0, tag as u32 as i32) })
     }
 }

@@ -16,9 +16,23 @@ impl<R: Read> Input<R> {
         Self { source, buffer: vec![0; 1 << 16], start: 0, end: 0 }
     }
 
+    /// Where the bytes come from.
+    pub fn source(&mut self) -> &mut R {
+        &mut self.source
+    }
+
     /// Whether bytes are already here, so that the next group may be answered before the replies are flushed.
     pub fn has_buffered(&self) -> bool {
         self.end > self.start
+    }
+
+    /// Whether nothing more comes.
+    pub fn is_at_end(&mut self) -> io::Result<bool> {
+        match self.need(1) {
+            Ok(()) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     fn need(&mut self, count: usize) -> io::Result<()> {

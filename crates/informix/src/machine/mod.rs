@@ -10,7 +10,7 @@ mod send;
 mod startup;
 mod statement;
 
-pub use request::{Execute, Request, Rows};
+pub use request::{Execute, Request, Rows, Savepoint};
 pub use startup::{Options, Secret, TlsStep};
 pub use statement::{Columns, Statement};
 

@@ -216,7 +216,7 @@ impl<C: IfxCaller> Machine<C> {
                     self.large_values_came(cx, group)?;
                 }
             }
-            Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping => {
+            Asked::Guard | Asked::Savepoint | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping => {
                 let guarded = entry.is_batch() && entry.guard == Guard::Transaction;
                 if reply.error.is_some() && group.asked == Asked::Commit && guarded {
                     // A constraint that is checked at the end, for one. Nothing of the batch may stay.

@@ -36,8 +36,21 @@ pub enum Request {
     Rollback,
     /// BEGIN WORK, unless a transaction is open then.
     Begin,
+    /// A savepoint by its message; its name is of letters, digits and underscores.
+    Savepoint(Savepoint, Arc<str>),
     /// A round trip that does nothing else (SQ_VERSION).
     Ping,
+}
+
+/// What is done with a savepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Savepoint {
+    /// SQ_SQLISETSVPT
+    Set,
+    /// SQ_SQLIRELSVPT
+    Release,
+    /// SQ_SQLIRBACKSVPT
+    RollBack,
 }
 
 /// How far a request has come.
@@ -113,6 +126,8 @@ pub(super) enum Asked {
     Rollback,
     /// The savepoint of a batch.
     Guard,
+    /// A savepoint of the caller's own.
+    Savepoint,
     /// CLOSE or RELEASE: nobody waits, and an error changes nothing.
     CleanUp,
     Ping,

@@ -1,6 +1,6 @@
 //! The sending half: from the queue to the outbox.
 
-use super::request::{Asked, Entry, Execute, Failure, Group, Guard, Request, Rows, Stage};
+use super::request::{Asked, Entry, Execute, Failure, Group, Guard, Request, Rows, Savepoint, Stage};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine, Phase};
 use crate::capabilities::Feature;
@@ -78,6 +78,16 @@ impl<C: IfxCaller> Machine<C> {
             }
             Request::Begin if !block && logging != Logging::None => self.begin(outbox),
             Request::Commit | Request::Rollback | Request::Begin => {}
+            Request::Savepoint(what, ref name) => {
+                let tag = match what {
+                    Savepoint::Set => tag::SQ_SQLISETSVPT,
+                    Savepoint::Release => tag::SQ_SQLIRELSVPT,
+                    Savepoint::RollBack => tag::SQ_SQLIRBACKSVPT,
+                };
+                client::savepoint(out, tag, name);
+                client::eot(out);
+                self.ask(Asked::Savepoint);
+            }
             Request::Ping => {
                 client::plain(out, tag::SQ_VERSION);
                 client::eot(out);

@@ -77,6 +77,9 @@ impl Statement {
         codeset: CodeSet,
     ) -> Self {
         let Description { kind, id, fields } = described;
+        // ROLLBACK WORK TO SAVEPOINT is described as a rollback too, and ends nothing.
+        let back = kind == kind::ROLLBACK && sql.to_ascii_lowercase().contains("savepoint");
+        let kind = if back { kind::SAVEPOINT } else { kind };
         let rows = kind == kind::SELECT || (kind == kind::EXECUTE_PROCEDURE && !fields.is_empty());
         let (columns, targets) = match rows {
             true => (Some(Arc::new(Columns::new(fields, capabilities, codeset))), Vec::new()),

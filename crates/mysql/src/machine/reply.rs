@@ -236,9 +236,10 @@ impl<C: MyCaller> Machine<C> {
         let suspended = self.cursor_moved(kind, completion.status);
         let entry = self.front()?;
         let waits = suspended && kind != Kind::Fetch;
+        entry.warnings = entry.warnings.max(completion.warnings);
         if let Some(caller) = entry.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits) {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
-            let warnings = completion.warnings;
+            let warnings = std::mem::take(&mut entry.warnings);
             caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended });
         }
         if more {

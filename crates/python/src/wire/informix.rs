@@ -3,8 +3,9 @@
 use super::Wire;
 use crate::call::Want;
 use crate::engine::Informix;
+use crate::errors;
 use crate::params::Args;
-use headrace_informix::machine::{Execute, Logging, Request, Rows};
+use headrace_informix::machine::{Execute, Logging, Request, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
@@ -68,6 +69,18 @@ impl Wire {
     /// Queues ROLLBACK WORK, if a transaction is open then.
     fn sqli_rollback(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.bare(py, Request::Rollback)
+    }
+
+    /// Queues what `what` says of a savepoint: `set`, `release` or `rollback`. Its name is of letters, digits and
+    /// underscores.
+    fn sqli_savepoint(&self, py: Python<'_>, what: &str, name: String) -> PyResult<Py<PyAny>> {
+        let what = match what {
+            "set" => Savepoint::Set,
+            "release" => Savepoint::Release,
+            "rollback" => Savepoint::RollBack,
+            _ => return Err(errors::programming(py, &format!("{what:?} is not one of set, release, rollback"))),
+        };
+        self.bare(py, Request::Savepoint(what, name.into()))
     }
 
     /// Queues a round trip that does nothing else.

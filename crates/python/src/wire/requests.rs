@@ -269,6 +269,7 @@ impl Wire {
         }
         state.settings = Arc::new(Settings {
             unrepresentable: state.settings.unrepresentable,
+            json_text: state.settings.json_text,
             records,
             loaders: (!loaders.is_empty()).then(|| loaders.clone().unbind()),
             dumpers: (!dumpers.is_empty()).then(|| dumpers.clone().unbind()),

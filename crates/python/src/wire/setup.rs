@@ -73,6 +73,7 @@ impl Wire {
                 Unrepresentable::Raise,
                 &[("raise", Unrepresentable::Raise), ("none", Unrepresentable::None), ("text", Unrepresentable::Text)],
             )?,
+            json_text: get(options, "json_text")?.unwrap_or(false),
             loaders: None,
             records: HashMap::new(),
             dumpers: None,

@@ -5,6 +5,7 @@ use rusqlite::types::Value;
 use crate::codec::charset::Charset;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS};
+use crate::codec::{clientvalue, complex};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -115,9 +116,9 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             (Value::Integer(days), Some(Kind::Date)) => {
                 Ok(Value::Integer(moment::cut((days + DATE_EPOCH) * DAY_UNITS, to.qualifier())))
             }
-            (Value::Text(text), _) => moment::parse_datetime(text, to.qualifier())
-                .map(Value::Integer)
-                .ok_or_else(|| SqlError::new(if text.is_empty() { -1261 } else { -1262 }, "")),
+            (Value::Text(text), _) => {
+                moment::parse_datetime(text, to.qualifier()).map(Value::Integer).ok_or_else(|| moment_error(text))
+            }
             _ => Err(mismatch()),
         },
         Kind::Interval => match (&value, from) {
@@ -131,16 +132,34 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 Ok(Value::Integer(*value))
             }
             (Value::Text(text), _) => {
-                moment::parse_interval(text, to.qualifier()).map(Value::Integer).ok_or_else(|| SqlError::new(-1262, ""))
+                let value = moment::parse_interval(text, to.qualifier()).ok_or_else(|| moment_error(text))?;
+                if moment::encode_interval(value, to.qualifier()).is_none() {
+                    return Err(SqlError::new(-1261, ""));
+                }
+                Ok(Value::Integer(value))
             }
             _ => Err(mismatch()),
+        },
+        kind if kind.is_complex() && matches!(&value, Value::Blob(bytes) if clientvalue::is_one(bytes)) => {
+            let Value::Blob(bytes) = &value else { return Err(mismatch()) };
+            let text = clientvalue::decode(bytes, kind, |input, ty| {
+                let bound = crate::session::read_value(input, ty, charset)?;
+                Ok((bound.ty, bound.value))
+            });
+            let text = text.map_err(|error| SqlError::unsupported(error.to_string()))?;
+            complex::shaped(&text, to, charset).map(Value::Text)
+        }
+        kind if kind.is_complex() => complex::shaped(&render(&value, from), to, charset).map(Value::Text),
+        Kind::Bson => match value {
+            Value::Blob(_) => Ok(value),
+            value => Ok(Value::Blob(render(&value, from).into_bytes())),
         },
         Kind::Boolean => match &value {
             Value::Integer(value) => Ok(Value::Integer(i64::from(*value != 0))),
             Value::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
                 "t" | "true" | "1" | "y" => Ok(Value::Integer(1)),
                 "f" | "false" | "0" | "n" => Ok(Value::Integer(0)),
-                _ => Err(SqlError::new(-674, "boolean_in")),
+                _ => Err(SqlError::new(-9648, "")),
             },
             _ => Err(mismatch()),
         },
@@ -154,6 +173,12 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
         },
         _ => Ok(Value::Text(render(&value, from))),
     }
+}
+
+/// What is wrong with the text of a DATETIME or INTERVAL.
+pub fn moment_error(text: &str) -> SqlError {
+    let known = |character: char| character.is_ascii_digit() || "-:. +".contains(character);
+    SqlError::new(if text.trim().chars().all(known) { -1263 } else { -1262 }, "")
 }
 
 fn date_error(text: &str) -> SqlError {

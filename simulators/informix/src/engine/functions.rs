@@ -12,6 +12,7 @@ use rusqlite::{Connection, Result};
 
 use super::convert::{convert, render};
 use crate::codec::charset::Charset;
+use crate::codec::complex;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS, Qualifier};
 use crate::errors::SqlError;
@@ -21,6 +22,8 @@ use crate::types::{Kind, Type};
 pub struct State {
     /// The next numbers of SERIAL columns, by table; a roll-back does not take them back.
     pub serials: Arc<Mutex<HashMap<String, i64>>>,
+    /// The last value of each sequence that this session asked.
+    pub sequences: Mutex<HashMap<String, i64>>,
     /// The tables that only this session has.
     pub temporary: Mutex<HashSet<String>>,
     /// The last number given to a SERIAL.
@@ -41,8 +44,44 @@ pub struct State {
     pub version: String,
     /// The code set of the database.
     pub charset: Charset,
+    /// The open update cursors: name, table, and the rowid of the row they stand on.
+    pub cursors: Mutex<HashMap<String, (String, Option<i64>)>>,
+    /// Smart large objects that SQL opened: the number the client was given, and the object.
+    pub opened: Mutex<Vec<(i64, i64)>>,
+    /// The number of the last one that was opened.
+    pub next_handle: AtomicI64,
+    /// What is to be done with smart large objects behind the running step.
+    pub objects: Mutex<Vec<ObjectRequest>>,
+    /// The number of the next smart large object.
+    pub next_object: Arc<AtomicI64>,
     /// Takes the client's urgent byte, if one came.
     pub urgent: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+}
+
+/// Work on smart large objects that a function asked for and the session does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectRequest {
+    /// The client's file becomes an object.
+    FromFile {
+        /// The object.
+        id: i64,
+        /// The file.
+        path: String,
+    },
+    /// An object becomes the client's file.
+    ToFile {
+        /// The object.
+        id: i64,
+        /// The file.
+        path: String,
+    },
+    /// An object is copied.
+    Copy {
+        /// The one that is there.
+        from: i64,
+        /// The new one.
+        to: i64,
+    },
 }
 
 /// Locks, whatever happened to another thread that held it: what it guards is never half changed.
@@ -57,6 +96,18 @@ impl State {
             self.interrupted.store(true, Atomic::Relaxed);
         }
         self.interrupted.load(Atomic::Relaxed)
+    }
+
+    /// NEXTVAL or CURRVAL; nothing if this session has asked for no NEXTVAL yet.
+    fn sequence(&self, name: &str, next: bool, start: i64, step: i64) -> Option<i64> {
+        let mut seen = lock(&self.sequences);
+        if next {
+            let mut serials = lock(&self.serials);
+            let last = serials.entry(format!("sequence {name}")).or_insert(start - step);
+            *last += step;
+            seen.insert(name.to_owned(), *last);
+        }
+        seen.get(name).copied()
     }
 
     fn next_serial(&self, table: &str, asked: i64) -> i64 {
@@ -174,6 +225,48 @@ fn strftime(value: i64, format: &str) -> String {
         }
     }
     result
+}
+
+/// STDEV, VARIANCE and RANGE.
+struct Spread {
+    form: char,
+}
+
+#[derive(Default)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    squares: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Aggregate<Moments, Option<f64>> for Spread {
+    fn init(&self, _: &mut Context<'_>) -> Result<Moments> {
+        Ok(Moments::default())
+    }
+
+    fn step(&self, context: &mut Context<'_>, all: &mut Moments) -> Result<()> {
+        let Some(value) = decimal_or_float(&context.get(0)?) else { return Ok(()) };
+        all.least = if all.count == 0.0 { value } else { all.least.min(value) };
+        all.most = if all.count == 0.0 { value } else { all.most.max(value) };
+        all.count += 1.0;
+        let distance = value - all.mean;
+        all.mean += distance / all.count;
+        all.squares += distance * (value - all.mean);
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, all: Option<Moments>) -> Result<Option<f64>> {
+        let Some(all) = all.filter(|all| all.count > 0.0) else { return Ok(None) };
+        // Of a sample, as the server counts it; one value alone has no spread.
+        let variance = if all.count > 1.0 { all.squares / (all.count - 1.0) } else { 0.0 };
+        Ok(Some(match self.form {
+            'r' => all.most - all.least,
+            's' => variance.sqrt(),
+            _ => variance,
+        }))
+    }
 }
 
 struct Sum {
@@ -343,7 +436,17 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
         };
         if result.is_finite() { Ok(Some(result)) } else { Err(SqlError::new(-1226, "").through_sqlite()) }
     })?;
-    register_times(connection, state)?;
+    for (name, form) in [("ifx_stdev", 's'), ("ifx_variance", 'v'), ("ifx_range", 'r')] {
+        connection.create_aggregate_function(name, 1, pure, Spread { form })?;
+    }
+    register_times(connection)?;
+    super::schema::register(connection)?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_sequence", 4, impure, move |context| {
+        let (name, next): (String, bool) = (context.get(0)?, context.get(1)?);
+        let (start, step): (i64, i64) = (context.get(2)?, context.get(3)?);
+        shared.sequence(&name, next, start, step).ok_or_else(|| SqlError::new(-8315, name).through_sqlite())
+    })?;
     let shared = Arc::clone(state);
     connection.create_scalar_function("ifx_serial", 2, impure, move |context| {
         let table: String = context.get(0)?;
@@ -363,8 +466,69 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             "utc_current" => Value::Integer(now() / moment::SECOND_UNITS),
             "dbname" => Value::Text(shared.database.clone()),
             "dbhostname" => Value::Text("localhost".into()),
-            _ => Value::Text(shared.version.clone()),
+            _ => {
+                let number = shared.version.rsplit(' ').next().unwrap_or_default();
+                let part = |index| Value::Text(number.split('.').nth(index).unwrap_or_default().to_owned());
+                match context.get::<String>(1)?.as_str() {
+                    "major" => part(0),
+                    "minor" => part(1),
+                    "level" => part(2),
+                    "os" => Value::Text("F".into()),
+                    "server-type" => Value::Text("IBM Informix Dynamic Server".into()),
+                    _ => Value::Text(shared.version.clone()),
+                }
+            }
         })
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_filetolob", 1, impure, move |context| {
+        let Some(path) = text(context, 0)? else { return Ok(None) };
+        let id = shared.next_object.fetch_add(1, Atomic::Relaxed);
+        lock(&shared.objects).push(ObjectRequest::FromFile { id, path });
+        Ok(Some(id))
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_lotofile", 2, impure, move |context| {
+        let (Some(id), Some(path)) = (context.get::<Option<i64>>(0)?, text(context, 1)?) else { return Ok(None) };
+        // An exclamation mark asks for the name as it is; otherwise the server makes it unique.
+        let path = match path.strip_suffix('!') {
+            Some(path) => path.to_owned(),
+            None => format!("{path}.{:016x}", shared.next_object.fetch_add(1, Atomic::Relaxed)),
+        };
+        lock(&shared.objects).push(ObjectRequest::ToFile { id, path: path.clone() });
+        Ok(Some(path))
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_locopy", 1, impure, move |context| {
+        let Some(from) = context.get::<Option<i64>>(0)? else { return Ok(None) };
+        let to = shared.next_object.fetch_add(1, Atomic::Relaxed);
+        lock(&shared.objects).push(ObjectRequest::Copy { from, to });
+        Ok(Some(to))
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_lo_open", 1, impure, move |context| {
+        let Some(id) = context.get::<Option<i64>>(0)? else { return Ok(None) };
+        let number = shared.next_handle.fetch_add(1, Atomic::Relaxed) + 1;
+        lock(&shared.opened).push((number, id));
+        Ok(Some(number))
+    })?;
+    connection.create_scalar_function("ifx_field", 3, pure, move |context| {
+        let Some(row) = text(context, 0)? else { return Ok(Value::Null) };
+        let ty = Type::from_tag(context.get(2)?).unwrap_or(Type::of(Kind::LVarChar));
+        let found = complex::field(&row, context.get::<i64>(1)? as usize, ty, charset);
+        found.map_err(|error| error.through_sqlite())
+    })?;
+    connection.create_scalar_function("ifx_cardinality", 1, pure, |context| {
+        Ok(text(context, 0)?.map(|value| complex::elements(&value).len() as i64))
+    })?;
+    connection.create_scalar_function("ifx_member", 2, pure, |context| {
+        let (Some(value), Some(collection)) = (text(context, 0)?, text(context, 1)?) else { return Ok(None) };
+        Ok(Some(complex::elements(&collection).contains(&value)))
+    })?;
+    let shared = Arc::clone(state);
+    connection.create_scalar_function("ifx_current_row", 1, impure, move |context| {
+        let found = lock(&shared.cursors).get(&context.get::<String>(0)?).and_then(|(_, rowid)| *rowid);
+        found.ok_or_else(|| SqlError::new(-266, "").through_sqlite())
     })?;
     let shared = Arc::clone(state);
     connection.create_scalar_function("ifx_sleep", 1, impure, move |context| {
@@ -386,10 +550,9 @@ fn decimal_or_float(value: &Value) -> Option<f64> {
     }
 }
 
-fn register_times(connection: &Connection, state: &Arc<State>) -> Result<()> {
+fn register_times(connection: &Connection) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     let impure = FunctionFlags::SQLITE_UTF8;
-    let _ = state;
     connection.create_scalar_function("ifx_today", 0, impure, |_| Ok(now().div_euclid(DAY_UNITS) - DATE_EPOCH))?;
     connection.create_scalar_function("ifx_current", 1, impure, |context| {
         Ok(moment::cut(now(), Qualifier(context.get(0)?)))

@@ -2,6 +2,7 @@
 
 pub mod convert;
 pub mod functions;
+pub mod schema;
 pub mod statement;
 
 pub use rusqlite::types::{Value, ValueRef};

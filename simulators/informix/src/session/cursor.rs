@@ -1,9 +1,12 @@
 //! Cursors: rows in blocks, rows by number, rows put.
 
+use std::collections::VecDeque;
+
 use super::rows::{self, Encoder};
 use super::statement::Prepared;
-use super::{Session, failures, replies};
+use super::{Session, failures, files, replies};
 use crate::engine::convert::convert;
+use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
 use crate::sql::{Action, Column};
@@ -13,8 +16,9 @@ use crate::wire::Output;
 /// An open cursor.
 pub struct Cursor {
     statement: Statement,
-    /// A row that did not fit the last block.
-    waiting: Option<Vec<u8>>,
+    /// Rows that were read and not sent: the one that did not fit the last block, and those that had to be read
+    /// before their time. Each with its rowid, if this is an update cursor.
+    waiting: VecDeque<(Vec<u8>, Option<i64>)>,
     finished: bool,
     rows: i64,
     /// The table of an update cursor.
@@ -27,11 +31,17 @@ pub struct Cursor {
 impl Session {
     pub(super) fn open_cursor(&mut self) -> Result<()> {
         self.forget_interrupt();
-        self.begin_implicitly();
+        self.start_reads()?;
         let prepared = self.prepared()?;
         let action = prepared.compiled.action.clone();
         let (sql, update_table) = match action {
+            Action::Query { update_table: Some(_), .. } if prepared.scroll => return Err(SqlError::new(-526, "")),
             Action::Query { sql, update_table } => (sql, update_table),
+            Action::Call { changes, raised, query } => {
+                let values = self.parameter_values()?;
+                self.call(&changes, raised, &values)?;
+                (query.unwrap_or_else(|| "SELECT NULL WHERE 0".to_owned()), None)
+            }
             Action::Write { .. } if prepared.compiled.kind == 6 => {
                 prepared.insert_open = true;
                 prepared.put_rows = 0;
@@ -41,13 +51,24 @@ impl Session {
         };
         let values = self.parameter_values()?;
         let open = self.opened()?;
+        let name = self.statements.get(self.current).and_then(Option::as_ref).map(|it| it.cursor_name.clone());
+        if let (Some(name), Some(table)) = (name, &update_table) {
+            lock(&open.state.cursors).insert(name, (table.clone(), None));
+        }
         let made = Statement::prepare(&open.connection, &sql).and_then(|mut statement| {
             statement.bind(&values)?;
             Ok(statement)
         });
         let statement = made.map_err(|failure| failures::translate(open, &failure, "", false, false))?;
-        self.prepared()?.cursor =
-            Some(Cursor { statement, waiting: None, finished: false, rows: 0, update_table, all: None, position: 0 });
+        self.prepared()?.cursor = Some(Cursor {
+            statement,
+            waiting: VecDeque::new(),
+            finished: false,
+            rows: 0,
+            update_table,
+            all: None,
+            position: 0,
+        });
         Ok(())
     }
 
@@ -61,42 +82,77 @@ impl Session {
         let prepared = slot.ok_or_else(|| SqlError::new(-410, ""))?;
         let Prepared { compiled, cursor, cursor_name, binary, .. } = prepared;
         let cursor = cursor.as_mut().ok_or_else(|| SqlError::new(-400, ""))?;
-        let mut encoder = Encoder { charset, binary: *binary, long_descriptors, blobs: &mut self.blobs };
-        let start = self.out.len();
-        let mut sent = 0;
-        if let Some(row) = cursor.waiting.take() {
-            self.out.extend_from_slice(&row);
-            sent += 1;
-        }
-        while !cursor.finished {
+        let updating = cursor.update_table.clone();
+        let mut encoder = Encoder { charset, binary: false, long_descriptors, blobs: &mut self.blobs };
+        let start = self.link.out.len();
+        let (mut sent, mut room) = (0, limit);
+        loop {
             // WHERE CURRENT OF means the client's row, so an update cursor may not run ahead of it.
-            if sent > 0 && cursor.update_table.is_some() {
+            if sent > 0 && updating.is_some() {
                 return Ok(());
             }
-            let more = cursor.statement.step();
-            if !more.map_err(|failure| failures::translate(open, &failure, "", false, false))? {
-                cursor.finished = true;
-                break;
-            }
-            let row = self.out.len();
-            write_row(&mut self.out, &mut encoder, &compiled.columns, &cursor.statement)?;
-            cursor.rows += 1;
+            let row = self.link.out.len();
+            let rowid = match cursor.waiting.pop_front() {
+                Some((bytes, rowid)) => {
+                    self.link.out.extend_from_slice(&bytes);
+                    rowid
+                }
+                None if cursor.finished => break,
+                None => {
+                    let more = cursor.statement.step();
+                    if !more.map_err(|failure| failures::translate(open, &failure, "", false, false))? {
+                        cursor.finished = true;
+                        break;
+                    }
+                    if !lock(&open.state.objects).is_empty() {
+                        files::serve(&mut self.link, open, &self.caps)?;
+                        // What was in the buffer is on its way, and with it the count of what is.
+                        room = limit;
+                    }
+                    cursor.rows += 1;
+                    write_row(&mut self.link.out, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
+                    current_row(cursor, compiled.columns.len())
+                }
+            };
             sent += 1;
-            if let Some(table) = &cursor.update_table
-                && let ValueRef::Integer(rowid) = cursor.statement.value(compiled.columns.len())
-            {
-                open.cursors.borrow_mut().insert(cursor_name.clone(), (table.clone(), rowid));
+            if let (Some(table), Some(rowid)) = (&updating, rowid) {
+                lock(&open.state.cursors).insert(cursor_name.clone(), (table.clone(), Some(rowid)));
             }
-            if self.out.len() - start > limit {
+            if self.link.out.len().saturating_sub(start) > room {
                 if sent > 1 {
-                    cursor.waiting = Some(self.out.split_off(row));
+                    cursor.waiting.push_front((self.link.out.split_off(row), rowid));
                 }
                 return Ok(());
             }
         }
         let rows = cursor.rows;
-        replies::done(&mut self.out, &self.caps, 0, rows, 0, 0);
-        replies::cost(&mut self.out, 1);
+        if let Some(table) = updating {
+            lock(&open.state.cursors).insert(cursor_name.clone(), (table, None));
+        }
+        replies::done(&mut self.link.out, &self.caps, 0, rows, 0, 0);
+        replies::cost(&mut self.link.out, 1);
+        Ok(())
+    }
+
+    /// Reads what is left of every open cursor, so that none holds on to an old state of the database.
+    pub(super) fn drain_cursors(&mut self) -> Result<()> {
+        let charset = self.charset();
+        let Some(open) = self.open.as_ref() else { return Ok(()) };
+        let long_descriptors = self.caps.long_counts();
+        for prepared in self.statements.iter_mut().flatten() {
+            let Prepared { compiled, cursor: Some(cursor), binary, .. } = prepared else { continue };
+            let mut encoder = Encoder { charset, binary: false, long_descriptors, blobs: &mut self.blobs };
+            let fail = |failure| failures::translate(open, &failure, "", false, false);
+            while !cursor.finished && cursor.statement.step().map_err(fail)? {
+                let mut row = Vec::new();
+                write_row(&mut row, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
+                let rowid = current_row(cursor, compiled.columns.len());
+                cursor.rows += 1;
+                cursor.waiting.push_back((row, rowid));
+            }
+            cursor.finished = true;
+            cursor.statement.reset();
+        }
         Ok(())
     }
 
@@ -110,14 +166,15 @@ impl Session {
         let Prepared { compiled, cursor, binary, .. } = prepared;
         let cursor = cursor.as_mut().ok_or_else(|| SqlError::new(-400, ""))?;
         if cursor.all.is_none() {
-            let mut encoder = Encoder { charset, binary: *binary, long_descriptors, blobs: &mut self.blobs };
-            let mut all = Vec::new();
+            let mut encoder = Encoder { charset, binary: false, long_descriptors, blobs: &mut self.blobs };
+            let mut all: Vec<Vec<u8>> = cursor.waiting.drain(..).map(|(row, _)| row).collect();
             let fail = |failure| failures::translate(open, &failure, "", false, false);
-            while cursor.statement.step().map_err(fail)? {
+            while !cursor.finished && cursor.statement.step().map_err(fail)? {
                 let mut row = Vec::new();
-                write_row(&mut row, &mut encoder, &compiled.columns, &cursor.statement)?;
+                write_row(&mut row, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
                 all.push(row);
             }
+            cursor.finished = true;
             cursor.all = Some(all);
         }
         let Some(all) = &cursor.all else { return Ok(()) };
@@ -135,13 +192,13 @@ impl Session {
         cursor.position = wanted.clamp(0, all.len() as i64 + 1) as usize;
         match usize::try_from(wanted - 1).ok().and_then(|index| all.get(index)) {
             Some(row) => {
-                self.out.put_u16(25);
-                self.out.put_i32(wanted as i32);
-                self.out.extend_from_slice(row);
+                self.link.out.put_u16(25);
+                self.link.out.put_i32(wanted as i32);
+                self.link.out.extend_from_slice(row);
             }
             None => {
-                replies::done(&mut self.out, &self.caps, 0, 0, 0, 0);
-                replies::cost(&mut self.out, 1);
+                replies::done(&mut self.link.out, &self.caps, 0, 0, 0, 0);
+                replies::cost(&mut self.link.out, 1);
             }
         }
         Ok(())
@@ -156,7 +213,7 @@ impl Session {
             self.statements[self.current] = None;
         }
         if let Some(open) = &self.open {
-            open.cursors.borrow_mut().remove(&name);
+            lock(&open.state.cursors).remove(&name);
         }
         // The bytes behind descriptors stay as long as any cursor may have shown them.
         if self.statements.iter().flatten().all(|prepared| prepared.cursor.is_none()) {
@@ -185,6 +242,9 @@ impl Session {
             return Err(SqlError::new(-410, ""));
         };
         let types = prepared.compiled.parameters.clone();
+        if types.is_empty() {
+            return Err(SqlError::new(-481, ""));
+        }
         let read = rows::read_rows(bytes, rows, &types, charset);
         let read = read.map_err(|error| SqlError::unsupported(format!("SQ_PUT: {error}")))?;
         let mut done = 0;
@@ -207,25 +267,41 @@ impl Session {
             done += 1;
             self.prepared()?.put_rows += 1;
         }
-        replies::done(&mut self.out, &self.caps, 0, done, 0, 0);
+        replies::done(&mut self.link.out, &self.caps, 0, done, 0, 0);
         Ok(())
     }
 
     fn put_error(&mut self, rows: i32, error: &SqlError) {
-        self.out.put_u16(18);
-        self.out.put_i32(rows);
-        self.out.put_i16(error.code);
-        self.out.put_i16(error.isam);
-        self.out.put_i32(error.offset);
+        self.link.out.put_u16(18);
+        self.link.out.put_i32(rows);
+        self.link.out.put_i16(error.code);
+        self.link.out.put_i16(error.isam);
+        self.link.out.put_i32(error.offset);
         let text = self.charset().encode(&error.text).into_owned();
-        self.out.put_chars(&text);
+        self.link.out.put_chars(&text);
     }
 }
 
-fn write_row(out: &mut Vec<u8>, encoder: &mut Encoder<'_>, columns: &[Column], statement: &Statement) -> Result<()> {
+/// The rowid of the row that an update cursor stands on, which stands behind its columns.
+fn current_row(cursor: &Cursor, columns: usize) -> Option<i64> {
+    match cursor.statement.value(columns) {
+        ValueRef::Integer(rowid) if cursor.update_table.is_some() => Some(rowid),
+        _ => None,
+    }
+}
+
+/// Appends a SQ_TUPLE: `columns` are described, and which of them travel in binary form.
+fn write_row(
+    out: &mut Vec<u8>,
+    encoder: &mut Encoder<'_>,
+    columns: (&[Column], &[bool]),
+    statement: &Statement,
+) -> Result<()> {
     let start = out.len();
+    let (columns, binary) = columns;
     out.extend_from_slice(&[0, 14, 0, 0, 0, 0, 0, 0]);
     for (index, column) in columns.iter().enumerate() {
+        encoder.binary = binary.get(index).copied().unwrap_or(false);
         if let Err(error) = encoder.value(out, column.ty, statement.value(index)) {
             out.truncate(start);
             return Err(error);

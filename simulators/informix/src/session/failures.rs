@@ -17,6 +17,14 @@ fn duplicate(open: &Open, message: &str) -> SqlError {
             columns.push(column);
         }
     }
+    // A second index keeps NULLs apart from each other; it is known by its name alone.
+    if let Some(name) = list.strip_prefix("index '").and_then(|name| name.strip_suffix(":null'")) {
+        let table = open.table_of_key(name);
+        return match open.constraint_named(name) {
+            true => SqlError::isam(-268, -100, format!("informix.{name}")),
+            false => SqlError::isam(-239, -100, table),
+        };
+    }
     match open.constraint(table, &columns.join(",")) {
         Some(name) => SqlError::isam(-268, -100, format!("informix.{name}")),
         None => SqlError::isam(-239, -100, table),
@@ -31,11 +39,14 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
     let detail = failure.message.split_once(": ").map_or("", |(_, detail)| detail);
     match failure.code {
         ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => duplicate(open, &failure.message),
+        // A primary key that nobody called NOT NULL besides has an error of its own.
+        ffi::SQLITE_CONSTRAINT_NOTNULL if open.only_key(detail) => SqlError::new(-703, table),
         ffi::SQLITE_CONSTRAINT_NOTNULL => SqlError::new(-391, detail),
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY if deleting => SqlError::isam(-692, 0, format!("informix.r_{table}")),
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY => SqlError::isam(-691, -111, format!("informix.r_{table}")),
         ffi::SQLITE_CONSTRAINT_CHECK => SqlError::new(-530, format!("informix.{detail}")),
         ffi::SQLITE_INTERRUPT => SqlError::new(-213, ""),
+        ffi::SQLITE_BUSY_SNAPSHOT => SqlError::isam(-244, -143, table),
         code if code & 0xff == ffi::SQLITE_BUSY || code & 0xff == ffi::SQLITE_LOCKED => {
             SqlError::isam(-244, if waited { -154 } else { -107 }, table)
         }

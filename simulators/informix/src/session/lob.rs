@@ -1,13 +1,19 @@
 //! Large objects: SQ_FETCHBLOB for the simple ones, the fast path and SQ_LODATA for the smart ones.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use rusqlite::OptionalExtension;
 
-use super::{Session, replies, rows};
-use crate::engine::Value;
+use super::{Session, failures, replies, rows};
+use crate::codec::decimal::Decimal;
+use crate::engine::convert::{convert, render};
+use crate::engine::functions::lock;
+use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
 use crate::messages::{Bound, locator};
+use crate::sql::Action;
+use crate::types::{Kind, Type};
 use crate::wire::Output;
 
 /// The longest chunk of SQ_BLOB.
@@ -17,7 +23,36 @@ const BLOB_CHUNK: usize = 1024;
 #[derive(Default)]
 pub struct Objects {
     open: HashMap<i16, Handle>,
-    routines: Vec<String>,
+    routines: Vec<Routine>,
+}
+
+/// A routine that a client has a handle of.
+#[derive(Clone)]
+enum Routine {
+    /// One for smart large objects.
+    Object(&'static str),
+    /// One that a user made.
+    Stored(String),
+}
+
+/// The routines for smart large objects.
+const OBJECT_ROUTINES: [&str; 11] = [
+    "ifx_lo_open",
+    "ifx_lo_close",
+    "ifx_lo_create",
+    "ifx_lo_stat",
+    "ifx_lo_tell",
+    "ifx_lo_seek",
+    "ifx_lo_truncate",
+    "ifx_lo_release",
+    "ifx_lo_col_sbinfo",
+    "ifx_lo_lock",
+    "ifx_lo_unlock",
+];
+
+/// No object is open under the number given.
+fn no_handle() -> SqlError {
+    SqlError::new(-9810, "")
 }
 
 struct Handle {
@@ -30,13 +65,13 @@ struct Handle {
 impl Session {
     pub(super) fn fetch_blob(&mut self, descriptor: &[u8]) -> Result<()> {
         let found = rows::descriptor_number(descriptor).and_then(|number| self.blobs.get(&number));
-        let bytes = found.ok_or_else(|| SqlError::isam(-609, 0, ""))?;
+        let bytes = found.ok_or_else(|| SqlError::new(-609, ""))?;
         for chunk in bytes.chunks(BLOB_CHUNK) {
-            self.out.put_u16(39);
-            self.out.put_chars(chunk);
+            self.link.out.put_u16(39);
+            self.link.out.put_chars(chunk);
         }
-        self.out.put_u16(39);
-        self.out.put_u16(0);
+        self.link.out.put_u16(39);
+        self.link.out.put_u16(0);
         Ok(())
     }
 
@@ -44,83 +79,95 @@ impl Session {
         let text = self.text(signature).to_lowercase();
         let name = text.split('(').next().unwrap_or_default();
         let name = name.split(['.', ' ']).next_back().unwrap_or_default().to_owned();
-        let known = [
-            "ifx_lo_open",
-            "ifx_lo_close",
-            "ifx_lo_create",
-            "ifx_lo_stat",
-            "ifx_lo_tell",
-            "ifx_lo_seek",
-            "ifx_lo_truncate",
-            "ifx_lo_release",
-            "ifx_lo_col_sbinfo",
-            "ifx_lo_lock",
-            "ifx_lo_unlock",
-        ];
-        if !known.contains(&name.as_str()) {
-            return Err(SqlError::new(-674, name));
-        }
-        self.lobs.routines.push(name);
+        let routine = match OBJECT_ROUTINES.iter().find(|known| **known == name) {
+            Some(known) => Routine::Object(known),
+            None if crate::sql::Catalog::routine(self.opened()?, &name).is_some() => Routine::Stored(name),
+            None => return Err(SqlError::new(-674, name)),
+        };
+        self.lobs.routines.push(routine);
         let handle = self.lobs.routines.len() as i32;
         let database = self.opened()?.database.name.clone();
-        self.out.put_u16(101);
-        self.out.put_chars(database.as_bytes());
-        self.out.put_i32(handle);
+        self.link.out.put_u16(101);
+        self.link.out.put_chars(database.as_bytes());
+        self.link.out.put_i32(handle);
         Ok(())
     }
 
-    fn object(&mut self, argument: Option<&Bound>) -> Result<&mut Handle> {
-        let Some(Value::Integer(number)) = argument.map(|argument| &argument.value) else {
-            return Err(SqlError::new(-12_053, ""));
-        };
-        self.lobs.open.get_mut(&(*number as i16)).ok_or_else(|| SqlError::new(-12_053, ""))
+    /// The object open under a number, also if it was SQL that opened it.
+    fn opened_object(&mut self, number: i64) -> Result<&mut Handle> {
+        if let Some(open) = &self.open {
+            let opened = std::mem::take(&mut *lock(&open.state.opened));
+            for (number, id) in opened {
+                let data = self.stored(id)?;
+                self.lobs.open.insert(number as i16, Handle { id, data, position: 0, changed: false });
+            }
+        }
+        self.lobs.open.get_mut(&i16::try_from(number).map_err(|_| no_handle())?).ok_or_else(no_handle)
     }
 
-    fn add_handle(&mut self, id: i64, data: Vec<u8>) -> i32 {
-        let number = (0..i16::MAX).find(|number| !self.lobs.open.contains_key(number)).unwrap_or(i16::MAX);
+    fn object(&mut self, argument: Option<&Bound>) -> Result<&mut Handle> {
+        match argument.map(|argument| &argument.value) {
+            Some(Value::Integer(number)) => self.opened_object(*number),
+            _ => Err(no_handle()),
+        }
+    }
+
+    fn stored(&self, id: i64) -> Result<Vec<u8>> {
+        let sql = "SELECT data FROM ifx_lo WHERE id = ?";
+        let found = self.opened()?.connection.query_row(sql, [id], |row| row.get::<_, Option<Vec<u8>>>(0)).optional();
+        let found = found.map_err(|error| SqlError::new(-9810, error.to_string()))?;
+        Ok(found.ok_or_else(|| SqlError::isam(-9810, -12_048, ""))?.unwrap_or_default())
+    }
+
+    fn add_handle(&mut self, id: i64, data: Vec<u8>) -> Result<i32> {
+        let state = &self.opened()?.state;
+        let number = state.next_handle.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = i16::try_from(number % i64::from(i16::MAX)).unwrap_or(0).max(1);
         self.lobs.open.insert(number, Handle { id, data, position: 0, changed: false });
-        i32::from(number)
+        Ok(i32::from(number))
     }
 
     fn save(&self, handle: &Handle) -> Result<()> {
         if handle.changed {
             let sql = "UPDATE ifx_lo SET data = ? WHERE id = ?";
             let saved = self.opened()?.connection.execute(sql, rusqlite::params![handle.data, handle.id]);
-            saved.map_err(|error| SqlError::isam(-12_045, -105, error.to_string()))?;
+            saved.map_err(|error| SqlError::new(-9810, error.to_string()))?;
         }
         Ok(())
     }
 
     pub(super) fn call_routine(&mut self, handle: i32, arguments: &[Bound]) -> Result<()> {
         let index = usize::try_from(handle - 1).unwrap_or(usize::MAX);
-        let name = self.lobs.routines.get(index).ok_or_else(|| SqlError::new(-674, ""))?.clone();
+        let name = match self.lobs.routines.get(index).cloned() {
+            Some(Routine::Object(name)) => name,
+            Some(Routine::Stored(name)) => return self.call_stored(&name, arguments),
+            None => return Err(SqlError::new(-674, "")),
+        };
         let number = |at: usize| match arguments.get(at).map(|argument| &argument.value) {
             Some(Value::Integer(number)) => *number,
             _ => 0,
         };
-        let failed = |error: rusqlite::Error| SqlError::isam(-12_045, -105, error.to_string());
-        match name.as_str() {
+        let failed = |error: rusqlite::Error| SqlError::new(-9810, error.to_string());
+        match name {
             "ifx_lo_open" => {
-                let sql = "SELECT data FROM ifx_lo WHERE id = ?";
                 let id = number(0);
-                let found = self.opened()?.connection.query_row(sql, [id], |row| row.get(0)).optional();
-                let data: Option<Option<Vec<u8>>> = found.map_err(failed)?;
-                let data = data.ok_or_else(|| SqlError::new(-12_030, ""))?.unwrap_or_default();
-                let opened = self.add_handle(id, data);
-                self.return_values(&[Returned::Int(opened)]);
+                let data = self.stored(id)?;
+                let opened = self.add_handle(id, data)?;
+                self.return_values(&[Returned::Int(opened)])?;
             }
             "ifx_lo_create" => {
                 self.start_object_changes()?;
-                let connection = &self.opened()?.connection;
-                connection.execute("INSERT INTO ifx_lo (data) VALUES (x'')", []).map_err(failed)?;
-                let id = connection.last_insert_rowid();
-                let opened = self.add_handle(id, Vec::new());
-                self.return_values(&[Returned::Locator(id), Returned::Int(opened)]);
+                let open = self.opened()?;
+                let id = open.state.next_object.fetch_add(1, Ordering::Relaxed);
+                open.connection.execute("INSERT INTO ifx_lo VALUES (?, x'')", [id]).map_err(failed)?;
+                let opened = self.add_handle(id, Vec::new())?;
+                self.return_values(&[Returned::Locator(id), Returned::Int(opened)])?;
             }
             "ifx_lo_close" => {
-                let handle = self.lobs.open.remove(&(number(0) as i16)).ok_or_else(|| SqlError::new(-12_053, ""))?;
-                self.save(&handle)?;
-                self.return_values(&[Returned::Int(0)]);
+                self.object(arguments.first())?;
+                let closed = self.lobs.open.remove(&(number(0) as i16)).ok_or_else(no_handle)?;
+                self.save(&closed)?;
+                self.return_values(&[Returned::Int(0)])?;
             }
             "ifx_lo_stat" => {
                 let size = self.object(arguments.first())?.data.len() as i64;
@@ -133,34 +180,62 @@ impl Session {
                 stat[4..8].copy_from_slice(&(size as u32).to_be_bytes());
                 stat[8..12].copy_from_slice(&((size >> 32) as u32).to_be_bytes());
                 stat[12..14].copy_from_slice(&1i16.to_be_bytes());
-                self.return_values(&[Returned::Named("ifx_lo_stat", stat), Returned::Int(0)]);
+                self.return_values(&[Returned::Named("ifx_lo_stat", stat), Returned::Int(0)])?;
             }
             "ifx_lo_col_sbinfo" => {
                 let spec = match arguments.get(1).map(|argument| &argument.value) {
                     Some(Value::Blob(bytes)) => bytes.clone(),
                     _ => Vec::new(),
                 };
-                self.return_values(&[Returned::Named("ifx_lo_spec", spec), Returned::Int(0)]);
+                self.return_values(&[Returned::Named("ifx_lo_spec", spec), Returned::Int(0)])?;
             }
             "ifx_lo_tell" => {
                 let position = self.object(arguments.first())?.position as i64;
-                self.return_values(&[Returned::Int8(position), Returned::Int(0)]);
+                self.return_values(&[Returned::Int8(position), Returned::Int(0)])?;
             }
             "ifx_lo_seek" => {
                 let (offset, whence) = (number(1), number(2));
                 let position = self.object(arguments.first())?.seek(offset, whence as i16) as i64;
-                self.return_values(&[Returned::Int8(position), Returned::Int(0)]);
+                self.return_values(&[Returned::Int8(position), Returned::Int(0)])?;
             }
             "ifx_lo_truncate" => {
                 let length = number(1).max(0) as usize;
                 let handle = self.object(arguments.first())?;
                 handle.data.resize(length, 0);
                 handle.changed = true;
-                self.return_values(&[Returned::Int(0)]);
+                self.return_values(&[Returned::Int(0)])?;
             }
-            _ => self.return_values(&[Returned::Int(0)]),
+            _ => self.return_values(&[Returned::Int(0)])?,
         }
         Ok(())
+    }
+
+    /// A routine of a user over the fast path: prepared, run, its one row sent as return values.
+    fn call_stored(&mut self, name: &str, arguments: &[Bound]) -> Result<()> {
+        let marks = vec!["?"; arguments.len()].join(", ");
+        let compiled = crate::sql::compile(&format!("execute function {name}({marks})"), self.opened()?)?;
+        let Action::Call { changes, raised, query } = compiled.action else { return Err(SqlError::new(-674, name)) };
+        let charset = self.charset();
+        let values: Result<Vec<Value>> = arguments
+            .iter()
+            .zip(&compiled.parameters)
+            .map(|(bound, ty)| convert(bound.value.clone(), Some(bound.ty), *ty, charset))
+            .collect();
+        let values = values?;
+        self.call(&changes, raised, &values)?;
+        let open = self.opened()?;
+        let fail = |failure| failures::translate(open, &failure, "", false, false);
+        let mut results = Vec::new();
+        if let Some(query) = query {
+            let mut statement = Statement::prepare(&open.connection, &query).map_err(fail)?;
+            statement.bind(&values).map_err(fail)?;
+            if statement.step().map_err(fail)? {
+                for (index, column) in compiled.columns.iter().enumerate() {
+                    results.push(Returned::Typed(column.ty, statement.value(index).into()));
+                }
+            }
+        }
+        self.return_values(&results)
     }
 
     fn start_object_changes(&mut self) -> Result<()> {
@@ -171,43 +246,92 @@ impl Session {
         Ok(())
     }
 
-    fn return_values(&mut self, values: &[Returned]) {
-        self.out.put_u16(103);
-        self.out.put_u16(values.len() as u16);
+    fn return_values(&mut self, values: &[Returned]) -> Result<()> {
+        self.link.out.put_u16(103);
+        self.link.out.put_u16(values.len() as u16);
         for value in values {
             match value {
                 Returned::Int(value) => {
-                    self.out.put_u16(2);
-                    self.out.put_u16(0);
-                    self.out.put_u16(0x0a00);
-                    self.out.put_i32(*value);
+                    self.link.out.put_u16(2);
+                    self.link.out.put_u16(0);
+                    self.link.out.put_u16(0x0a00);
+                    self.link.out.put_i32(*value);
                 }
                 Returned::Int8(value) => {
-                    self.out.put_u16(17);
-                    self.out.put_u16(0);
-                    self.out.put_u16(0x1300);
-                    self.out.extend_from_slice(&crate::codec::int8::encode(Some(*value)));
+                    self.link.out.put_u16(17);
+                    self.link.out.put_u16(0);
+                    self.link.out.put_u16(0x1300);
+                    self.link.out.extend_from_slice(&crate::codec::int8::encode(Some(*value)));
                 }
                 Returned::Named(name, bytes) => self.return_named(name, bytes),
                 Returned::Locator(id) => self.return_named("blob", &locator(*id)),
+                Returned::Typed(ty, value) => self.return_typed(*ty, value)?,
             }
         }
-        replies::done(&mut self.out, &self.caps, 0, 0, 0, 0);
-        replies::cost(&mut self.out, 1);
+        replies::done(&mut self.link.out, &self.caps, 0, 0, 0, 0);
+        replies::cost(&mut self.link.out, 1);
+        Ok(())
+    }
+
+    /// A value in the form that SQ_BIND has for it.
+    fn return_typed(&mut self, ty: Type, value: &Value) -> Result<()> {
+        let charset = self.charset();
+        let text = render(value, Some(ty));
+        let out = &mut self.link.out;
+        let precision: u16 = match ty.kind {
+            Kind::SmallInt => 0x0500,
+            Kind::Int | Kind::Serial => 0x0a00,
+            Kind::BigInt | Kind::BigSerial | Kind::Int8 | Kind::Serial8 => 0x1300,
+            Kind::DateTime | Kind::Interval => ty.length as u16,
+            _ => 0,
+        };
+        let named = ty.extended() != 0 || ty.kind.is_complex();
+        let plain = matches!(ty.kind, Kind::VarChar | Kind::NVarChar | Kind::NChar);
+        out.put_i16(if plain { 0 } else { ty.number() });
+        if named {
+            out.put_chars(b"informix");
+            out.put_chars(if ty.user == 0 { ty.name().to_owned() } else { ty.declaration() }.as_bytes());
+        }
+        if *value == Value::Null {
+            out.put_i16(-1);
+            out.put_u16(0);
+            return Ok(());
+        }
+        out.put_u16(0);
+        out.put_u16(precision);
+        let mut bytes = Vec::new();
+        let mut encoder = rows::Encoder { charset, binary: true, long_descriptors: false, blobs: &mut self.blobs };
+        match (ty.kind, value) {
+            (Kind::Decimal | Kind::Money, _) => {
+                let number = Decimal::parse(&text).ok_or_else(|| SqlError::new(-1213, ""))?;
+                out.put_chars(&number.encode());
+            }
+            (Kind::DateTime | Kind::Interval, value) => {
+                encoder.value(&mut bytes, ty, ValueRef::from(value))?;
+                out.put_chars(&bytes);
+            }
+            (kind, _) if kind.is_text() && !named => out.put_chars(&charset.encode(&text)),
+            (_, value) => {
+                encoder.value(&mut bytes, ty, ValueRef::from(value))?;
+                // Behind the flag of an envelope stand the length and the bytes, as here.
+                out.put_padded(if named { &bytes[1..] } else { &bytes });
+            }
+        }
+        Ok(())
     }
 
     fn return_named(&mut self, name: &str, bytes: &[u8]) {
-        self.out.put_u16(44);
-        self.out.put_chars(b"informix");
-        self.out.put_chars(name.as_bytes());
-        self.out.put_u16(0);
-        self.out.put_u16(0);
-        self.out.put_i32(bytes.len() as i32);
-        self.out.put_padded(bytes);
+        self.link.out.put_u16(44);
+        self.link.out.put_chars(b"informix");
+        self.link.out.put_chars(name.as_bytes());
+        self.link.out.put_u16(0);
+        self.link.out.put_u16(0);
+        self.link.out.put_i32(bytes.len() as i32);
+        self.link.out.put_padded(bytes);
     }
 
     pub(super) fn lob_read(&mut self, number: i16, length: i32, chunk: u16, seek: Option<(i64, i16)>) -> Result<()> {
-        let handle = self.lobs.open.get_mut(&number).ok_or_else(|| SqlError::new(-12_053, ""))?;
+        let handle = self.opened_object(number.into())?;
         if let Some((offset, whence)) = seek {
             handle.seek(offset, whence);
         }
@@ -215,17 +339,17 @@ impl Session {
         let end = (start + usize::try_from(length).unwrap_or(0)).min(handle.data.len());
         let bytes = handle.data[start..end].to_vec();
         handle.position = end;
-        self.out.put_u16(97);
-        self.out.put_u16(u16::from(seek.is_some()));
-        self.out.put_i32(bytes.len() as i32);
+        self.link.out.put_u16(97);
+        self.link.out.put_u16(u16::from(seek.is_some()));
+        self.link.out.put_i32(bytes.len() as i32);
         for part in bytes.chunks(usize::from(chunk.clamp(1, 32_000))) {
-            self.out.put_chars(part);
+            self.link.out.put_chars(part);
         }
         Ok(())
     }
 
     pub(super) fn lob_write(&mut self, number: i16, bytes: &[u8]) -> Result<()> {
-        let handle = self.lobs.open.get_mut(&number).ok_or_else(|| SqlError::new(-12_053, ""))?;
+        let handle = self.opened_object(number.into())?;
         let end = handle.position + bytes.len();
         if handle.data.len() < end {
             handle.data.resize(end, 0);
@@ -233,9 +357,9 @@ impl Session {
         handle.data[handle.position..end].copy_from_slice(bytes);
         handle.position = end;
         handle.changed = true;
-        self.out.put_u16(97);
-        self.out.put_u16(2);
-        self.out.put_i32(bytes.len() as i32);
+        self.link.out.put_u16(97);
+        self.link.out.put_u16(2);
+        self.link.out.put_i32(bytes.len() as i32);
         Ok(())
     }
 }
@@ -258,4 +382,5 @@ enum Returned {
     Int8(i64),
     Named(&'static str, Vec<u8>),
     Locator(i64),
+    Typed(Type, Value),
 }

@@ -2,6 +2,8 @@
 
 mod cursor;
 mod failures;
+mod files;
+mod link;
 mod lob;
 mod replies;
 mod rows;
@@ -19,15 +21,20 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, recv};
 
 use crate::capabilities::Capabilities;
+use crate::channel::Channel;
 use crate::codec::charset::Charset;
 use crate::database::{Mode, Open};
 use crate::engine::functions::State;
 use crate::errors::{Result, SqlError};
 use crate::faults::Faults;
 use crate::login;
-use crate::messages::{self, Message};
+use crate::messages::Message;
 use crate::server::Server;
-use crate::wire::{Input, Output};
+use crate::sql::Isolation;
+use crate::wire::Output;
+pub use rows::read_value;
+
+use link::Link;
 use statement::Prepared;
 
 /// Where a transaction stands.
@@ -42,21 +49,19 @@ enum Transaction {
 /// What one connection knows.
 pub struct Session {
     server: Arc<Server>,
-    stream: TcpStream,
-    input: Input<TcpStream>,
-    out: Vec<u8>,
+    link: Link,
     caps: Capabilities,
-    faults: Faults,
-    /// Faults asked for by SQL; they start behind the reply to that.
-    next_faults: Option<Faults>,
     user: String,
     number: i64,
     delimited: bool,
+    /// How many of the questions of PAM are answered.
+    answered: usize,
     // Statements are dropped before the connection they belong to.
     statements: Vec<Option<Prepared>>,
     current: usize,
     open: Option<Open>,
     transaction: Transaction,
+    isolation: Isolation,
     lock_wait: Option<Duration>,
     blobs: HashMap<i32, Vec<u8>>,
     lobs: lob::Objects,
@@ -74,33 +79,38 @@ fn take_urgent(stream: &TcpStream) -> bool {
     recv(stream, &mut byte[..], RecvFlags::OOB).is_ok()
 }
 
+/// A message for a person who watches.
+fn shown(message: &Message, charset: Charset) -> String {
+    match message {
+        Message::Prepare { sql } => format!("Prepare {:?}", charset.decode(sql)),
+        Message::Command { sql } => format!("Command {:?}", charset.decode(sql)),
+        message => format!("{message:?}"),
+    }
+}
+
 impl Session {
     /// Takes a connection that was accepted.
-    pub fn new(server: Arc<Server>, stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        let input = Input::new(stream.try_clone()?);
+    pub fn new(server: Arc<Server>, channel: Channel) -> Self {
         let number = server.next_session();
-        let faults = server.config.faults;
-        Ok(Self {
+        let trace = server.config.trace.then_some(number);
+        Self {
+            link: Link::new(channel, server.config.faults, trace),
             server,
-            stream,
-            input,
-            out: Vec::with_capacity(1 << 16),
             caps: Capabilities::default(),
-            faults,
-            next_faults: None,
             user: String::new(),
             number,
             delimited: false,
+            answered: 0,
             statements: Vec::new(),
             current: 0,
             open: None,
             transaction: Transaction::None,
+            isolation: Isolation::Committed,
             lock_wait: Some(Duration::ZERO),
             blobs: HashMap::new(),
             lobs: lob::Objects::default(),
             failed: false,
-        })
+        }
     }
 
     /// Serves it to its end.
@@ -110,22 +120,22 @@ impl Session {
         }
         loop {
             let charset = self.charset();
-            let message = messages::read(&mut self.input, &self.caps, charset)?;
-            if self.server.config.trace {
-                eprintln!("{} > {message:?}", self.number);
+            let message = self.link.next(&self.caps, charset)?;
+            if self.link.trace.is_some() {
+                eprintln!("{} > {}", self.number, shown(&message, charset));
             }
             match message {
                 Message::End => {
-                    replies::end(&mut self.out);
+                    replies::end(&mut self.link.out);
                     self.failed = false;
                     // While more requests are here already, their replies travel together.
-                    if !self.input.has_buffered() || self.out.len() > 1 << 16 {
-                        self.flush()?;
+                    if !self.link.has_more() || self.link.out.len() > 1 << 16 {
+                        self.link.flush()?;
                     }
                 }
                 Message::Exit => {
-                    self.out.put_u16(56);
-                    self.flush()?;
+                    self.link.out.put_u16(56);
+                    self.link.flush()?;
                     return Ok(());
                 }
                 Message::Unknown(tag) => {
@@ -134,7 +144,7 @@ impl Session {
                 _ if self.failed && !self.server.config.continue_after_error => {}
                 message => {
                     if let Err(error) = self.handle(message) {
-                        replies::error(&mut self.out, &self.caps, charset, &error);
+                        replies::error(&mut self.link.out, &self.caps, charset, &error);
                         self.failed = true;
                     }
                 }
@@ -142,44 +152,61 @@ impl Session {
         }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        let mut bytes = std::mem::take(&mut self.out);
-        if self.server.config.trace {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            eprintln!("{} < {hex}", self.number);
-        }
-        let sent = self.faults.send(&mut self.stream, &mut bytes);
-        bytes.clear();
-        self.out = bytes;
-        if let Some(next) = self.next_faults.take() {
-            self.faults = next;
-        }
-        sent
-    }
-
     fn login(&mut self) -> io::Result<bool> {
-        let request = login::read_request(&mut self.input)?;
+        let request = login::read_request(&mut self.link.input)?;
         let config = &self.server.config;
-        let code = if request.server != config.server {
-            -761
-        } else if request.user != config.user || request.password != config.password {
-            -951
-        } else {
-            0
+        let redirect = config.redirects.iter().find(|redirect| redirect.name == request.server);
+        // Where PAM asks, the password of the login does not count.
+        let known = request.user == config.user && (!config.pam.is_empty() || request.password == config.password);
+        let answer = match redirect {
+            Some(redirect) => login::Answer::Redirect(self.server.target(redirect)),
+            None if request.server != config.server => login::Answer::Refused(-761),
+            None if !known => login::Answer::Refused(-951),
+            None => login::Answer::Accepted,
         };
-        let reply = login::Reply { banner: config.release.version(), server: &config.server, code };
+        let accepted = matches!(answer, login::Answer::Accepted);
+        let reply = login::Reply { banner: config.release.version(), server: &config.server, answer };
         let mut bytes = login::write_reply(&reply);
-        Faults::default().send(&mut self.stream, &mut bytes)?;
+        Faults::default().send(self.link.input.source(), &mut bytes)?;
         self.user = request.user;
         let delimited = request.environment.iter().find(|(name, _)| name == "DELIMIDENT");
         self.delimited = delimited.is_some_and(|(_, value)| !value.eq_ignore_ascii_case("n"));
-        Ok(code == 0)
+        Ok(accepted)
+    }
+
+    /// The questions of PAM: one message each way for each of them.
+    fn converse(&mut self, response: Option<Vec<u8>>) -> Result<()> {
+        if let (Some(response), Some((_, answer))) = (response, self.server.config.pam.get(self.answered)) {
+            if response != answer.as_bytes() {
+                // A client that guesses starts again from the first question, on a new connection.
+                return Err(SqlError::new(-951, self.user.clone()));
+            }
+            self.answered += 1;
+        }
+        match self.server.config.pam.get(self.answered) {
+            Some((question, _)) => {
+                self.link.out.put_u16(129);
+                // Style 1: what is typed is not shown.
+                self.link.out.put_u16(1);
+                self.link.out.put_chars(question.as_bytes());
+            }
+            None => self.link.out.put_u16(127),
+        }
+        Ok(())
     }
 
     fn charset(&self) -> Charset {
         match &self.open {
             Some(open) => open.database.charset,
             None => Charset::of_locale(&self.server.config.locale).unwrap_or(Charset::Latin1),
+        }
+    }
+
+    /// The socket that urgent bytes come on; none come through TLS.
+    fn plain_socket(&mut self) -> Option<&TcpStream> {
+        match self.link.input.source() {
+            Channel::Plain(stream) => Some(stream),
+            Channel::Tls(_) => None,
         }
     }
 
@@ -192,31 +219,40 @@ impl Session {
     }
 
     fn handle(&mut self, message: Message) -> Result<()> {
+        let asked = matches!(message, Message::Protocols(_) | Message::Acknowledge | Message::Response(_));
+        if self.answered < self.server.config.pam.len() && !asked {
+            return Err(SqlError::new(-951, self.user.clone()));
+        }
         match message {
+            Message::Acknowledge => self.converse(None)?,
+            Message::Response(answer) => self.converse(Some(answer))?,
             Message::Protocols(offer) => {
-                let mask = self.server.config.release.mask();
+                let mut mask = self.server.config.release.mask();
+                if !self.server.config.pam.is_empty() {
+                    mask[5] |= 0x08;
+                }
                 self.caps = Capabilities::common(&offer, &mask);
-                self.out.put_u16(126);
-                self.out.put_chars(&mask);
+                self.link.out.put_u16(126);
+                self.link.out.put_chars(&mask);
             }
             Message::DatabaseOpen(name) => {
                 let name = self.text(&name);
                 self.open_database(&name)?;
                 let warnings = self.opened()?.database.mode.warnings();
-                replies::done(&mut self.out, &self.caps, warnings, 0, 0, 0);
-                replies::cost(&mut self.out, 1);
+                replies::done(&mut self.link.out, &self.caps, warnings, 0, 0, 0);
+                replies::cost(&mut self.link.out, 1);
             }
             Message::DatabaseClose => self.close_database(),
             Message::DatabaseList => {
-                self.out.put_u16(26);
-                for (name, _) in self.server.databases() {
-                    self.out.put_chars(name.as_bytes());
+                self.link.out.put_u16(26);
+                for (name, ..) in self.server.databases() {
+                    self.link.out.put_chars(name.as_bytes());
                 }
-                self.out.put_u16(0);
+                self.link.out.put_u16(0);
             }
             Message::Version => {
-                self.out.put_u16(53);
-                self.out.put_chars(self.server.config.release.version().as_bytes());
+                self.link.out.put_u16(53);
+                self.link.out.put_chars(self.server.config.release.version().as_bytes());
             }
             Message::Command { sql } => self.prepare(&sql, true)?,
             Message::Prepare { sql } => self.prepare(&sql, false)?,
@@ -252,11 +288,12 @@ impl Session {
             return Err(SqlError::isam(-329, -111, name));
         };
         if self.transaction != Transaction::None {
-            return Err(SqlError::new(-759, ""));
+            return Err(SqlError::new(-377, ""));
         }
         self.close_database();
         let state = Arc::new(State {
             serials: Arc::clone(&database.serials),
+            sequences: std::sync::Mutex::default(),
             temporary: std::sync::Mutex::default(),
             last_serial: AtomicI64::new(0),
             rows: AtomicI64::new(0),
@@ -267,15 +304,20 @@ impl Session {
             database: name,
             version: self.server.config.release.version().to_owned(),
             charset: database.charset,
+            cursors: std::sync::Mutex::default(),
+            opened: std::sync::Mutex::default(),
+            next_handle: AtomicI64::new(0),
+            objects: std::sync::Mutex::default(),
+            next_object: Arc::clone(&database.next_object),
             urgent: self
-                .stream
-                .try_clone()
-                .ok()
+                .plain_socket()
+                .and_then(|stream| stream.try_clone().ok())
                 .map(|stream| -> Box<dyn Fn() -> bool + Send + Sync> { Box::new(move || take_urgent(&stream)) }),
         });
         let internal = |error: rusqlite::Error| SqlError::new(-330, error.to_string());
-        let open =
-            Open::new(&database, Arc::clone(&state), self.delimited, &self.server.databases()).map_err(internal)?;
+        let server = Arc::clone(&self.server);
+        let all = Box::new(move || server.databases());
+        let open = Open::new(&database, Arc::clone(&state), self.delimited, all).map_err(internal)?;
         // Every so many steps of SQLite's machine: rarely enough to cost nothing, often enough to end at once.
         open.connection.progress_handler(20_000, Some(move || state.poll_urgent()));
         self.open = Some(open);
@@ -292,7 +334,9 @@ impl Session {
 
     fn forget_interrupt(&self) {
         if let Some(open) = &self.open {
-            take_urgent(&self.stream);
+            if let Some(poll) = &open.state.urgent {
+                poll();
+            }
             open.state.interrupted.store(false, Ordering::Relaxed);
         }
     }

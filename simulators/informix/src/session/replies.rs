@@ -73,7 +73,7 @@ fn type_names(out: &mut Vec<u8>, ty: Type) {
         return;
     }
     out.put_chars(b"informix");
-    out.put_chars(ty.name().as_bytes());
+    out.put_chars(if ty.user == 0 { ty.name().to_owned() } else { ty.declaration() }.as_bytes());
 }
 
 /// What DESCRIBE and IDESCRIBE say of a type after its flags.
@@ -83,7 +83,7 @@ fn type_fields(out: &mut Vec<u8>, caps: &Capabilities, ty: Type) {
     // 4.10's descriptions of smart large objects align them; the two shorts are "by reference" and the alignment.
     out.put_u16(0);
     out.put_u16(0);
-    out.put_i32(0);
+    out.put_i32(ty.source());
     // Behind a column of varying width, clients find the next one by this length.
     out.put_i32(if ty.kind.is_simple_lob() { ty.width(caps.long_counts()) } else { ty.length });
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use crate::codec::charset::Charset;
+use crate::codec::clientvalue;
 use crate::codec::decimal::Decimal;
 use crate::codec::int8;
 use crate::codec::moment::{decode_datetime, decode_interval, encode_datetime, encode_interval};
@@ -18,7 +19,7 @@ use crate::wire::{Input, Output};
 pub struct Encoder<'a> {
     /// The code set of the database.
     pub charset: Charset,
-    /// Whether SQ_RET_TYPE asked for binary forms.
+    /// Whether SQ_RET_TYPE asked for the binary form of the column at hand.
     pub binary: bool,
     /// Whether descriptors of BYTE and TEXT have 68 bytes.
     pub long_descriptors: bool,
@@ -69,10 +70,19 @@ impl Encoder<'_> {
                     self.envelope(out, text.as_bytes());
                 }
             }
-            (kind, ValueRef::Text(text)) if kind.is_complex() => {
+            (kind, ValueRef::Text(text)) if kind.is_complex() && self.binary => {
+                let text = String::from_utf8_lossy(text);
+                let charset = self.charset;
+                let mut write = |out: &mut Vec<u8>, ty: Type, value: &Value| self.value(out, ty, ValueRef::from(value));
+                let bytes = clientvalue::encode(&text, ty, charset, &mut write)?;
+                out.put_i32(bytes.len() as i32);
+                out.extend_from_slice(&bytes);
+            }
+            (kind, ValueRef::Text(text)) if kind.is_complex() || kind.is_opaque() => {
                 let text = String::from_utf8_lossy(text);
                 self.envelope(out, &self.charset.encode(&text));
             }
+            (Kind::Bson, ValueRef::Blob(bytes)) => self.envelope(out, bytes),
             (Kind::Byte | Kind::Text, ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => {
                 self.descriptor(out, Some(bytes))
             }
@@ -96,7 +106,7 @@ impl Encoder<'_> {
     fn text(&self, out: &mut Vec<u8>, ty: Type, text: &[u8]) {
         let encoded;
         let mut bytes = text;
-        if self.charset == Charset::Latin1 && !text.is_ascii() {
+        if self.charset != Charset::Utf8 && !text.is_ascii() {
             encoded = self.charset.encode(&String::from_utf8_lossy(text)).into_owned();
             bytes = &encoded;
         }
@@ -159,6 +169,7 @@ impl Encoder<'_> {
                 out.resize(out.len() + ty.width(false) as usize, 0);
             }
             Kind::Byte | Kind::Text => self.descriptor(out, None),
+            kind if kind.is_complex() && self.binary => out.put_i32(i32::MIN),
             _ => out.extend_from_slice(&[1, 0, 0, 0, 0]),
         }
     }
@@ -175,7 +186,8 @@ pub fn read_rows(bytes: &[u8], count: u16, types: &[Type], charset: Charset) -> 
     (0..count).map(|_| types.iter().map(|ty| read_value(&mut input, *ty, charset)).collect()).collect()
 }
 
-fn read_value(input: &mut Input<&[u8]>, ty: Type, charset: Charset) -> io::Result<Bound> {
+/// Reads one value in the form of a tuple.
+pub fn read_value(input: &mut Input<&[u8]>, ty: Type, charset: Charset) -> io::Result<Bound> {
     let integer = |value: i64, null: i64| if value == null { Value::Null } else { Value::Integer(value) };
     let value =
         match ty.kind {
@@ -214,6 +226,7 @@ fn read_value(input: &mut Input<&[u8]>, ty: Type, charset: Charset) -> io::Resul
                 match kind {
                     _ if null => Value::Null,
                     Kind::Boolean => Value::Integer(i64::from(matches!(bytes.first(), Some(1 | b't')))),
+                    Kind::Bson => Value::Blob(bytes),
                     Kind::Blob | Kind::Clob => locator_id(&bytes).map_or(Value::Null, Value::Integer),
                     _ => Value::Text(charset.decode(&bytes)),
                 }

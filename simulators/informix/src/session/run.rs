@@ -1,14 +1,16 @@
 //! Carrying out what is no query: changes, definitions, transactions, settings.
 
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Session, Transaction, failures, replies};
+use super::{Session, Transaction, failures, files, replies};
+use crate::catalog;
 use crate::database::Mode;
 use crate::engine::functions::lock;
-use crate::engine::{Failure, Statement};
+use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
-use crate::sql::{Action, NewTable};
+use crate::sql::{Action, Isolation, NewIndex, NewTable, Written};
 
 /// SQLite locks a whole database where a server locks a row, so even NOT WAIT waits a little for the others.
 const GRACE: Duration = Duration::from_millis(300);
@@ -17,18 +19,34 @@ fn busy(failure: &Failure) -> bool {
     matches!(failure.code & 0xff, rusqlite::ffi::SQLITE_BUSY | rusqlite::ffi::SQLITE_LOCKED)
 }
 
+fn is_delete(kind: i16) -> bool {
+    matches!(kind, 5 | 8 | 32 | 109)
+}
+
 impl Session {
     /// Repeats what fails for a lock until the session's patience ends.
-    fn patiently<T>(&self, table: &str, mut work: impl FnMut() -> std::result::Result<T, Failure>) -> Result<T> {
-        let open = self.opened()?;
+    fn patiently<T>(
+        &mut self,
+        table: &str,
+        mut work: impl FnMut(&Self) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
         let since = Instant::now();
         let limit = self.lock_wait.map(|wait| wait.max(GRACE));
+        let mut drained = false;
         loop {
-            let failure = match work() {
+            let failure = match work(self) {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            let over = limit.is_some_and(|limit| since.elapsed() >= limit);
+            // An open cursor holds on to the state of the database that it began with; nobody may change that one.
+            let stale = failure.code == rusqlite::ffi::SQLITE_BUSY_SNAPSHOT;
+            if stale && !drained {
+                self.drain_cursors()?;
+                drained = true;
+                continue;
+            }
+            let open = self.opened()?;
+            let over = stale || limit.is_some_and(|limit| since.elapsed() >= limit);
             if !busy(&failure) || over {
                 let waited = self.lock_wait != Some(Duration::ZERO);
                 return Err(failures::translate(open, &failure, table, false, waited));
@@ -40,9 +58,12 @@ impl Session {
         }
     }
 
-    fn run_sql(&self, sql: &str, table: &str) -> Result<()> {
-        let open = self.opened()?;
-        self.patiently(table, || Statement::prepare(&open.connection, sql)?.step().map(|_| ()))
+    pub(super) fn run_sql(&mut self, sql: &str, table: &str) -> Result<()> {
+        self.opened()?;
+        self.patiently(table, |session| {
+            let Some(open) = &session.open else { return Ok(()) };
+            Statement::prepare(&open.connection, sql)?.step().map(|_| ())
+        })
     }
 
     /// SQLite's transaction, before the first change.
@@ -55,40 +76,108 @@ impl Session {
         Ok(())
     }
 
+    /// SQLite's transaction, before the first read of one that must see nothing change.
+    pub(super) fn start_reads(&mut self) -> Result<()> {
+        self.begin_implicitly();
+        if self.isolation == Isolation::Repeatable && self.transaction == (Transaction::Open { started: false }) {
+            self.run_sql("BEGIN", "")?;
+            self.transaction = Transaction::Open { started: true };
+        }
+        Ok(())
+    }
+
     /// Changes rows with the values bound last; returns how many.
     pub(super) fn write(&mut self, sql: &str, table: &str, deleting: bool) -> Result<i64> {
+        let values = self.parameter_values()?;
+        let kept = self.prepared()?.write.take();
+        let (statement, changed) = self.change(kept, sql, table, deleting, &values);
+        if let Ok(prepared) = self.prepared() {
+            prepared.write = statement;
+        }
+        changed
+    }
+
+    /// Changes rows; the statement comes back, to be used again.
+    fn change(
+        &mut self,
+        kept: Option<Statement>,
+        sql: &str,
+        table: &str,
+        deleting: bool,
+        values: &[Value],
+    ) -> (Option<Statement>, Result<i64>) {
+        let mut kept = kept;
+        let changed = self.try_change(&mut kept, sql, table, deleting, values);
+        (kept, changed)
+    }
+
+    fn try_change(
+        &mut self,
+        kept: &mut Option<Statement>,
+        sql: &str,
+        table: &str,
+        deleting: bool,
+        values: &[Value],
+    ) -> Result<i64> {
         self.forget_interrupt();
         self.start_changes()?;
-        let values = self.parameter_values()?;
-        let connection = std::rc::Rc::clone(&self.opened()?.connection);
-        let kept = self.prepared()?.write.take();
-        let mut statement = match kept {
-            Some(statement) => statement,
-            None => {
-                let open = self.opened()?;
-                Statement::prepare(&connection, sql)
-                    .map_err(|failure| failures::translate(open, &failure, table, deleting, false))?
-            }
-        };
-        self.opened()?.state.last_serial.store(0, Ordering::Relaxed);
-        let result = self.patiently(table, || {
-            statement.bind(&values)?;
-            statement.run()
-        });
-        let result = result.map_err(|error| {
-            if deleting && error.code == -691 { SqlError { code: -692, isam: 0, ..error } } else { error }
-        });
-        if let Ok(prepared) = self.prepared() {
-            prepared.write = Some(statement);
+        let open = self.opened()?;
+        let connection = Rc::clone(&open.connection);
+        if kept.is_none() {
+            let made = Statement::prepare(&connection, sql);
+            *kept = Some(made.map_err(|failure| failures::translate(open, &failure, table, deleting, false))?);
         }
-        result?;
+        open.state.last_serial.store(0, Ordering::Relaxed);
+        let result = self.patiently(table, |_| match kept {
+            Some(statement) => {
+                statement.bind(values)?;
+                statement.run()
+            }
+            None => Ok(0),
+        });
+        result.map_err(|error| {
+            if deleting && error.code == -691 { SqlError { code: -692, isam: 0, ..error } } else { error }
+        })?;
         let changed = connection.changes() as i64;
         self.opened()?.state.rows.store(changed, Ordering::Relaxed);
+        self.serve_objects()?;
         Ok(changed)
     }
 
+    /// Does what functions asked for with the client's files.
+    pub(super) fn serve_objects(&mut self) -> Result<()> {
+        match &self.open {
+            Some(open) if !lock(&open.state.objects).is_empty() => files::serve(&mut self.link, open, &self.caps),
+            _ => Ok(()),
+        }
+    }
+
+    /// The changes of a routine, and the exception it may end with.
+    pub(super) fn call(&mut self, changes: &[Written], raised: Option<SqlError>, values: &[Value]) -> Result<()> {
+        let name = "ifx_call";
+        if !changes.is_empty() {
+            self.start_changes()?;
+            self.run_sql(&format!("SAVEPOINT {name}"), "")?;
+        }
+        let mut result = Ok(());
+        for Written { sql, table, kind } in changes {
+            result = self.change(None, sql, table, is_delete(*kind), values).1.map(|_| ());
+            if result.is_err() {
+                break;
+            }
+        }
+        let result = result.and_then(|()| raised.map_or(Ok(()), Err));
+        if !changes.is_empty() {
+            if result.is_err() {
+                self.run_sql(&format!("ROLLBACK TO {name}"), "")?;
+            }
+            self.run_sql(&format!("RELEASE {name}"), "")?;
+        }
+        result
+    }
+
     pub(super) fn execute_write(&mut self, kind: i16, sql: &str, table: &str) -> Result<()> {
-        let deleting = matches!(kind, 5 | 8 | 32 | 109);
+        let deleting = is_delete(kind);
         let before = self.opened()?.state.last_serial.load(Ordering::Relaxed);
         let changed = self.write(sql, table, deleting)?;
         let open = self.opened()?;
@@ -100,22 +189,22 @@ impl Session {
         if kind == 6 {
             let columns = crate::sql::Catalog::table(open, None, table).map(|table| table.columns).unwrap_or_default();
             let serial_kind = columns.iter().map(|column| column.ty.kind).find(|kind| kind.is_serial());
-            replies::insert_done(&mut self.out, serial, serial_kind);
+            replies::insert_done(&mut self.link.out, serial, serial_kind);
         }
         // In an ANSI database a search that found nothing is a warning.
         let warnings = 0;
-        replies::done(&mut self.out, &self.caps, warnings, changed, rowid, serial);
-        replies::cost(&mut self.out, changed as i32);
+        replies::done(&mut self.link.out, &self.caps, warnings, changed, rowid, serial);
+        replies::cost(&mut self.link.out, changed as i32);
         Ok(())
     }
 
     fn finish(&mut self, warnings: i16) {
-        replies::done(&mut self.out, &self.caps, warnings, 0, 0, 0);
-        replies::cost(&mut self.out, 1);
+        replies::done(&mut self.link.out, &self.caps, warnings, 0, 0, 0);
+        replies::cost(&mut self.link.out, 1);
     }
 
     /// Several steps that hold together even outside a transaction.
-    fn together(&mut self, work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+    fn together(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.start_changes()?;
         self.run_sql("SAVEPOINT ifx_ddl", "")?;
         let result = work(self);
@@ -130,23 +219,19 @@ impl Session {
         SqlError::isam(-243, -107, error.to_string())
     }
 
-    fn batch(&self, sql: &str, table: &str) -> Result<()> {
-        for statement in sql.split(';').filter(|statement| !statement.trim().is_empty()) {
-            self.run_sql(statement, table)?;
-        }
-        Ok(())
-    }
-
     fn create_table(&mut self, table: &NewTable) -> Result<()> {
         let known = crate::sql::Catalog::table(self.opened()?, None, &table.name).is_some();
         if known && table.if_not_exists {
             return Ok(());
         }
         if known {
-            return Err(SqlError::new(-310, table.name.clone()));
+            return Err(SqlError::new(if table.temporary { -958 } else { -310 }, table.name.clone()));
         }
         self.together(|session| {
             session.run_sql(&table.sql, &table.name)?;
+            for sql in &table.indexes {
+                session.run_sql(sql, &table.name)?;
+            }
             session.opened()?.add_table(table).map_err(Self::catalog_failure)
         })
     }
@@ -196,17 +281,45 @@ impl Session {
             Action::DropDatabase(name) if !self.server.drop_database(&name) => {
                 return Err(SqlError::isam(-329, -111, name));
             }
+            Action::Isolation(level) => self.isolation = level,
+            Action::Call { changes, raised, .. } => {
+                let values = self.parameter_values()?;
+                self.call(&changes, raised, &values)?;
+            }
+            Action::CreateType(name, ty, mode) => self.opened()?.set_type(&name, Some((ty, mode)))?,
+            Action::DropType(name) => self.opened()?.set_type(&name, None)?,
+            Action::CreateSynonym { name, table, if_not_exists } => {
+                if crate::sql::Catalog::table(self.opened()?, None, &name).is_some() {
+                    return if if_not_exists { Ok(()) } else { Err(SqlError::new(-310, name)) };
+                }
+                self.with_catalog(|catalog| catalog::add_synonym(catalog, &name, &table))?;
+            }
+            Action::CreateSequence { name, start, step } => {
+                if self.with_catalog(|catalog| catalog::table_id(catalog, &name))?.is_some() {
+                    return Err(SqlError::new(-8301, name));
+                }
+                self.with_catalog(|catalog| catalog::add_sequence(catalog, &name, start, step))?;
+            }
+            Action::DropSynonym(name) | Action::DropSequence(name) => {
+                let (tabtype, code) = if kind == 44 { ('S', -206) } else { ('Q', -8300) };
+                if !self.with_catalog(|catalog| catalog::remove_named(catalog, &name, tabtype))? {
+                    return Err(SqlError::isam(code, if kind == 44 { -111 } else { 0 }, name));
+                }
+                lock(&self.opened()?.database.serials).remove(&format!("sequence {name}"));
+            }
+            Action::CreateIndex { index, if_not_exists } => self.create_index(&index, if_not_exists)?,
+            Action::DropIndex { name, if_exists } => self.drop_index(&name, if_exists)?,
             Action::LockMode(wait) => self.lock_wait = wait.map(Duration::from_secs),
             Action::Environment(name, value) if name == "headrace_fault" => {
-                let mut faults = self.faults;
-                faults.set(&value).map_err(|problem| SqlError::new(-19_804, problem))?;
-                self.next_faults = Some(faults);
+                let mut faults = self.link.faults;
+                faults.set(&value).map_err(|problem| SqlError::new(-1286, problem))?;
+                self.link.next_faults = Some(faults);
             }
             Action::CreateTable(table) => self.create_table(&table)?,
             Action::SelectInto(table) => {
                 let rows = self.select_into(&table)?;
-                replies::done(&mut self.out, &self.caps, 0, rows, 0, 0);
-                replies::cost(&mut self.out, 1);
+                replies::done(&mut self.link.out, &self.caps, 0, rows, 0, 0);
+                replies::cost(&mut self.link.out, 1);
                 return Ok(());
             }
             Action::DropTable { name, if_exists } => self.drop_table(kind, &name, if_exists)?,
@@ -222,15 +335,22 @@ impl Session {
                 open.connection.execute(update, [&to, &from]).map_err(Self::catalog_failure)?;
                 Ok(())
             })?,
-            Action::Alter { table, sql, columns, constraints } => self.together(|session| {
+            Action::Alter { table, sql, columns, constraints, dropped } => self.together(|session| {
+                let connection = Rc::clone(&session.opened()?.connection);
+                for name in &dropped {
+                    let found = catalog::remove_constraint(&connection, &table, name).map_err(Self::catalog_failure)?;
+                    if !found {
+                        return Err(SqlError::new(-623, name.clone()));
+                    }
+                    catalog::remove_index(&connection, name).map_err(Self::catalog_failure)?;
+                }
                 for sql in &sql {
-                    session.batch(sql, &table)?;
+                    session.run_sql(sql, &table)?;
                 }
                 let open = session.opened()?;
                 open.change_table(&table, &columns).map_err(Self::catalog_failure)?;
                 open.add_constraints(&table, &constraints).map_err(Self::catalog_failure)
             })?,
-            Action::Ddl(sql) => self.together(|session| session.run_sql(&sql, ""))?,
             Action::CreateRoutine(name, routine) => self.opened()?.set_routine(&name, Some(routine))?,
             Action::DropRoutine(name) => self.opened()?.set_routine(&name, None)?,
             _ => {}
@@ -253,6 +373,51 @@ impl Session {
         })
     }
 
+    fn with_catalog<T>(&mut self, work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.start_changes()?;
+        work(&self.opened()?.connection).map_err(Self::catalog_failure)
+    }
+
+    fn create_index(&mut self, index: &NewIndex, if_not_exists: bool) -> Result<()> {
+        let known = "SELECT count(*) FROM sysindices WHERE idxname = ?";
+        let open = self.opened()?;
+        let count: i64 =
+            open.connection.query_row(known, [&index.name], |row| row.get(0)).map_err(Self::catalog_failure)?;
+        if count > 0 && if_not_exists {
+            return Ok(());
+        }
+        if count > 0 {
+            return Err(SqlError::new(-316, index.name.clone()));
+        }
+        let temporary = crate::sql::Catalog::is_temporary(open, &index.table);
+        self.together(|session| {
+            for sql in &index.sql {
+                session.run_sql(sql, &index.table).map_err(|error| {
+                    // Rows that are there already and not unique.
+                    if matches!(error.code, -239 | -268) {
+                        SqlError::isam(-371, -100, index.name.clone())
+                    } else {
+                        error
+                    }
+                })?;
+            }
+            if temporary {
+                return Ok(());
+            }
+            catalog::add_index(&session.opened()?.connection, index).map_err(Self::catalog_failure)
+        })
+    }
+
+    fn drop_index(&mut self, name: &str, if_exists: bool) -> Result<()> {
+        let quoted = name.replace('"', "\"\"");
+        self.together(|session| {
+            let exists = if if_exists { "IF EXISTS " } else { "" };
+            session.run_sql(&format!("DROP INDEX {exists}\"{quoted}\""), "")?;
+            session.run_sql(&format!("DROP INDEX IF EXISTS \"{quoted}:null\""), "")?;
+            catalog::remove_index(&session.opened()?.connection, name).map_err(Self::catalog_failure)
+        })
+    }
+
     /// DATABASE and CREATE DATABASE: all but the statement that is running goes with the old one.
     fn replace_database(&mut self, name: &str) -> Result<i16> {
         let current = self.statements.get_mut(self.current).and_then(Option::take);
@@ -271,7 +436,7 @@ impl Session {
             (Mode::Logged, Transaction::None) => {}
         }
         self.transaction = Transaction::Open { started: false };
-        replies::transaction_state(&mut self.out, 1);
+        replies::transaction_state(&mut self.link.out, 1);
         Ok(())
     }
 
@@ -288,7 +453,7 @@ impl Session {
             self.run_sql(sql, "")?;
         }
         self.transaction = Transaction::None;
-        replies::transaction_state(&mut self.out, event);
+        replies::transaction_state(&mut self.link.out, event);
         Ok(())
     }
 

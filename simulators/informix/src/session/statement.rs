@@ -19,7 +19,8 @@ pub struct Prepared {
     pub(super) scroll: bool,
     pub(super) hold: bool,
     pub(super) auto_free: bool,
-    pub(super) binary: bool,
+    /// For which columns SQ_RET_TYPE asked for the binary form.
+    pub(super) binary: Vec<bool>,
     pub(super) insert_open: bool,
     pub(super) put_rows: i64,
     /// The SQLite statement of a change, kept for the next execution.
@@ -37,7 +38,7 @@ impl Prepared {
             scroll: false,
             hold: false,
             auto_free: false,
-            binary: false,
+            binary: Vec::new(),
             insert_open: false,
             put_rows: 0,
             write: None,
@@ -58,13 +59,13 @@ impl Session {
             self.statements.push(None);
         }
         let charset = self.charset();
-        replies::describe(&mut self.out, &self.caps, charset, id as i16, &compiled);
+        replies::describe(&mut self.link.out, &self.caps, charset, id as i16, &compiled);
         if compiled.kind == 6 && !immediate {
-            replies::insert_done(&mut self.out, 0, None);
+            replies::insert_done(&mut self.link.out, 0, None);
         }
         if !immediate {
-            replies::done(&mut self.out, &self.caps, 0, 0, 0, 0);
-            replies::cost(&mut self.out, 1);
+            replies::done(&mut self.link.out, &self.caps, 0, 0, 0, 0);
+            replies::cost(&mut self.link.out, 1);
         }
         self.statements[id] = Some(Prepared::new(compiled));
         self.current = id;
@@ -73,7 +74,7 @@ impl Session {
 
     pub(super) fn prepared(&mut self) -> Result<&mut Prepared> {
         let statement = self.statements.get_mut(self.current).and_then(Option::as_mut);
-        statement.ok_or_else(|| SqlError::new(-410, ""))
+        statement.ok_or_else(|| SqlError::new(-258, ""))
     }
 
     pub(super) fn statement_message(&mut self, message: Message) -> Result<()> {
@@ -88,9 +89,8 @@ impl Session {
             Message::Hold => self.prepared()?.hold = true,
             Message::AutoFree => self.prepared()?.auto_free = true,
             Message::ReturnTypes { fetch, types } => {
-                // Types 43 to 45 are the forms that programs use; without them extended types travel as text.
-                let binary = fetch && types.iter().any(|ty| matches!(ty & 0xff, 44 | 45));
-                self.prepared()?.binary = binary;
+                // Types 44 and 45 are the forms that programs use; without them extended types travel as text.
+                self.prepared()?.binary = types.iter().map(|ty| fetch && matches!(ty & 0xff, 44 | 45)).collect();
             }
             Message::Open => self.open_cursor()?,
             Message::Fetch { buffer } => self.fetch(buffer)?,
@@ -106,7 +106,7 @@ impl Session {
             }
             Message::DescribeInput => {
                 let parameters = self.prepared()?.compiled.parameters.clone();
-                replies::describe_input(&mut self.out, &self.caps, &parameters);
+                replies::describe_input(&mut self.link.out, &self.caps, &parameters);
             }
             Message::GeneratedKeys => {}
             other => return Err(SqlError::unsupported(format!("{other:?}"))),
@@ -164,7 +164,7 @@ impl Session {
         if let Action::Write { sql, table } = &action {
             return self.execute_write(kind, sql, table);
         }
-        if matches!(action, Action::Query { .. }) {
+        if matches!(action, Action::Query { .. } | Action::Call { query: Some(_), .. }) {
             return Err(SqlError::new(-260, ""));
         }
         self.run_action(kind, action)
@@ -179,6 +179,22 @@ impl sql::Catalog for NoDatabase {
         None
     }
 
+    fn sequence(&self, _: &str) -> Option<(i64, i64)> {
+        None
+    }
+
+    fn user_type(&self, _: &str) -> Option<Type> {
+        None
+    }
+
+    fn primary_key(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn is_temporary(&self, _: &str) -> bool {
+        false
+    }
+
     fn routine(&self, _: &str) -> Option<sql::Routine> {
         None
     }
@@ -187,7 +203,7 @@ impl sql::Catalog for NoDatabase {
         false
     }
 
-    fn cursor(&self, _: &str) -> Option<(String, i64)> {
+    fn cursor(&self, _: &str) -> Option<String> {
         None
     }
 }

@@ -1,17 +1,57 @@
-//! Definitions: tables, indexes, views, databases, and routines of one expression.
+//! Definitions: tables, indexes, views, types, databases.
 
 use super::expr::Form;
 use super::lexer::TokenKind;
 use super::parser::{Parser, Source, quote};
-use super::{Action, Column, Compiled, NewTable, Routine};
+use super::{Action, Column, Compiled, Constraint, NewIndex, NewTable};
 use crate::errors::{Result, SqlError};
+use crate::types::Type;
+use crate::usertypes::UserType;
 
 /// Where the parts of a CREATE TABLE are gathered.
 #[derive(Default)]
 struct Definition {
     columns: Vec<Column>,
     parts: Vec<String>,
-    constraints: Vec<(String, Vec<String>)>,
+    constraints: Vec<Constraint>,
+    defaults: Vec<(String, char, String)>,
+}
+
+impl Definition {
+    fn key(&mut self, name: String, primary: bool, columns: Vec<String>) {
+        for column in self.columns.iter_mut().filter(|column| primary && columns.contains(&column.name)) {
+            column.not_null = true;
+            let start = quote(&column.name);
+            for part in self.parts.iter_mut().filter(|part| part.starts_with(&start) && !part.ends_with(" NOT NULL")) {
+                *part += " NOT NULL";
+            }
+        }
+        let kind = if primary { 'P' } else { 'U' };
+        self.constraints.push(Constraint { name, kind, columns, references: None, check: None });
+    }
+}
+
+/// SQL for a unique key. SQLite lets any number of NULLs be in one; here they are equal, as all other values.
+pub(super) fn unique_index(name: &str, table: &str, temporary: bool, columns: &[(&Column, bool)]) -> Vec<String> {
+    let schema = if temporary { "temp." } else { "" };
+    let list: Vec<String> = columns
+        .iter()
+        .map(|(column, down)| format!("{}{}", quote(&column.name), if *down { " DESC" } else { "" }))
+        .collect();
+    let target = quote(table);
+    let mut sql = vec![format!("CREATE UNIQUE INDEX {schema}{} ON {target} ({})", quote(name), list.join(", "))];
+    if columns.iter().any(|(column, _)| !column.not_null) {
+        let names = columns.iter().map(|(column, _)| quote(&column.name));
+        let keys: Vec<String> = names.clone().map(|name| format!("ifnull({name}, x'00')")).collect();
+        let null: Vec<String> = names.map(|name| format!("{name} IS NULL")).collect();
+        sql.push(format!(
+            "CREATE UNIQUE INDEX {schema}{} ON {target} ({}) WHERE {}",
+            quote(&format!("{name}:null")),
+            keys.join(", "),
+            null.join(" OR ")
+        ));
+    }
+    sql
 }
 
 impl Parser<'_> {
@@ -34,6 +74,9 @@ impl Parser<'_> {
         }
         if self.accept("table") {
             return self.create_table(temporary);
+        }
+        if self.is_ahead(1, "type") {
+            return self.create_type();
         }
         let unique = self.accept("unique") || self.accept("distinct");
         self.accept("cluster");
@@ -60,9 +103,19 @@ impl Parser<'_> {
         if self.is("procedure") || self.is("function") {
             return self.create_routine();
         }
-        for (word, kind) in
-            [("synonym", 43), ("role", 83), ("sequence", 77), ("trigger", 70), ("type", 95), ("cast", 93)]
+        if self.accept("synonym") || (self.is_ahead(1, "synonym") && (self.accept("private") || self.accept("public")))
         {
+            self.accept("synonym");
+            let if_not_exists = self.if_exists(true)?;
+            let (_, name) = self.object_name()?;
+            self.expect("for")?;
+            let table = self.table()?.name;
+            return Ok(self.compiled(43, Action::CreateSynonym { name, table, if_not_exists }, Vec::new()));
+        }
+        if self.accept("sequence") {
+            return self.create_sequence();
+        }
+        for (word, kind) in [("role", 83), ("trigger", 70), ("cast", 93)] {
             if self.is(word) || self.is_ahead(1, word) {
                 return Err(
                     SqlError::unsupported(format!("CREATE {} (statement type {kind})", word.to_uppercase())).at(offset)
@@ -72,19 +125,73 @@ impl Parser<'_> {
         Err(self.syntax())
     }
 
+    fn create_sequence(&mut self) -> Result<Compiled> {
+        self.if_exists(true)?;
+        let (_, name) = self.object_name()?;
+        let (mut start, mut step) = (1, 1);
+        loop {
+            if self.accept("start") {
+                self.accept("with");
+                start = self.integer()?;
+            } else if self.accept("increment") {
+                self.accept("by");
+                step = self.integer()?;
+            } else if matches!(self.peek(), TokenKind::Word(_) | TokenKind::Number(_)) {
+                // Bounds, cycles and caches are what a long run would show.
+                self.at += 1;
+            } else {
+                return Ok(self.compiled(77, Action::CreateSequence { name, start, step }, Vec::new()));
+            }
+        }
+    }
+
     fn column_names(&mut self) -> Result<Vec<String>> {
+        Ok(self.ordered_names()?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Names in brackets, each with whether it goes down.
+    fn ordered_names(&mut self) -> Result<Vec<(String, bool)>> {
         self.expect_symbol("(")?;
         let mut names = Vec::new();
         loop {
-            names.push(self.identifier()?);
+            let name = self.identifier()?;
             self.accept("asc");
-            self.accept("desc");
+            names.push((name, self.accept("desc")));
             if !self.accept_symbol(",") {
                 break;
             }
         }
         self.expect_symbol(")")?;
         Ok(names)
+    }
+
+    /// `CREATE DISTINCT TYPE a AS INT`, `CREATE ROW TYPE a (…)`, `CREATE OPAQUE TYPE a (INTERNALLENGTH = 8)`.
+    fn create_type(&mut self) -> Result<Compiled> {
+        let offset = self.offset();
+        let TokenKind::Word(form) = self.next() else { return Err(self.syntax()) };
+        self.expect("type")?;
+        self.if_exists(true)?;
+        let (_, name) = self.object_name()?;
+        let (definition, mode, kind) = match form.as_str() {
+            "distinct" => {
+                self.expect("as")?;
+                (UserType::Distinct { name: name.clone(), source: self.type_declaration()? }, 'D', 92)
+            }
+            "row" => (UserType::Row { name: Some(name.clone()), fields: self.row_fields()? }, 'R', 90),
+            "opaque" => {
+                self.expect_symbol("(")?;
+                self.expect("internallength")?;
+                self.expect_symbol("=")?;
+                let length = if self.accept("variable") { None } else { Some(self.integer()? as i32) };
+                while !self.is_symbol(")") && *self.peek() != TokenKind::End {
+                    self.at += 1;
+                }
+                self.expect_symbol(")")?;
+                (UserType::Opaque { name: name.clone(), length }, 'B', 95)
+            }
+            _ => return Err(SqlError::syntax(offset, &form)),
+        };
+        Ok(self.compiled(kind, Action::CreateType(name, definition.column_type(), mode), Vec::new()))
     }
 
     fn constraint_name(&mut self, default: String) -> Result<String> {
@@ -94,9 +201,13 @@ impl Parser<'_> {
     fn create_table(&mut self, temporary: bool) -> Result<Compiled> {
         let if_not_exists = self.if_exists(true)?;
         let (_, name) = self.object_name()?;
-        self.expect_symbol("(")?;
         let mut made = Definition::default();
-        loop {
+        if self.accept("of") {
+            self.typed_table(&mut made)?;
+        } else {
+            self.expect_symbol("(")?;
+        }
+        while made.columns.is_empty() || self.at_table_part() {
             if self.is("primary")
                 || self.is("unique")
                 || self.is("foreign")
@@ -108,18 +219,51 @@ impl Parser<'_> {
                 self.column_definition(&name, &mut made)?;
             }
             if !self.accept_symbol(",") {
+                self.expect_symbol(")")?;
                 break;
             }
         }
-        self.expect_symbol(")")?;
         // Where and how it is stored is the business of a real server.
         self.skip_statement();
         let keyword = if temporary { "CREATE TEMP TABLE" } else { "CREATE TABLE" };
         let sql = format!("{keyword} {} ({})", quote(&name), made.parts.join(", "));
         let kind = if temporary { 45 } else { 14 };
-        let Definition { columns, constraints, .. } = made;
-        let table = NewTable { name, columns, temporary, kind: 'T', sql, constraints, if_not_exists };
+        let indexes = made.unique_indexes(&name, temporary, 0);
+        let Definition { columns, constraints, defaults, .. } = made;
+        let table = NewTable {
+            name,
+            columns,
+            temporary,
+            kind: 'T',
+            sql,
+            indexes,
+            constraints,
+            defaults,
+            text: String::new(),
+            if_not_exists,
+        };
         Ok(self.compiled(kind, Action::CreateTable(table), Vec::new()))
+    }
+
+    fn at_table_part(&self) -> bool {
+        !matches!(self.peek(), TokenKind::End)
+    }
+
+    /// `OF TYPE a`: the columns are the fields of a row type.
+    fn typed_table(&mut self, made: &mut Definition) -> Result<()> {
+        self.expect("type")?;
+        let offset = self.offset();
+        let name = self.identifier()?;
+        let definition = self.catalog.user_type(&name).and_then(Type::definition);
+        let Some(UserType::Row { fields, .. }) = definition.as_deref() else {
+            return Err(SqlError::new(-9628, name).at(offset));
+        };
+        for (name, ty) in fields {
+            made.parts.push(format!("{} {}", quote(name), ty.affinity()));
+            made.columns.push(Column { name: name.clone(), ty: *ty, not_null: false });
+        }
+        self.skip_statement();
+        Ok(())
     }
 
     fn column_definition(&mut self, table: &str, made: &mut Definition) -> Result<()> {
@@ -131,31 +275,50 @@ impl Parser<'_> {
         let ty = self.type_declaration()?;
         let mut sql = format!("{} {}", quote(&name), ty.affinity());
         let mut not_null = ty.kind.is_serial();
+        let mut explicit = false;
         loop {
             let ordinal = made.constraints.len() + 1;
             if self.accept("default") {
-                let value = self.expression()?;
+                let start = self.at;
+                let value = self.sum()?;
+                let class = match self.tokens[start].kind {
+                    TokenKind::Word(ref word) if word == "null" => 'N',
+                    TokenKind::Word(ref word) if word.starts_with("current") || word == "sysdate" => 'C',
+                    TokenKind::Word(ref word) if word == "today" => 'T',
+                    TokenKind::Word(ref word) if word == "user" => 'U',
+                    TokenKind::Word(ref word) if word == "dbservername" || word == "sitename" => 'S',
+                    _ => 'L',
+                };
+                let text = if class == 'L' {
+                    self.source(start, self.at).trim_matches('\'').to_owned()
+                } else {
+                    String::new()
+                };
+                made.defaults.push((name.clone(), class, text));
                 let value = if value.form == Form::Null { value.sql } else { self.coerce(value, ty) };
                 sql += &format!(" DEFAULT ({value})");
             } else if self.accept("not") {
                 self.expect("null")?;
                 not_null = true;
+                explicit = true;
                 self.constraint_name(String::new())?;
             } else if self.accept("null") {
             } else if self.is("primary") || self.is("unique") || self.is("distinct") {
-                not_null |= self.is("primary");
-                if self.accept("primary") {
+                let primary = self.accept("primary");
+                not_null |= primary;
+                if primary {
                     self.expect("key")?;
                 } else {
                     self.at += 1;
                 }
                 let constraint = self.constraint_name(format!("u{ordinal}_{table}"))?;
-                made.constraints.push((constraint, vec![name.clone()]));
-                sql += " UNIQUE";
+                made.key(constraint, primary, vec![name.clone()]);
             } else if self.accept("references") {
-                sql += &self.reference()?;
+                let reference = self.reference(table, made, vec![name.clone()])?;
+                sql += &reference;
             } else if self.is("check") {
-                sql += &self.check(table, made, Column { name: name.clone(), ty, not_null })?;
+                let check = self.check(table, made, Some(Column { name: name.clone(), ty, not_null }))?;
+                sql += &check;
             } else if self.accept("put") {
                 self.expect("in")?;
                 self.skip_brackets()?;
@@ -169,39 +332,57 @@ impl Parser<'_> {
         if not_null {
             sql += " NOT NULL";
         }
+        if explicit {
+            let column = &name;
+            let name = format!("n{}_{table}", made.constraints.len() + 1);
+            let columns = vec![column.clone()];
+            made.constraints.push(Constraint { name, kind: 'N', columns, references: None, check: None });
+        }
         made.columns.push(Column { name, ty, not_null });
         made.parts.push(sql);
         Ok(())
     }
 
-    fn reference(&mut self) -> Result<String> {
-        let table = self.table()?;
-        let mut sql = format!(" REFERENCES {}", quote(&table.name));
-        if self.is_symbol("(") {
-            let names: Vec<String> = self.column_names()?.iter().map(|name| quote(name)).collect();
-            sql += &format!("({})", names.join(", "));
-        }
-        if self.accept("on") {
+    /// What follows REFERENCES. SQLite asks at the end of the statement by itself, as deferred checks would not.
+    fn reference(&mut self, own: &str, made: &mut Definition, columns: Vec<String>) -> Result<String> {
+        // A table may point to itself, which is not there yet.
+        let parent = match self.peek().clone() {
+            TokenKind::Word(name) if name == own => self.identifier()?,
+            _ => self.table()?.name,
+        };
+        let mut sql = format!(" REFERENCES {}", quote(&parent));
+        let names = if self.is_symbol("(") { self.column_names()? } else { self.catalog.primary_key(&parent) };
+        let names = if names.is_empty() { made.primary_key() } else { names };
+        let names: Vec<String> = names.iter().map(|name| quote(name)).collect();
+        sql += &format!("({})", names.join(", "));
+        let cascade = self.accept("on");
+        if cascade {
             self.expect("delete")?;
             self.expect("cascade")?;
             sql += " ON DELETE CASCADE";
         }
-        self.constraint_name(String::new())?;
+        let name = self.constraint_name(format!("r{}_{own}", made.constraints.len() + 1))?;
+        let references = Some((parent, cascade));
+        made.constraints.push(Constraint { name, kind: 'R', columns, references, check: None });
         Ok(sql)
     }
 
-    fn check(&mut self, table: &str, made: &Definition, current: Column) -> Result<String> {
+    fn check(&mut self, table: &str, made: &mut Definition, current: Option<Column>) -> Result<String> {
         self.expect("check")?;
         let mut columns = made.columns.clone();
-        columns.push(current);
-        self.scopes.push(vec![Source { alias: table.to_owned(), columns }]);
+        columns.extend(current);
+        self.scopes.push(vec![Source::new(table, columns)]);
+        let start = self.at;
         self.expect_symbol("(")?;
         let condition = self.expression();
         self.scopes.pop();
         let condition = condition?.sql.replace(&format!("{}.", quote(table)), "");
         self.expect_symbol(")")?;
-        let name = self.constraint_name(format!("c{}_{table}", made.parts.len() + 1))?;
-        Ok(format!(" CONSTRAINT {} CHECK ({condition})", quote(&name)))
+        let check = Some(self.source(start, self.at).to_owned());
+        let name = self.constraint_name(format!("c{}_{table}", made.constraints.len() + 1))?;
+        let sql = format!(" CONSTRAINT {} CHECK ({condition})", quote(&name));
+        made.constraints.push(Constraint { name, kind: 'C', columns: Vec::new(), references: None, check });
+        Ok(sql)
     }
 
     fn table_constraint(&mut self, table: &str, made: &mut Definition) -> Result<()> {
@@ -210,17 +391,16 @@ impl Parser<'_> {
         let early = if self.accept("constraint") { Some(self.object_name()?.1) } else { None };
         if self.accept("foreign") {
             self.expect("key")?;
-            let names: Vec<String> = self.column_names()?.iter().map(|name| quote(name)).collect();
+            let names = self.column_names()?;
+            let list: Vec<String> = names.iter().map(|name| quote(name)).collect();
             self.expect("references")?;
-            let target = self.reference()?;
-            made.parts.push(format!("FOREIGN KEY ({}){target}", names.join(", ")));
+            let target = self.reference(table, made, names)?;
+            made.parts.push(format!("FOREIGN KEY ({}){target}", list.join(", ")));
             return Ok(());
         }
         if self.is("check") {
-            let last = made.columns.pop().ok_or_else(|| self.syntax())?;
-            let check = self.check(table, made, last.clone());
-            made.columns.push(last);
-            made.parts.push(check?);
+            let check = self.check(table, made, None)?;
+            made.parts.push(check);
             return Ok(());
         }
         let primary = self.accept("primary");
@@ -229,32 +409,43 @@ impl Parser<'_> {
         } else {
             self.expect("unique")?;
         }
+        let offset = self.offset();
         let names = self.column_names()?;
+        if let Some(unknown) = names.iter().find(|name| made.columns.iter().all(|column| column.name != **name)) {
+            return Err(SqlError::new(-217, unknown.clone()).at(offset));
+        }
         let name = self.constraint_name(early.unwrap_or(default))?;
-        let list: Vec<String> = names.iter().map(|name| quote(name)).collect();
-        made.parts.push(format!("UNIQUE ({})", list.join(", ")));
-        made.constraints.push((name, names));
+        made.key(name, primary, names);
         Ok(())
     }
 
     fn create_index(&mut self, unique: bool) -> Result<Compiled> {
-        let exists = if self.if_exists(true)? { "IF NOT EXISTS " } else { "" };
+        let if_not_exists = self.if_exists(true)?;
         let (_, name) = self.object_name()?;
         self.expect("on")?;
         let table = self.table()?;
         let offset = self.offset();
-        let names = self.column_names()?;
-        for name in &names {
-            if table.columns.iter().all(|column| column.name != *name) {
-                return Err(SqlError::new(-217, name.clone()).at(offset));
-            }
+        let names = self.ordered_names()?;
+        let mut columns = Vec::new();
+        for (name, down) in &names {
+            let found = table.columns.iter().find(|column| column.name == *name);
+            columns.push((found.ok_or_else(|| SqlError::new(-217, name.clone()).at(offset))?, *down));
         }
         self.skip_statement();
-        let list: Vec<String> = names.iter().map(|name| quote(name)).collect();
-        let unique = if unique { "UNIQUE " } else { "" };
-        let sql =
-            format!("CREATE {unique}INDEX {exists}{} ON {} ({})", quote(&name), quote(&table.name), list.join(", "));
-        Ok(self.compiled(16, Action::Ddl(sql), Vec::new()))
+        let temporary = self.catalog.is_temporary(&table.name);
+        let sql = if unique {
+            unique_index(&name, &table.name, temporary, &columns)
+        } else {
+            let list: Vec<String> = names
+                .iter()
+                .map(|(name, down)| format!("{}{}", quote(name), if *down { " DESC" } else { "" }))
+                .collect();
+            let schema = if temporary { "temp." } else { "" };
+            vec![format!("CREATE INDEX {schema}{} ON {} ({})", quote(&name), quote(&table.name), list.join(", "))]
+        };
+        let (columns, descending) = names.into_iter().unzip();
+        let index = NewIndex { name, table: table.name, columns, descending, unique, sql };
+        Ok(self.compiled(16, Action::CreateIndex { index, if_not_exists }, Vec::new()))
     }
 
     fn create_view(&mut self) -> Result<Compiled> {
@@ -262,7 +453,9 @@ impl Parser<'_> {
         let (_, name) = self.object_name()?;
         let names = if self.is_symbol("(") { self.column_names()? } else { Vec::new() };
         self.expect("as")?;
+        let start = self.at;
         let query = self.subquery()?;
+        let text = format!("create view {name} as {}", self.source(start, self.at));
         if self.accept("with") {
             self.skip_statement();
         }
@@ -272,73 +465,26 @@ impl Parser<'_> {
         }
         let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
         let sql = format!("CREATE VIEW {} ({}) AS {}", quote(&name), list.join(", "), query.sql);
-        let table =
-            NewTable { name, columns, temporary: false, kind: 'V', sql, constraints: Vec::new(), if_not_exists };
+        let table = NewTable {
+            name,
+            columns,
+            temporary: false,
+            kind: 'V',
+            sql,
+            indexes: Vec::new(),
+            constraints: Vec::new(),
+            defaults: Vec::new(),
+            text,
+            if_not_exists,
+        };
         Ok(self.compiled(40, Action::CreateTable(table), Vec::new()))
     }
 
-    /// `CREATE FUNCTION f(a INT) RETURNING INT; RETURN a + 1; END FUNCTION`, and nothing beyond it.
-    fn create_routine(&mut self) -> Result<Compiled> {
-        let TokenKind::Word(word) = self.next() else { return Err(self.syntax()) };
-        let (_, name) = self.object_name()?;
-        self.expect_symbol("(")?;
-        let mut parameters = Vec::new();
-        while !self.is_symbol(")") {
-            let name = self.identifier()?;
-            let ty = self.type_declaration()?;
-            parameters.push(Column { name, ty, not_null: false });
-            if !self.accept_symbol(",") {
-                break;
-            }
-        }
-        self.expect_symbol(")")?;
-        let mut returns = Vec::new();
-        if self.accept("returning") || self.accept("returns") {
-            loop {
-                returns.push(self.type_declaration()?);
-                if self.accept("as") {
-                    self.identifier()?;
-                }
-                if !self.accept_symbol(",") {
-                    break;
-                }
-            }
-        }
-        self.accept_symbol(";");
-        let mut body = Vec::new();
-        let offset = self.offset();
-        if self.accept("return") {
-            let mut depth = 0;
-            let mut start = self.at;
-            loop {
-                let end = self.at;
-                match self.peek() {
-                    TokenKind::Symbol("(") => depth += 1,
-                    TokenKind::Symbol(")") => depth -= 1,
-                    TokenKind::Symbol(separator @ ("," | ";")) if depth == 0 => {
-                        body.push(self.source(start, end).to_owned());
-                        start = end + 1;
-                        if *separator == ";" {
-                            break;
-                        }
-                    }
-                    TokenKind::End => return Err(self.syntax()),
-                    _ => {}
-                }
-                self.at += 1;
-            }
-            self.at += 1;
-        }
-        if !self.accept("end") || body.len() != returns.len() {
-            return Err(SqlError::unsupported("routines of more than one RETURN").at(offset));
-        }
-        self.expect(&word)?;
-        let routine = Routine { parameters, returns, body };
-        Ok(self.compiled(53, Action::CreateRoutine(name, routine), Vec::new()))
-    }
-
     pub(super) fn drop(&mut self) -> Result<Compiled> {
-        let TokenKind::Word(what) = self.next() else { return Err(self.syntax()) };
+        let TokenKind::Word(mut what) = self.next() else { return Err(self.syntax()) };
+        if what == "row" && self.accept("type") {
+            what = "type".to_owned();
+        }
         let if_exists = self.if_exists(false)?;
         let offset = self.offset();
         let (_, name) = self.object_name()?;
@@ -353,8 +499,14 @@ impl Parser<'_> {
                 Ok(self.compiled(kind, Action::DropTable { name, if_exists }, Vec::new()))
             }
             "index" => {
-                let exists = if if_exists { "IF EXISTS " } else { "" };
-                Ok(self.compiled(17, Action::Ddl(format!("DROP INDEX {exists}{}", quote(&name))), Vec::new()))
+                self.accept("online");
+                Ok(self.compiled(17, Action::DropIndex { name, if_exists }, Vec::new()))
+            }
+            "synonym" => Ok(self.compiled(44, Action::DropSynonym(name), Vec::new())),
+            "sequence" => Ok(self.compiled(79, Action::DropSequence(name), Vec::new())),
+            "type" => {
+                self.accept("restrict");
+                Ok(self.compiled(96, Action::DropType(name), Vec::new()))
             }
             "procedure" | "function" | "routine" => {
                 if self.is_symbol("(") {
@@ -388,49 +540,58 @@ impl Parser<'_> {
         let column = columns.iter_mut().find(|column| column.name == from);
         column.ok_or_else(|| SqlError::new(-217, from.clone()).at(offset))?.name.clone_from(&to);
         let sql = vec![format!("ALTER TABLE {} RENAME COLUMN {} TO {}", quote(&table.name), quote(&from), quote(&to))];
-        Ok(self.compiled(21, Action::Alter { table: table.name, sql, columns, constraints: Vec::new() }, Vec::new()))
+        let action = Action::Alter { table: table.name, sql, columns, constraints: Vec::new(), dropped: Vec::new() };
+        Ok(self.compiled(21, action, Vec::new()))
     }
 
     pub(super) fn alter(&mut self) -> Result<Compiled> {
         self.expect("table")?;
         let table = self.table()?;
+        let temporary = self.catalog.is_temporary(&table.name);
         let target = quote(&table.name);
         let mut made = Definition { columns: table.columns.clone(), ..Definition::default() };
-        let mut sql = Vec::new();
+        let (mut sql, mut dropped) = (Vec::new(), Vec::new());
         loop {
             let offset = self.offset();
+            let before = made.constraints.len();
             if self.accept("add") {
-                let constraint = self.accept("constraint");
-                if constraint || self.is("primary") || self.is("unique") {
-                    let before = made.constraints.len();
+                if self.accept("constraint") || self.is("primary") || self.is("unique") {
                     self.table_constraint(&table.name, &mut made)?;
-                    let Some((name, names)) = made.constraints.get(before) else {
-                        return Err(SqlError::unsupported("ALTER TABLE with this constraint").at(offset));
-                    };
-                    let list: Vec<String> = names.iter().map(|name| quote(name)).collect();
-                    sql.push(format!("CREATE UNIQUE INDEX {} ON {target} ({})", quote(name), list.join(", ")));
+                    sql.extend(made.unique_indexes(&table.name, temporary, before));
                 } else {
-                    let bracket = self.accept_symbol("(");
-                    loop {
-                        self.column_definition(&table.name, &mut made)?;
-                        let part = made.parts.pop().unwrap_or_default();
-                        sql.push(format!("ALTER TABLE {target} ADD COLUMN {part}"));
-                        if !(bracket && self.accept_symbol(",")) {
-                            break;
-                        }
-                    }
-                    if bracket {
-                        self.expect_symbol(")")?;
-                    }
+                    self.added_columns(&table.name, &mut made, &mut sql)?;
+                    sql.extend(made.unique_indexes(&table.name, temporary, before));
+                }
+                if made.constraints[before..].iter().any(|constraint| constraint.kind == 'R') && !made.parts.is_empty()
+                {
+                    return Err(SqlError::unsupported("ALTER TABLE ADD CONSTRAINT FOREIGN KEY").at(offset));
                 }
             } else if self.accept("drop") {
-                let names = if self.is_symbol("(") { self.column_names()? } else { vec![self.identifier()?] };
-                for name in names {
-                    if made.columns.iter().all(|column| column.name != name) {
-                        return Err(SqlError::new(-217, name).at(offset));
+                if self.accept("constraint") {
+                    let (_, name) = self.object_name()?;
+                    sql.push(format!("DROP INDEX IF EXISTS {}", quote(&name)));
+                    sql.push(format!("DROP INDEX IF EXISTS {}", quote(&format!("{name}:null"))));
+                    dropped.push(name);
+                } else {
+                    let names = if self.is_symbol("(") { self.column_names()? } else { vec![self.identifier()?] };
+                    for name in names {
+                        if made.columns.iter().all(|column| column.name != name) {
+                            return Err(SqlError::new(-217, name).at(offset));
+                        }
+                        made.columns.retain(|column| column.name != name);
+                        sql.push(format!("ALTER TABLE {target} DROP COLUMN {}", quote(&name)));
                     }
-                    made.columns.retain(|column| column.name != name);
-                    sql.push(format!("ALTER TABLE {target} DROP COLUMN {}", quote(&name)));
+                }
+            } else if self.accept("modify") {
+                let bracket = self.accept_symbol("(");
+                loop {
+                    self.modified_column(&table.name, &mut made, &mut sql)?;
+                    if !(bracket && self.accept_symbol(",")) {
+                        break;
+                    }
+                }
+                if bracket {
+                    self.expect_symbol(")")?;
                 }
             } else if self.accept("lock") || self.accept("type") || self.accept("next") {
                 self.skip_statement();
@@ -441,7 +602,80 @@ impl Parser<'_> {
                 break;
             }
         }
-        let action = Action::Alter { table: table.name, sql, columns: made.columns, constraints: made.constraints };
+        let constraints = made.constraints;
+        let action = Action::Alter { table: table.name, sql, columns: made.columns, constraints, dropped };
         Ok(self.compiled(29, action, Vec::new()))
+    }
+
+    /// What follows ADD: one column, or several in brackets, each with the column it stands before.
+    fn added_columns(&mut self, table: &str, made: &mut Definition, sql: &mut Vec<String>) -> Result<()> {
+        let bracket = self.accept_symbol("(");
+        loop {
+            self.column_definition(table, made)?;
+            let part = made.parts.pop().unwrap_or_default();
+            sql.push(format!("ALTER TABLE {} ADD COLUMN {part}", quote(table)));
+            if self.accept("before") {
+                let offset = self.offset();
+                let name = self.identifier()?;
+                let at = made.columns.iter().position(|column| column.name == name);
+                let at = at.ok_or_else(|| SqlError::new(-217, name).at(offset))?;
+                if let Some(column) = made.columns.pop() {
+                    made.columns.insert(at, column);
+                }
+            }
+            if !(bracket && self.accept_symbol(",")) {
+                break;
+            }
+        }
+        if bracket { self.expect_symbol(")") } else { Ok(()) }
+    }
+
+    /// What follows MODIFY: the column is made anew and its values converted.
+    fn modified_column(&mut self, table: &str, made: &mut Definition, sql: &mut Vec<String>) -> Result<()> {
+        let offset = self.offset();
+        let TokenKind::Word(name) = self.peek().clone() else { return Err(self.syntax()) };
+        let at = made.columns.iter().position(|column| column.name == name);
+        let at = at.ok_or_else(|| SqlError::new(-217, name.clone()).at(offset))?;
+        let old = made.columns.remove(at);
+        self.column_definition(table, made)?;
+        let part = made.parts.pop().unwrap_or_default();
+        let Some(new) = made.columns.pop() else { return Err(self.syntax()) };
+        let (target, own, other) = (quote(table), quote(&name), quote("ifx_modified"));
+        let part = part.replacen(&own, &other, 1).replace(" NOT NULL", "");
+        let value = format!("ifx_conv({own}, {}, {})", old.ty.tag(), new.ty.tag());
+        sql.push(format!("ALTER TABLE {target} ADD COLUMN {part}"));
+        sql.push(format!("UPDATE {target} SET {other} = {value}"));
+        sql.push(format!("ALTER TABLE {target} DROP COLUMN {own}"));
+        sql.push(format!("ALTER TABLE {target} RENAME COLUMN {other} TO {own}"));
+        made.columns.insert(at, new);
+        Ok(())
+    }
+}
+
+impl Definition {
+    fn primary_key(&self) -> Vec<String> {
+        let found = self.constraints.iter().find(|constraint| constraint.kind == 'P');
+        found.map(|constraint| constraint.columns.clone()).unwrap_or_default()
+    }
+
+    /// SQL for the indexes of the keys from the n-th constraint on.
+    fn unique_indexes(&self, table: &str, temporary: bool, from: usize) -> Vec<String> {
+        let keys = self.constraints[from..].iter().filter(|constraint| matches!(constraint.kind, 'P' | 'U' | 'R'));
+        keys.flat_map(|constraint| {
+            if constraint.kind == 'R' {
+                let schema = if temporary { "temp." } else { "" };
+                let list: Vec<String> = constraint.columns.iter().map(|name| quote(name)).collect();
+                let name = quote(&constraint.name);
+                return vec![format!("CREATE INDEX {schema}{name} ON {} ({})", quote(table), list.join(", "))];
+            }
+            let columns: Vec<(&Column, bool)> = constraint
+                .columns
+                .iter()
+                .filter_map(|name| self.columns.iter().find(|column| column.name == *name))
+                .map(|column| (column, false))
+                .collect();
+            unique_index(&constraint.name, table, temporary, &columns)
+        })
+        .collect()
     }
 }

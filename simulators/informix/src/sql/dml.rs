@@ -1,10 +1,20 @@
-//! INSERT, UPDATE, DELETE, and EXECUTE of a routine.
+//! INSERT, UPDATE, DELETE.
 
 use super::parser::{Parser, Source, quote};
 use super::{Action, Column, Compiled, Table};
 use crate::errors::{Result, SqlError};
 use crate::sql::expr::Form;
-use crate::types::{Kind, Type};
+
+/// A change, ready to run.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// SQL for SQLite.
+    pub sql: String,
+    /// The table that changes.
+    pub table: String,
+    /// The statement type.
+    pub kind: i16,
+}
 
 impl Parser<'_> {
     fn target_columns(&mut self, table: &Table) -> Result<Vec<Column>> {
@@ -93,12 +103,12 @@ impl Parser<'_> {
             self.expect("of")?;
             let offset = self.offset();
             let name = self.identifier()?;
-            let (cursor_table, rowid) =
-                self.catalog.cursor(&name).ok_or_else(|| SqlError::new(-507, name).at(offset))?;
-            if cursor_table != table {
-                return Err(SqlError::new(-506, cursor_table).at(offset));
+            let read = self.catalog.cursor(&name).ok_or_else(|| SqlError::new(-507, name.clone()).at(offset))?;
+            if read != table {
+                return Err(SqlError::new(-277, read).at(offset));
             }
-            return Ok((format!(" WHERE rowid = {rowid}"), true, true));
+            // Which row that is, is known when the statement runs.
+            return Ok((format!(" WHERE rowid = ifx_current_row({})", Self::name_argument(&name)), true, true));
         }
         Ok((format!(" WHERE {}", self.expression()?.sql), true, false))
     }
@@ -110,7 +120,7 @@ impl Parser<'_> {
             self.accept("as");
             self.identifier()?
         };
-        self.scopes.push(vec![Source { alias: alias.clone(), columns: table.columns.clone() }]);
+        self.scopes.push(vec![Source::new(&alias, table.columns.clone())]);
         Ok(alias)
     }
 
@@ -195,45 +205,5 @@ impl Parser<'_> {
         }
         let sql = format!("DELETE FROM {}", quote(&table.name));
         Ok(self.compiled(109, Action::Write { sql, table: table.name }, Vec::new()))
-    }
-
-    /// EXECUTE PROCEDURE, EXECUTE FUNCTION and CALL, of a routine of the registry.
-    pub(super) fn execute_routine(&mut self, call: bool) -> Result<Compiled> {
-        if !call && !self.accept("procedure") {
-            self.expect("function")?;
-        }
-        let offset = self.offset();
-        let (_, name) = self.object_name()?;
-        let routine = self.catalog.routine(&name).ok_or_else(|| SqlError::new(-674, name.clone()).at(offset))?;
-        self.expect_symbol("(")?;
-        let mut given = Vec::new();
-        while !self.is_symbol(")") {
-            let argument = self.expression()?;
-            let parameter = routine.parameters.get(given.len());
-            let ty = parameter.ok_or_else(|| SqlError::new(-674, name.clone()).at(offset))?.ty;
-            given.push(self.coerce(argument, ty));
-            if !self.accept_symbol(",") {
-                break;
-            }
-        }
-        self.expect_symbol(")")?;
-        if given.len() != routine.parameters.len() {
-            return Err(SqlError::new(-674, name).at(offset));
-        }
-        if routine.returns.is_empty() {
-            return Ok(self.compiled(56, Action::Nothing, Vec::new()));
-        }
-        let results = self.routine_body(&routine, &given)?;
-        let list: Vec<&str> = results.iter().map(|result| result.sql.as_str()).collect();
-        let columns = results
-            .iter()
-            .map(|result| Column {
-                name: "(expression)".into(),
-                ty: result.ty.unwrap_or(Type::of(Kind::Int)),
-                not_null: false,
-            })
-            .collect();
-        let sql = format!("SELECT {}", list.join(", "));
-        Ok(self.compiled(56, Action::Query { sql, update_table: None }, columns))
     }
 }

@@ -3,8 +3,10 @@
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal, quote};
 use crate::codec::moment::{DAY_UNITS, Qualifier};
+use crate::engine::convert::moment_error;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
+use crate::usertypes::UserType;
 
 /// Where an expression comes from, as far as it matters to what stands beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +70,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn negation(&mut self) -> Result<Expr> {
+    pub(super) fn negation(&mut self) -> Result<Expr> {
         if self.accept("not") {
             let inner = self.negation()?;
             return Ok(Expr::computed(format!("(NOT {})", inner.sql), BOOLEAN));
@@ -126,7 +128,7 @@ impl Parser<'_> {
                 if (self.is("any") || self.is("all") || self.is("some"))
                     && matches!(self.ahead(1), TokenKind::Symbol("("))
                 {
-                    return Err(SqlError::unsupported("comparison with ANY or ALL").at(self.offset()));
+                    return self.quantified(left, operator);
                 }
                 let right = self.sum()?;
                 return Ok(self.compare(left, operator, right));
@@ -135,7 +137,30 @@ impl Parser<'_> {
         Ok(left)
     }
 
+    /// `= ANY (SELECT …)` and `> ALL (SELECT …)`, as a search for a row that agrees, or one that does not.
+    fn quantified(&mut self, left: Expr, operator: &str) -> Result<Expr> {
+        let all = self.is("all");
+        self.at += 1;
+        self.expect_symbol("(")?;
+        let inner = self.subquery()?;
+        self.expect_symbol(")")?;
+        let ty = inner.columns.first().map(|column| column.ty);
+        let right = Expr { sql: "ifx_each.c".into(), ty, form: Form::Computed, name: String::new() };
+        let test = self.compare(left, operator, right).sql;
+        let rows = format!("WITH ifx_each(c) AS ({}) SELECT 1 FROM ifx_each", inner.sql);
+        // Unknown is no: ALL over a NULL finds neither.
+        let sql = if all {
+            format!("(NOT EXISTS ({rows} WHERE ({test}) IS NOT TRUE))")
+        } else {
+            format!("EXISTS ({rows} WHERE {test})")
+        };
+        Ok(Expr::computed(sql, BOOLEAN))
+    }
+
     fn membership(&mut self, left: Expr, not: &str) -> Result<Expr> {
+        if !self.is_symbol("(") {
+            return self.collection_member(left, not);
+        }
         self.expect_symbol("(")?;
         if self.is("select") || self.is("with") {
             let inner = self.subquery()?;
@@ -150,6 +175,10 @@ impl Parser<'_> {
         let mut tests = Vec::new();
         loop {
             let item = self.expression()?;
+            if item.is(Kind::is_complex) && tests.is_empty() {
+                self.expect_symbol(")")?;
+                return Ok(self.member(left, not, item));
+            }
             tests.push(self.compare(left.clone(), "=", item).sql);
             if !self.accept_symbol(",") {
                 break;
@@ -157,6 +186,19 @@ impl Parser<'_> {
         }
         self.expect_symbol(")")?;
         Ok(Expr::computed(format!("({not}({}))", tests.join(" OR ")), BOOLEAN))
+    }
+
+    fn collection_member(&mut self, left: Expr, not: &str) -> Result<Expr> {
+        let collection = self.sum()?;
+        if !collection.is(Kind::is_complex) {
+            return Err(SqlError::new(-9650, "").at(self.offset()));
+        }
+        Ok(self.member(left, not, collection))
+    }
+
+    fn member(&mut self, left: Expr, not: &str, collection: Expr) -> Expr {
+        let value = self.coerce(left, Type::new(Kind::LVarChar, 32_739));
+        Expr::computed(format!("({not}ifx_member({value}, {}))", collection.sql), BOOLEAN)
     }
 
     /// Compares, after giving both sides one type where SQLite would not see that they mean the same.
@@ -229,7 +271,7 @@ impl Parser<'_> {
         }
     }
 
-    fn sum(&mut self) -> Result<Expr> {
+    pub(super) fn sum(&mut self) -> Result<Expr> {
         let mut left = self.product()?;
         loop {
             let operator = match self.peek() {
@@ -543,7 +585,7 @@ impl Parser<'_> {
         } else {
             crate::codec::moment::parse_datetime(&text, qualifier)
         };
-        let value = value.ok_or_else(|| SqlError::new(-1262, text).at(offset))?;
+        let value = value.ok_or_else(|| moment_error(&text).at(offset))?;
         let kind = if interval { Kind::Interval } else { Kind::DateTime };
         Ok(Expr { name: "(constant)".into(), ..Expr::computed(value.to_string(), Type::new(kind, qualifier.0)) })
     }
@@ -560,9 +602,10 @@ impl Parser<'_> {
         let mut items = Vec::new();
         while !self.is_symbol(closing) {
             let item = self.expression()?;
-            let quoted = item.ty.is_none_or(|ty| ty.kind.is_text());
+            let quoted =
+                item.ty.is_some_and(|ty| !ty.kind.is_integer() && !ty.kind.is_decimal() && !ty.kind.is_complex());
             let text = self.coerce(item, Type::new(Kind::LVarChar, 32_739));
-            items.push(if quoted { format!("quote({text})") } else { text });
+            items.push(if quoted { format!("quote({text})") } else { format!("ifnull({text}, 'NULL')") });
             if !self.accept_symbol(",") {
                 break;
             }
@@ -576,36 +619,85 @@ impl Parser<'_> {
 
     fn is_column(&self, name: &str) -> bool {
         matches!(self.peek(), TokenKind::Symbol("."))
+            || self.given.iter().any(|(column, _)| column.name == name)
             || self.scopes.iter().flatten().any(|source| source.columns.iter().any(|column| column.name == name))
     }
 
-    /// `column`, `table.column` or `owner.table.column`.
+    /// `column`, `table.column` or `owner.table.column`, and the fields of a row behind any of them.
     fn column(&mut self, first: String, offset: usize) -> Result<Expr> {
         let mut path = vec![first];
         while self.is_symbol(".") {
             self.at += 1;
             path.push(self.identifier()?);
         }
-        let name = path.pop().unwrap_or_default();
-        let table = path.pop();
-        for scope in self.scopes.iter().rev() {
-            for source in scope.iter().filter(|source| table.as_ref().is_none_or(|table| *table == source.alias)) {
-                let found = source.columns.iter().find(|column| column.name == name);
-                let ty = match found {
+        if path.len() > 1 && self.is_symbol("(") {
+            // An owner in front of a function.
+            return self.call(&path.pop().unwrap_or_default(), offset);
+        }
+        let tables: Vec<&str> = self.scopes.iter().flatten().map(|source| source.alias.as_str()).collect();
+        // An alias wins over a column of the same name; an owner is followed by an alias.
+        let table = match path.as_slice() {
+            [_] => None,
+            [table, _, ..] if tables.contains(&table.as_str()) => Some(0),
+            [_, table, _, ..] if tables.contains(&table.as_str()) => Some(1),
+            _ => None,
+        };
+        let at = table.map_or(0, |table| table + 1);
+        let found = self.find_column(table.map(|table| path[table].as_str()), &path[at], offset)?;
+        if let Some(expr) = found {
+            return path[at + 1..].iter().try_fold(expr, |expr, name| Self::row_field(expr, name, offset));
+        }
+        if let [name] = path.as_slice()
+            && let Some((column, sql)) = self.given.iter().find(|(column, _)| column.name == *name)
+        {
+            return Ok(Expr { name: name.clone(), ..Expr::computed(sql.clone(), column.ty) });
+        }
+        if let [name, what] = path.as_slice()
+            && (what == "nextval" || what == "currval")
+            && let Some((start, step)) = self.catalog.sequence(name)
+        {
+            let sql = format!("ifx_sequence({}, {}, {start}, {step})", literal(name), what == "nextval");
+            return Ok(Expr { name: what.clone(), ..Expr::computed(sql, Type::of(Kind::BigInt)) });
+        }
+        if path.len() > 1 && table.is_none() {
+            let table = path.swap_remove(path.len() - 2);
+            return Err(SqlError::new(-522, table).at(offset));
+        }
+        Err(SqlError::new(-217, path.swap_remove(at)).at(offset))
+    }
+
+    fn find_column(&mut self, table: Option<&str>, name: &str, offset: usize) -> Result<Option<Expr>> {
+        for (depth, scope) in self.scopes.iter().enumerate().rev() {
+            let mut found: Option<(&str, Type)> = None;
+            for source in scope.iter().filter(|source| table.is_none_or(|table| table == source.alias)) {
+                let ty = match source.columns.iter().find(|column| column.name == name) {
                     Some(column) => column.ty,
                     None if name == "rowid" && (table.is_some() || scope.len() == 1) => Type::of(Kind::Int),
                     None => continue,
                 };
-                let sql = format!("{}.{}", quote(&source.alias), quote(&name));
-                return Ok(Expr { sql, ty: Some(ty), form: Form::Column, name });
+                if found.is_some() {
+                    return Err(SqlError::new(-324, name).at(offset));
+                }
+                found = Some((&source.alias, ty));
+            }
+            if let Some((alias, ty)) = found {
+                let sql = format!("{}.{}", quote(alias), quote(name));
+                self.touched.push(alias.to_owned());
+                self.plain.push((depth, sql.clone(), name.to_owned()));
+                return Ok(Some(Expr { sql, ty: Some(ty), form: Form::Column, name: name.to_owned() }));
             }
         }
-        match table {
-            Some(table) if !self.scopes.iter().flatten().any(|source| source.alias == table) => {
-                Err(SqlError::new(-522, table).at(offset))
-            }
-            _ => Err(SqlError::new(-217, name).at(offset)),
-        }
+        Ok(None)
+    }
+
+    fn row_field(row: Expr, name: &str, offset: usize) -> Result<Expr> {
+        let unknown = || SqlError::new(-217, name).at(offset);
+        let definition = row.ty.and_then(Type::definition);
+        let Some(UserType::Row { fields, .. }) = definition.as_deref() else { return Err(unknown()) };
+        let place = fields.iter().position(|(field, _)| field == name).ok_or_else(unknown)?;
+        let ty = fields[place].1;
+        let sql = format!("ifx_field({}, {place}, {})", row.sql, ty.tag());
+        Ok(Expr { name: name.to_owned(), ..Expr::computed(sql, ty) })
     }
 }
 

@@ -4,6 +4,7 @@ use super::expr::{Expr, Form, common_type};
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal};
 use crate::codec::moment::Qualifier;
+use crate::engine::schema;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -12,7 +13,7 @@ const DECIMAL: Type = Type::decimal(32, 255);
 const INT: Type = Type::of(Kind::Int);
 
 impl Parser<'_> {
-    fn arguments(&mut self) -> Result<Vec<Expr>> {
+    pub(super) fn arguments(&mut self) -> Result<Vec<Expr>> {
         self.expect_symbol("(")?;
         let mut list = Vec::new();
         while !self.is_symbol(")") {
@@ -34,7 +35,12 @@ impl Parser<'_> {
             "extend" => return self.extend(),
             "trim" => return self.trim(),
             "substring" => return self.substring(),
+            "dbinfo" => return self.dbinfo(offset),
+            "lotofile" | "filetoblob" | "filetoclob" => return self.client_file(name, offset),
             _ => {}
+        }
+        if let Some((_, ty)) = schema::FUNCTIONS.iter().find(|(known, _)| *known == name) {
+            return self.schema_function(name, *ty);
         }
         if let Some(routine) = self.catalog.routine(name) {
             return self.routine_call(name, &routine, offset);
@@ -172,30 +178,87 @@ impl Parser<'_> {
             ("hex", 1) => {
                 done(format!("printf('0x%08X', {})", next(self, Type::of(Kind::BigInt))), Type::new(Kind::Char, 18))
             }
-            ("dbinfo", 1 | 2) => {
-                let what = next(self, TEXT);
-                let detail = if count == 2 { next(self, TEXT) } else { "''".into() };
-                self.dbinfo(&what, &detail, offset)
+            ("locopy", 1..) if first.is_some_and(|ty| ty.kind.is_smart_lob()) => {
+                let ty = first.unwrap_or(Type::of(Kind::Blob));
+                done(format!("ifx_locopy({})", next(self, ty)), ty)
+            }
+            ("ifx_lo_open", 2) if first.is_some_and(|ty| ty.kind.is_smart_lob()) => {
+                let ty = first.unwrap_or(Type::of(Kind::Blob));
+                done(format!("ifx_lo_open({})", next(self, ty)), INT)
+            }
+            ("cardinality", 1) if first.is_some_and(|ty| ty.kind.is_complex()) => {
+                let ty = first.unwrap_or(TEXT);
+                done(format!("ifx_cardinality({})", next(self, ty)), INT)
             }
             ("ifx_sleep" | "sleep", 1) => done(format!("ifx_sleep({})", next(self, Type::of(Kind::Float))), INT),
             _ => Err(SqlError::new(-674, name).at(offset)),
         }
     }
 
-    fn dbinfo(&mut self, what: &str, detail: &str, offset: usize) -> Result<Expr> {
-        let ty = match what.trim_matches('\'') {
-            "sqlca.sqlerrd1" | "sqlca.sqlerrd2" | "sessionid" => INT,
+    /// A function that describes a column of the catalog: type number, extended id and length, as far as it has them.
+    fn schema_function(&mut self, name: &str, ty: Type) -> Result<Expr> {
+        let given: Vec<String> = self.arguments()?.into_iter().map(|argument| argument.sql).collect();
+        let at = |index: usize| given.get(index).map_or("NULL", String::as_str);
+        // Those about numbers and dates are not told the extended id.
+        let (extended, length, text) = match name {
+            "schema_numscale" | "schema_datetype" => ("0", at(1), "NULL"),
+            _ => (at(1), at(2), at(3)),
+        };
+        Ok(Expr::computed(format!("ifx_schema('{name}', {}, {extended}, {length}, {text})", at(0)), ty))
+    }
+
+    fn literal_argument(&mut self) -> Result<String> {
+        match self.next() {
+            TokenKind::Text(text) => Ok(text),
+            _ => {
+                self.at -= 1;
+                Err(self.syntax())
+            }
+        }
+    }
+
+    /// `dbinfo('version', 'full')`: both are names, not values.
+    fn dbinfo(&mut self, offset: usize) -> Result<Expr> {
+        self.expect_symbol("(")?;
+        let what = self.literal_argument()?.to_lowercase();
+        let detail = if self.accept_symbol(",") { self.literal_argument()?.to_lowercase() } else { String::new() };
+        self.expect_symbol(")")?;
+        let ty = match what.as_str() {
+            "sqlca.sqlerrd1" | "sqlca.sqlerrd2" | "sessionid" | "utc_current" => INT,
             "serial8" => Type::of(Kind::Int8),
             "bigserial" => Type::of(Kind::BigInt),
             "version" | "dbname" | "dbhostname" => Type::new(Kind::Char, 128),
-            "utc_current" => INT,
             _ => return Err(SqlError::new(-728, "").at(offset)),
         };
-        Ok(Expr::computed(format!("ifx_dbinfo({what}, {detail})"), ty))
+        Ok(Expr::computed(format!("ifx_dbinfo({}, {})", literal(&what), literal(&detail)), ty))
+    }
+
+    /// `lotofile(object, 'path', 'client')` and `filetoblob('path', 'client')`.
+    fn client_file(&mut self, name: &str, offset: usize) -> Result<Expr> {
+        let mut arguments = self.arguments()?.into_iter();
+        let object = if name == "lotofile" { arguments.next() } else { None };
+        let path = arguments.next().map(|path| self.coerce(path, TEXT)).ok_or_else(|| self.syntax())?;
+        let place = arguments.next().map(|place| place.sql).unwrap_or_default();
+        if !place.eq_ignore_ascii_case("'client'") {
+            return Err(SqlError::unsupported(format!("{name} with files of the server")).at(offset));
+        }
+        Ok(match object {
+            Some(object) => {
+                let ty = object.ty.filter(|ty| ty.kind.is_smart_lob());
+                let ty = ty.ok_or_else(|| SqlError::new(-674, name).at(offset))?;
+                let object = self.coerce(object, ty);
+                Expr::computed(format!("ifx_lotofile({object}, {path})"), Type::new(Kind::LVarChar, 2048))
+            }
+            None => {
+                let kind = if name == "filetoblob" { Kind::Blob } else { Kind::Clob };
+                Expr::computed(format!("ifx_filetolob({path})"), Type::of(kind))
+            }
+        })
     }
 
     fn aggregate(&mut self, name: &str, offset: usize) -> Result<Expr> {
         self.expect_symbol("(")?;
+        self.aggregates.push(self.scopes.len());
         let label = if name == "count" { "(count)".to_owned() } else { format!("({name})") };
         if name == "count" && self.accept_symbol("*") {
             self.expect_symbol(")")?;
@@ -203,7 +266,9 @@ impl Parser<'_> {
         }
         let distinct = if self.accept("distinct") || self.accept("unique") { "DISTINCT " } else { "" };
         self.accept("all");
+        let plain = self.plain.len();
         let argument = self.expression()?;
+        self.plain.truncate(plain);
         self.expect_symbol(")")?;
         let ty = argument.ty.unwrap_or(DECIMAL);
         let argument = match argument.form {
@@ -214,9 +279,10 @@ impl Parser<'_> {
             "count" => (format!("count({distinct}{argument})"), Type::decimal(15, 0)),
             "max" | "min" if ty.kind.is_decimal() => (format!("{name}({distinct}{argument} COLLATE IFXDECIMAL)"), ty),
             "max" | "min" => (format!("{name}({distinct}{argument})"), ty),
-            "sum" if ty.kind.is_integer() => {
-                let wide = !matches!(ty.kind, Kind::SmallInt | Kind::Int | Kind::Serial);
-                (format!("sum({distinct}{argument})"), if wide { Type::of(Kind::BigInt) } else { INT })
+            "stdev" | "variance" | "range" if ty.kind.is_float() || ty.kind.is_integer() || ty.kind.is_decimal() => {
+                let float = ty.kind.is_float();
+                let result = if float { Type::of(Kind::Float) } else { DECIMAL };
+                (format!("ifx_{name}({distinct}{argument})"), result)
             }
             "sum" if ty.kind.is_float() || ty.kind == Kind::Interval => (format!("sum({distinct}{argument})"), ty),
             "avg" if ty.kind.is_float() => (format!("avg({distinct}{argument})"), ty),
@@ -283,50 +349,6 @@ impl Parser<'_> {
         }
         self.expect_symbol(")")?;
         Ok(Expr::computed(sql + ")", ty))
-    }
-
-    fn routine_call(&mut self, name: &str, routine: &super::Routine, offset: usize) -> Result<Expr> {
-        let arguments = self.arguments()?;
-        if arguments.len() != routine.parameters.len() || routine.returns.len() != 1 {
-            return Err(SqlError::new(-674, name).at(offset));
-        }
-        let mut given = Vec::new();
-        for (argument, parameter) in arguments.into_iter().zip(&routine.parameters) {
-            given.push(self.coerce(argument, parameter.ty));
-        }
-        let mut results = self.routine_body(routine, &given)?;
-        Ok(results.remove(0))
-    }
-
-    /// The results of a routine over arguments that are SQLite's already.
-    pub(super) fn routine_body(&mut self, routine: &super::Routine, given: &[String]) -> Result<Vec<Expr>> {
-        let mut results = Vec::new();
-        for (text, ty) in routine.body.iter().zip(&routine.returns) {
-            let tokens = super::tokenize(text, self.catalog.delimited_identifiers())?;
-            let mut inner = Parser::new(text, tokens, 0, self.catalog);
-            inner.scopes.push(vec![super::parser::Source {
-                alias: "ifx_arguments".into(),
-                columns: routine.parameters.clone(),
-            }]);
-            let expr = inner.expression()?;
-            if *inner.peek() != TokenKind::End {
-                return Err(inner.syntax());
-            }
-            let body = inner.coerce(expr, *ty);
-            let columns: Vec<String> = routine
-                .parameters
-                .iter()
-                .zip(given)
-                .map(|(parameter, value)| format!("{value} AS {}", super::parser::quote(&parameter.name)))
-                .collect();
-            let from = if columns.is_empty() {
-                String::new()
-            } else {
-                format!(" FROM (SELECT {}) AS ifx_arguments", columns.join(", "))
-            };
-            results.push(Expr::computed(format!("(SELECT {body}{from})"), *ty));
-        }
-        Ok(results)
     }
 
     /// The name of something as a string for a function of ours.

@@ -6,12 +6,14 @@ mod expr;
 mod functions;
 mod lexer;
 mod parser;
+mod routines;
 mod select;
 mod types;
 
-use crate::errors::Result;
+use crate::errors::{Result, SqlError};
 use crate::types::Type;
 
+pub use dml::Written;
 pub use lexer::{Token, tokenize};
 pub use parser::Parser;
 
@@ -35,27 +37,48 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
-/// A routine of the small kind this server can run: one expression over its parameters.
+/// A stored routine.
 #[derive(Clone, Debug)]
 pub struct Routine {
     /// The names and types of its parameters.
     pub parameters: Vec<Column>,
     /// What it returns; nothing for a procedure without results.
     pub returns: Vec<Type>,
-    /// The expressions after RETURN, as text.
-    pub body: Vec<String>,
+    /// Its statements.
+    pub body: Vec<Step>,
+    /// Whether it was made as a procedure.
+    pub procedure: bool,
+}
+
+/// A statement of a routine, as text.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// INSERT, UPDATE or DELETE.
+    Change(String),
+    /// The expressions after RETURN.
+    Return(Vec<String>),
+    /// RAISE EXCEPTION: sqlcode, isam code, text.
+    Raise(i16, i16, String),
 }
 
 /// Who knows the tables.
 pub trait Catalog {
     /// The table of a name, `database` being what stood before a colon.
     fn table(&self, database: Option<&str>, name: &str) -> Option<Table>;
+    /// The type that a user made under a name.
+    fn user_type(&self, name: &str) -> Option<Type>;
+    /// The first value and the step of a sequence.
+    fn sequence(&self, name: &str) -> Option<(i64, i64)>;
+    /// The columns of a table's primary key.
+    fn primary_key(&self, table: &str) -> Vec<String>;
+    /// Whether a table is the session's own.
+    fn is_temporary(&self, table: &str) -> bool;
     /// The routine of a name.
     fn routine(&self, name: &str) -> Option<Routine>;
     /// Whether double quotes delimit identifiers.
     fn delimited_identifiers(&self) -> bool;
-    /// The table an open cursor stands on, with the rowid of its current row.
-    fn cursor(&self, name: &str) -> Option<(String, i64)>;
+    /// The table that an open update cursor reads.
+    fn cursor(&self, name: &str) -> Option<String>;
 }
 
 /// What a CREATE TABLE leaves in the catalog.
@@ -71,10 +94,57 @@ pub struct NewTable {
     pub kind: char,
     /// SQL for SQLite.
     pub sql: String,
-    /// Unique and primary key constraints: name and columns, to tell -268 from -239.
-    pub constraints: Vec<(String, Vec<String>)>,
+    /// SQL that follows when the table is there.
+    pub indexes: Vec<String>,
+    /// Its constraints.
+    pub constraints: Vec<Constraint>,
+    /// Columns with a default, its class and its text.
+    pub defaults: Vec<(String, char, String)>,
+    /// The text of a view.
+    pub text: String,
     /// Whether an existing one is left in peace.
     pub if_not_exists: bool,
+}
+
+/// A constraint of a table.
+#[derive(Clone, Debug)]
+pub struct Constraint {
+    /// Its name.
+    pub name: String,
+    /// `P` primary, `U` unique, `R` foreign, `C` check, `N` not null.
+    pub kind: char,
+    /// The columns it is about.
+    pub columns: Vec<String>,
+    /// The table a foreign key points to, and whether deletes follow.
+    pub references: Option<(String, bool)>,
+    /// The text of a check.
+    pub check: Option<String>,
+}
+
+/// What CREATE INDEX makes.
+#[derive(Clone, Debug)]
+pub struct NewIndex {
+    /// Its name.
+    pub name: String,
+    /// Its table.
+    pub table: String,
+    /// Its columns.
+    pub columns: Vec<String>,
+    /// Which of them go down.
+    pub descending: Vec<bool>,
+    /// Whether it refuses duplicates.
+    pub unique: bool,
+    /// SQL for SQLite.
+    pub sql: Vec<String>,
+}
+
+/// How far a reader is kept apart from writers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Each statement sees what was committed before it.
+    Committed,
+    /// A transaction sees one state from its first read on.
+    Repeatable,
 }
 
 /// What there is to do for a statement.
@@ -90,6 +160,12 @@ pub enum Action {
     Write {
         sql: String,
         table: String,
+    },
+    /// A routine is called.
+    Call {
+        changes: Vec<Written>,
+        raised: Option<SqlError>,
+        query: Option<String>,
     },
     CreateTable(NewTable),
     /// SELECT … INTO TEMP.
@@ -107,10 +183,36 @@ pub enum Action {
         table: String,
         sql: Vec<String>,
         columns: Vec<Column>,
-        constraints: Vec<(String, Vec<String>)>,
+        constraints: Vec<Constraint>,
+        /// Constraints that go.
+        dropped: Vec<String>,
     },
-    /// Anything that SQLite runs as it is and that no catalog row tells of.
-    Ddl(String),
+    CreateIndex {
+        index: NewIndex,
+        if_not_exists: bool,
+    },
+    DropIndex {
+        name: String,
+        if_exists: bool,
+    },
+    /// A type, with its mode in the catalog.
+    CreateType(String, Type, char),
+    DropType(String),
+    /// A second name for a table.
+    CreateSynonym {
+        name: String,
+        table: String,
+        if_not_exists: bool,
+    },
+    DropSynonym(String),
+    CreateSequence {
+        name: String,
+        start: i64,
+        step: i64,
+    },
+    DropSequence(String),
+    /// SET ISOLATION.
+    Isolation(Isolation),
     CreateRoutine(String, Routine),
     DropRoutine(String),
     CreateDatabase {

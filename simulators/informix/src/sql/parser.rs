@@ -1,7 +1,7 @@
 //! The cursor over the tokens, and the statements that are neither queries nor definitions.
 
 use super::lexer::{Token, TokenKind};
-use super::{Action, Catalog, Column, Compiled, Table};
+use super::{Action, Catalog, Column, Compiled, Isolation, Table};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -12,6 +12,13 @@ pub struct Source {
     pub alias: String,
     /// Its columns.
     pub columns: Vec<Column>,
+}
+
+impl Source {
+    /// A table under a name.
+    pub fn new(alias: &str, columns: Vec<Column>) -> Self {
+        Self { alias: alias.to_owned(), columns }
+    }
 }
 
 /// Reads one statement and writes SQLite's.
@@ -25,6 +32,14 @@ pub struct Parser<'a> {
     pub(super) scopes: Vec<Vec<Source>>,
     /// Common table expressions in sight.
     pub(super) named: Vec<Table>,
+    /// The parameters of the routine being read, with what stands for each.
+    pub(super) given: Vec<(Column, String)>,
+    /// The tables that were named since this was last emptied.
+    pub(super) touched: Vec<String>,
+    /// The columns that were named outside of aggregates: how deep their FROM clause is, SQLite's text, the name.
+    pub(super) plain: Vec<(usize, String, String)>,
+    /// How deep the queries are that had an aggregate.
+    pub(super) aggregates: Vec<usize>,
 }
 
 /// Quotes an identifier for SQLite.
@@ -41,7 +56,19 @@ impl<'a> Parser<'a> {
     /// A parser at the first token.
     pub fn new(text: &'a str, tokens: Vec<Token>, parameters: usize, catalog: &'a dyn Catalog) -> Self {
         let parameters = vec![None; parameters];
-        Self { text, tokens, at: 0, parameters, catalog, scopes: Vec::new(), named: Vec::new() }
+        Self {
+            text,
+            tokens,
+            at: 0,
+            parameters,
+            catalog,
+            scopes: Vec::new(),
+            named: Vec::new(),
+            given: Vec::new(),
+            touched: Vec::new(),
+            plain: Vec::new(),
+            aggregates: Vec::new(),
+        }
     }
 
     pub(super) fn peek(&self) -> &TokenKind {
@@ -208,7 +235,7 @@ impl<'a> Parser<'a> {
         Ok(compiled)
     }
 
-    fn any_statement(&mut self) -> Result<Compiled> {
+    pub(super) fn any_statement(&mut self) -> Result<Compiled> {
         if self.is_symbol("(") || self.is("select") || self.is("with") {
             return self.query_statement();
         }
@@ -308,7 +335,7 @@ impl<'a> Parser<'a> {
         }
         let TokenKind::Word(what) = self.next() else { return Err(self.syntax()) };
         let kind = match what.as_str() {
-            "isolation" | "transaction" => 48,
+            "isolation" | "transaction" => return self.isolation(),
             "log" | "buffered" => 49,
             "explain" => 50,
             "optimization" => 52,
@@ -323,5 +350,25 @@ impl<'a> Parser<'a> {
             }
         };
         Ok(self.ignored(kind))
+    }
+
+    /// `SET ISOLATION TO …` and `SET TRANSACTION ISOLATION LEVEL …`; other characteristics are taken and left.
+    fn isolation(&mut self) -> Result<Compiled> {
+        for word in ["to", "isolation", "level"] {
+            self.accept(word);
+        }
+        let repeatable = (self.is("repeatable") && self.is_ahead(1, "read")) || self.is("serializable");
+        let known = repeatable
+            || self.is("dirty")
+            || self.is("committed")
+            || self.is("cursor")
+            || self.is("read")
+            || self.is("only");
+        if !known {
+            return Err(self.syntax());
+        }
+        self.skip_statement();
+        let level = if repeatable { Isolation::Repeatable } else { Isolation::Committed };
+        Ok(self.compiled(48, Action::Isolation(level), Vec::new()))
     }
 }

@@ -18,6 +18,35 @@ pub struct Query {
     single_table: Option<(String, String)>,
     into_temp: Option<String>,
     for_update: bool,
+    /// Whether it has an end of its own, so that nothing may be put behind it.
+    closed: bool,
+    /// ORDER BY and LIMIT for all of the queries that this one is the last of.
+    tail: String,
+}
+
+/// The columns that an item of a list names, outside of aggregates: SQLite's text and the name.
+type Plain = Vec<(String, String)>;
+
+/// A FROM clause.
+#[derive(Default)]
+struct Tables {
+    /// The tables that rows must be in.
+    inner: String,
+    /// Tables behind OUTER with the conditions that WHERE has for them.
+    outer: Vec<(String, String, Vec<String>)>,
+    /// The one table there is, with its alias.
+    single: Option<(String, String)>,
+}
+
+impl Tables {
+    fn sql(&self) -> String {
+        let mut sql = self.inner.clone();
+        for (table, _, conditions) in &self.outer {
+            let on = if conditions.is_empty() { "1".to_owned() } else { conditions.join(" AND ") };
+            sql += &format!(" LEFT JOIN {table} ON {on}");
+        }
+        sql
+    }
 }
 
 impl Query {
@@ -81,7 +110,10 @@ impl Parser<'_> {
                 temporary: true,
                 kind: 'T',
                 sql: format!("{create};{fill}"),
+                indexes: Vec::new(),
                 constraints: Vec::new(),
+                defaults: Vec::new(),
+                text: String::new(),
                 if_not_exists: false,
             };
             return Ok(self.compiled(3, Action::SelectInto(table), Vec::new()));
@@ -108,22 +140,67 @@ impl Parser<'_> {
             let recursive = if self.accept("recursive") { "RECURSIVE " } else { "" };
             prefix = format!("WITH {recursive}{} ", self.common_tables()?);
         }
-        let mut query = self.query_term()?;
+        let mut query = self.query_term(None)?;
+        let mut terms: Vec<(&str, Query)> = Vec::new();
         while let Some(operator) = self.set_operator() {
-            let right = self.query_term()?;
+            let right = self.query_term(Some(&query.columns))?;
             if right.columns.len() != query.columns.len() {
-                return Err(SqlError::new(-203, "").at(self.offset()));
+                return Err(SqlError::new(-317, "").at(self.offset()));
             }
-            query.sql = format!("{} {operator} {}", query.sql, right.sql);
-            query.single_table = None;
-            query.into_temp = query.into_temp.or(right.into_temp);
-            for (column, other) in query.columns.iter_mut().zip(right.columns) {
-                column.ty = common_type(&[column.ty, other.ty]).unwrap_or(column.ty);
-            }
+            query.into_temp = query.into_temp.or(right.into_temp.clone());
+            terms.push((operator, right));
+        }
+        if !terms.is_empty() {
+            query = Self::combined(query, terms);
         }
         query.sql = prefix + &query.sql;
         self.named.truncate(named);
         Ok(query)
+    }
+
+    /// Several queries as one; where their types differ, all get the one that can hold all values.
+    fn combined(first: Query, others: Vec<(&str, Query)>) -> Query {
+        let mut columns = first.columns.clone();
+        for (_, other) in &others {
+            for (column, theirs) in columns.iter_mut().zip(&other.columns) {
+                column.ty = common_type(&[column.ty, theirs.ty]).unwrap_or(column.ty);
+            }
+        }
+        let term = |query: &Query| {
+            let same = query.columns.iter().zip(&columns).all(|(own, common)| own.ty.kind == common.ty.kind);
+            if same && !query.closed {
+                return query.sql.clone();
+            }
+            let names: Vec<String> = (0..columns.len()).map(|index| format!("c{index}")).collect();
+            let list: Vec<String> = query
+                .columns
+                .iter()
+                .zip(&columns)
+                .zip(&names)
+                .map(|((own, common), name)| {
+                    let value = if own.ty.kind == common.ty.kind {
+                        name.clone()
+                    } else {
+                        format!("ifx_conv({name}, {}, {})", own.ty.tag(), common.ty.tag())
+                    };
+                    format!("{value} AS {}", quote(&common.name))
+                })
+                .collect();
+            format!(
+                "SELECT {} FROM (WITH ifx_term({}) AS ({}) SELECT * FROM ifx_term)",
+                list.join(", "),
+                names.join(", "),
+                query.sql
+            )
+        };
+        let mut sql = term(&first);
+        let mut tail = String::new();
+        for (operator, query) in &others {
+            sql += &format!(" {operator} {}", term(query));
+            tail.clone_from(&query.tail);
+        }
+        let into_temp = first.into_temp;
+        Query { sql: sql + &tail, columns, into_temp, ..Query::default() }
     }
 
     fn common_tables(&mut self) -> Result<String> {
@@ -168,14 +245,60 @@ impl Parser<'_> {
         None
     }
 
-    fn query_term(&mut self) -> Result<Query> {
+    /// One SELECT; where it follows others, `first` has the columns that ORDER BY may name.
+    fn query_term(&mut self, first: Option<&[Column]>) -> Result<Query> {
         if self.accept_symbol("(") {
-            let query = self.query()?;
+            let mut query = self.query()?;
             self.expect_symbol(")")?;
+            query.closed = true;
+            if first.is_some() || self.is("order") {
+                query.tail = self.tail(&query.columns)?;
+                if first.is_none() {
+                    query.sql = format!("SELECT * FROM ({}){}", query.sql, std::mem::take(&mut query.tail));
+                }
+            }
             return Ok(query);
         }
         self.expect("select")?;
-        self.select()
+        self.select(first)
+    }
+
+    /// ORDER BY and LIMIT behind several queries: they name columns of the result only.
+    fn tail(&mut self, columns: &[Column]) -> Result<String> {
+        let mut sql = String::new();
+        if self.accept("order") {
+            self.expect("by")?;
+            self.scopes.push(Vec::new());
+            let list = self.order_list(columns, true);
+            self.scopes.pop();
+            sql = format!(" ORDER BY {}", list?);
+        }
+        let (mut skip, mut limit) = (None, None);
+        self.limits(&mut skip, &mut limit)?;
+        Ok(sql + &Self::limit_clause(skip, limit))
+    }
+
+    /// `LIMIT n`, `LIMIT m, n` and `SKIP n` behind a query.
+    fn limits(&mut self, skip: &mut Option<String>, limit: &mut Option<String>) -> Result<()> {
+        while self.is_limit_word() && (self.is("limit") || self.is("skip")) {
+            let is_skip = self.is("skip");
+            self.at += 1;
+            let count = self.row_limit()?;
+            if !is_skip && self.accept_symbol(",") {
+                *skip = Some(count);
+                *limit = Some(self.row_limit()?);
+            } else {
+                *(if is_skip { &mut *skip } else { &mut *limit }) = Some(count);
+            }
+        }
+        Ok(())
+    }
+
+    fn limit_clause(skip: Option<String>, limit: Option<String>) -> String {
+        if limit.is_none() && skip.is_none() {
+            return String::new();
+        }
+        format!(" LIMIT {} OFFSET {}", limit.unwrap_or("-1".into()), skip.unwrap_or("0".into()))
     }
 
     fn row_limit(&mut self) -> Result<String> {
@@ -191,7 +314,7 @@ impl Parser<'_> {
         matches!(self.ahead(1), TokenKind::Number(_) | TokenKind::Parameter(_))
     }
 
-    fn select(&mut self) -> Result<Query> {
+    fn select(&mut self, first: Option<&[Column]>) -> Result<Query> {
         let (mut skip, mut limit) = (None, None);
         while self.is_limit_word() && (self.is("skip") || self.is("first") || self.is("limit")) {
             let is_skip = self.is("skip");
@@ -204,17 +327,16 @@ impl Parser<'_> {
 
         let items = self.at;
         let from = self.find_from();
-        let mut tables = String::new();
-        let mut single_table = None;
+        let mut tables = Tables::default();
         let mut after_from = None;
         self.scopes.push(Vec::new());
         if let Some(from) = from {
             self.at = from + 1;
-            (tables, single_table) = self.table_clause()?;
+            tables = self.table_clause()?;
             after_from = Some(self.at);
         }
         self.at = items;
-        let (mut list, mut columns) = self.items()?;
+        let (mut list, mut columns, plain) = self.items()?;
         let mut into_temp = self.temp_target()?;
         if let Some(after) = after_from {
             if !self.is("from") {
@@ -224,31 +346,32 @@ impl Parser<'_> {
         }
         let mut sql = String::new();
         if self.accept("where") {
-            sql += &format!(" WHERE {}", self.expression()?.sql);
+            sql += &self.outer_condition(&mut tables)?;
         }
+        let mut groups = None;
         if self.accept("group") {
             self.expect("by")?;
-            sql += &format!(" GROUP BY {}", self.plain_list(&columns)?);
+            let by = self.plain_list(&columns)?;
+            sql += &format!(" GROUP BY {}", by.join(", "));
+            groups = Some(by);
         }
+        let aggregated = self.aggregates.contains(&self.scopes.len());
+        if groups.is_some() || aggregated {
+            Self::check_groups(&groups.unwrap_or_default(), &list, &plain)?;
+        }
+        self.aggregates.retain(|depth| *depth < self.scopes.len());
         if self.accept("having") {
             sql += &format!(" HAVING {}", self.expression()?.sql);
         }
-        let in_union = matches!(self.peek(), TokenKind::Word(word) if matches!(word.as_str(), "union" | "intersect" | "minus" | "except"));
-        if self.accept("order") {
+        // Behind the last of several queries, ORDER BY and LIMIT are those of all of them.
+        let mut tail = String::new();
+        if let Some(first) = first {
+            tail = self.tail(first)?;
+        } else if self.accept("order") {
             self.expect("by")?;
-            sql += &format!(" ORDER BY {}", self.order_list(&columns)?);
+            sql += &format!(" ORDER BY {}", self.order_list(&columns, false)?);
         }
-        while self.is_limit_word() && (self.is("limit") || self.is("skip")) {
-            let is_skip = self.is("skip");
-            self.at += 1;
-            let count = self.row_limit()?;
-            if !is_skip && self.accept_symbol(",") {
-                skip = Some(count);
-                limit = Some(self.row_limit()?);
-            } else {
-                *(if is_skip { &mut skip } else { &mut limit }) = Some(count);
-            }
-        }
+        self.limits(&mut skip, &mut limit)?;
         let mut for_update = false;
         if self.accept("for") {
             if self.accept("update") {
@@ -266,17 +389,13 @@ impl Parser<'_> {
         if list.is_empty() {
             list.push("NULL".to_owned());
         }
-        let mut text = format!("SELECT {distinct}{}{tables}{sql}", list.join(", "));
-        if limit.is_some() || skip.is_some() {
-            text += &format!(" LIMIT {} OFFSET {}", limit.unwrap_or("-1".into()), skip.unwrap_or("0".into()));
-            if in_union {
-                text = format!("SELECT * FROM ({text})");
-            }
-        }
+        let closed = limit.is_some() || skip.is_some();
+        let tables_sql = tables.sql();
+        let text = format!("SELECT {distinct}{}{tables_sql}{sql}{}", list.join(", "), Self::limit_clause(skip, limit));
         for column in &mut columns {
             column.not_null = false;
         }
-        Ok(Query { sql: text, columns, single_table, into_temp, for_update })
+        Ok(Query { sql: text, columns, single_table: tables.single, into_temp, for_update, closed, tail })
     }
 
     fn temp_target(&mut self) -> Result<Option<String>> {
@@ -310,8 +429,27 @@ impl Parser<'_> {
         None
     }
 
-    fn items(&mut self) -> Result<(Vec<String>, Vec<Column>)> {
-        let (mut list, mut columns) = (Vec::new(), Vec::new());
+    /// Where rows are put together, all that is shown of a row must be the same for all that were put together.
+    fn check_groups(groups: &[String], list: &[String], plain: &[Plain]) -> Result<()> {
+        for (index, (item, named)) in list.iter().zip(plain).enumerate() {
+            let whole = |group: &String| {
+                *group == (index + 1).to_string()
+                    || item == group
+                    || item.strip_prefix(group.as_str()).is_some_and(|rest| rest.starts_with(" AS "))
+            };
+            if groups.iter().any(whole) {
+                continue;
+            }
+            if let Some((_, name)) = named.iter().find(|(sql, _)| !groups.contains(sql)) {
+                return Err(SqlError::new(-294, name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn items(&mut self) -> Result<(Vec<String>, Vec<Column>, Vec<Plain>)> {
+        let (mut list, mut columns, mut plain) = (Vec::new(), Vec::new(), Vec::new());
+        let depth = self.scopes.len() - 1;
         loop {
             let star = self.is_symbol("*");
             let table_star = !star
@@ -326,7 +464,9 @@ impl Parser<'_> {
                 for source in scope.iter().filter(|source| table.as_ref().is_none_or(|name| *name == source.alias)) {
                     found = true;
                     for column in &source.columns {
-                        list.push(format!("{}.{}", quote(&source.alias), quote(&column.name)));
+                        let sql = format!("{}.{}", quote(&source.alias), quote(&column.name));
+                        plain.push(vec![(sql.clone(), column.name.clone())]);
+                        list.push(sql);
                         columns.push(column.clone());
                     }
                 }
@@ -335,7 +475,10 @@ impl Parser<'_> {
                 }
             } else {
                 let offset = self.offset();
+                let start = self.plain.len();
                 let item = self.expression()?;
+                let named = self.plain.drain(start..).filter(|(at, ..)| *at == depth);
+                plain.push(named.map(|(_, sql, name)| (sql, name)).collect());
                 if matches!(item.form, Form::Parameter(_)) {
                     return Err(SqlError::syntax(offset, "?"));
                 }
@@ -345,7 +488,7 @@ impl Parser<'_> {
                 columns.push(Column { name, ty, not_null: false });
             }
             if !self.accept_symbol(",") {
-                return Ok((list, columns));
+                return Ok((list, columns, plain));
             }
         }
     }
@@ -368,12 +511,12 @@ impl Parser<'_> {
     }
 
     /// GROUP BY and the like: numbers, names of the list, expressions.
-    fn plain_list(&mut self, columns: &[Column]) -> Result<String> {
+    fn plain_list(&mut self, columns: &[Column]) -> Result<Vec<String>> {
         let mut list = Vec::new();
         loop {
             list.push(self.list_item(columns)?);
             if !self.accept_symbol(",") {
-                return Ok(list.join(", "));
+                return Ok(list);
             }
         }
     }
@@ -384,7 +527,7 @@ impl Parser<'_> {
             self.at += 1;
             let index: usize = number.parse().unwrap_or(0);
             if index == 0 || index > columns.len() {
-                return Err(SqlError::syntax(offset, &number));
+                return Err(SqlError::new(-251, "").at(offset));
             }
             return Ok(number);
         }
@@ -409,14 +552,15 @@ impl Parser<'_> {
         }
     }
 
-    fn order_list(&mut self, columns: &[Column]) -> Result<String> {
+    /// What follows ORDER BY; `named` where only columns of the result can be meant.
+    fn order_list(&mut self, columns: &[Column], named: bool) -> Result<String> {
         let mut list = Vec::new();
         loop {
-            let mut item = self.list_item(columns)?;
+            let mut item = if named { self.result_column(columns)? } else { self.list_item(columns)? };
             if let Ok(index) = item.parse::<usize>()
                 && columns[index - 1].ty.kind.is_decimal()
             {
-                item = format!("{} COLLATE IFXDECIMAL", quote(&columns[index - 1].name));
+                item = format!("{index} COLLATE IFXDECIMAL");
             }
             if self.accept("desc") {
                 item += " DESC";
@@ -438,15 +582,61 @@ impl Parser<'_> {
         }
     }
 
+    /// A column of the result by its number or name, as its number.
+    fn result_column(&mut self, columns: &[Column]) -> Result<String> {
+        let offset = self.offset();
+        if matches!(self.peek(), TokenKind::Number(_)) {
+            return self.list_item(columns);
+        }
+        let name = self.identifier()?;
+        let found = columns.iter().position(|column| column.name == name);
+        found.map(|index| (index + 1).to_string()).ok_or_else(|| SqlError::new(-309, name).at(offset))
+    }
+
+    /// WHERE. Conditions on a table behind OUTER decide whether it is joined, not whether there is a row.
+    fn outer_condition(&mut self, tables: &mut Tables) -> Result<String> {
+        if tables.outer.is_empty() {
+            return Ok(format!(" WHERE {}", self.expression()?.sql));
+        }
+        let mut kept = Vec::new();
+        loop {
+            self.touched.clear();
+            let condition = self.negation()?.sql;
+            if self.is("or") {
+                return Err(SqlError::unsupported("OR beside OUTER").at(self.offset()));
+            }
+            let touched = std::mem::take(&mut self.touched);
+            match tables.outer.iter_mut().rev().find(|(_, alias, _)| touched.contains(alias)) {
+                Some((.., conditions)) => conditions.push(condition),
+                None => kept.push(condition),
+            }
+            if !self.accept("and") {
+                break;
+            }
+        }
+        Ok(if kept.is_empty() { String::new() } else { format!(" WHERE {}", kept.join(" AND ")) })
+    }
+
     /// Everything after FROM up to WHERE, its tables put into the innermost scope.
-    fn table_clause(&mut self) -> Result<(String, Option<(String, String)>)> {
+    fn table_clause(&mut self) -> Result<Tables> {
+        let mut outer = Vec::new();
         let mut sql = " FROM ".to_owned();
         let (first, mut single) = self.table_item()?;
         sql += &first;
         loop {
             if self.accept_symbol(",") {
-                sql += &format!(", {}", self.table_item()?.0);
                 single = None;
+                if self.accept("outer") {
+                    let bracket = self.accept_symbol("(");
+                    let (table, named) = self.table_item()?;
+                    if bracket {
+                        self.expect_symbol(")")?;
+                    }
+                    let alias = named.map(|(_, alias)| alias).unwrap_or_default();
+                    outer.push((table, alias, Vec::new()));
+                    continue;
+                }
+                sql += &format!(", {}", self.table_item()?.0);
                 continue;
             }
             let join = match self.peek().clone() {
@@ -457,9 +647,9 @@ impl Parser<'_> {
                     "right" => "RIGHT JOIN",
                     "full" => "FULL JOIN",
                     "cross" => "CROSS JOIN",
-                    _ => return Ok((sql, single)),
+                    _ => return Ok(Tables { inner: sql, outer, single }),
                 },
-                _ => return Ok((sql, single)),
+                _ => return Ok(Tables { inner: sql, outer, single }),
             };
             if !self.accept("join") {
                 self.at += 1;
@@ -476,7 +666,7 @@ impl Parser<'_> {
 
     fn add_source(&mut self, alias: &str, columns: Vec<Column>) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.push(Source { alias: alias.to_owned(), columns });
+            scope.push(Source::new(alias, columns));
         }
     }
 
@@ -500,11 +690,11 @@ impl Parser<'_> {
     fn table_item(&mut self) -> Result<(String, Option<(String, String)>)> {
         let offset = self.offset();
         if self.is("outer") {
-            return Err(SqlError::unsupported("OUTER tables; write LEFT JOIN").at(offset));
+            return Err(SqlError::unsupported("OUTER in front of all tables").at(offset));
         }
         if self.accept_symbol("(") {
             if !self.is("select") && !self.is("with") {
-                let inner = self.table_clause()?.0;
+                let inner = self.table_clause()?.sql();
                 self.expect_symbol(")")?;
                 return Ok((format!("({})", inner.trim_start_matches(" FROM ")), None));
             }
@@ -535,6 +725,9 @@ impl Parser<'_> {
         let table = self.table()?;
         let alias = self.table_alias()?;
         let alias = alias.unwrap_or_else(|| table.name.rsplit(':').next().unwrap_or_default().to_owned());
+        if self.scopes.last().is_some_and(|scope| scope.iter().any(|source| source.alias == alias)) {
+            return Err(SqlError::new(-223, alias).at(offset));
+        }
         self.add_source(&alias, table.columns.clone());
         Ok((format!("{} AS {}", quote(&table.name), quote(&alias)), Some((table.name, alias))))
     }

@@ -5,6 +5,7 @@ use super::parser::Parser;
 use crate::codec::moment::Qualifier;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
+use crate::usertypes::UserType;
 
 impl Parser<'_> {
     fn one_length(&mut self) -> Result<Option<i64>> {
@@ -102,21 +103,48 @@ impl Parser<'_> {
             }
             "blob" => Type::of(Kind::Blob),
             "clob" => Type::of(Kind::Clob),
-            "set" | "multiset" | "list" | "row" => {
-                let kind = match name.as_str() {
-                    "set" => Kind::Set,
-                    "multiset" => Kind::MultiSet,
-                    "list" => Kind::List,
-                    _ => Kind::Row,
-                };
-                if self.is_symbol("(") {
-                    self.skip_brackets()?;
-                }
-                Type::of(kind)
+            "json" => Type::of(Kind::Json),
+            "bson" => Type::of(Kind::Bson),
+            "set" => self.collection_type(Kind::Set)?,
+            "multiset" => self.collection_type(Kind::MultiSet)?,
+            "list" => self.collection_type(Kind::List)?,
+            "row" => UserType::Row { name: None, fields: self.row_fields()? }.column_type(),
+            _ => {
+                // An owner may stand in front of a name that a user gave.
+                let name = if self.accept_symbol(".") { self.identifier()? } else { name };
+                self.catalog.user_type(&name).ok_or_else(|| SqlError::new(-9628, name).at(offset))?
             }
-            _ => return Err(SqlError::new(-9628, name).at(offset)),
         };
         Ok(ty)
+    }
+
+    /// `(INT NOT NULL)`, of a collection.
+    fn collection_type(&mut self, kind: Kind) -> Result<Type> {
+        self.expect_symbol("(")?;
+        let element = self.type_declaration()?;
+        if self.accept("not") {
+            self.expect("null")?;
+        }
+        self.expect_symbol(")")?;
+        Ok(UserType::Collection { kind, element }.column_type())
+    }
+
+    /// `(a INT, b VARCHAR(9))`, of a row.
+    pub(super) fn row_fields(&mut self) -> Result<Vec<(String, Type)>> {
+        self.expect_symbol("(")?;
+        let mut fields = Vec::new();
+        loop {
+            let name = self.identifier()?;
+            fields.push((name, self.type_declaration()?));
+            if self.accept("not") {
+                self.expect("null")?;
+            }
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(fields)
     }
 
     fn decimal(&mut self, money: bool) -> Result<Type> {

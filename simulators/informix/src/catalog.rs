@@ -1,0 +1,604 @@
+//! The system catalog: its tables, and what definitions leave in them.
+
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+use crate::codec::moment::{DATE_EPOCH, DAY_UNITS};
+use crate::engine::functions;
+use crate::sql::{Column, Constraint, NewIndex, Routine};
+use crate::types::{Kind, Type};
+use crate::usertypes::UserType;
+
+const fn varchar(length: i32) -> Type {
+    Type::new(Kind::VarChar, length)
+}
+
+const fn char(length: i32) -> Type {
+    Type::new(Kind::Char, length)
+}
+
+const INT: Type = Type::of(Kind::Int);
+const SMALL: Type = Type::of(Kind::SmallInt);
+const FLOAT: Type = Type::of(Kind::Float);
+const SERIAL: Type = Type::of(Kind::Serial);
+const CHAR1: Type = char(1);
+const NAME: Type = varchar(128);
+const OWNER: Type = char(32);
+
+/// A catalog table: its name and its columns.
+pub type Definition = (&'static str, &'static [(&'static str, Type)]);
+
+/// The tables that every database has, in the order of their numbers; columns that no client asks for are left out.
+pub const SYSTEM: &[Definition] = &[
+    (
+        "systables",
+        &[
+            ("tabname", NAME),
+            ("owner", OWNER),
+            ("partnum", INT),
+            ("tabid", SERIAL),
+            ("rowsize", SMALL),
+            ("ncols", SMALL),
+            ("nindexes", SMALL),
+            ("nrows", FLOAT),
+            ("created", Type::of(Kind::Date)),
+            ("version", INT),
+            ("tabtype", CHAR1),
+            ("locklevel", CHAR1),
+            ("npused", FLOAT),
+            ("fextsize", INT),
+            ("nextsize", INT),
+            ("flags", SMALL),
+            // Fixed, so that clients read what they ask at connect in one round trip.
+            ("site", char(64)),
+            ("dbname", NAME),
+            ("type_xid", INT),
+            ("am_id", INT),
+            ("dirpath", char(64)),
+        ],
+    ),
+    (
+        "syscolumns",
+        &[
+            ("colname", NAME),
+            ("tabid", INT),
+            ("colno", SMALL),
+            ("coltype", SMALL),
+            ("collength", SMALL),
+            ("colmin", INT),
+            ("colmax", INT),
+            ("extended_id", INT),
+            ("seclabelid", INT),
+            ("colattr", SMALL),
+        ],
+    ),
+    (
+        "sysindices",
+        &[
+            ("idxname", NAME),
+            ("owner", OWNER),
+            ("tabid", INT),
+            ("idxtype", CHAR1),
+            ("clustered", CHAR1),
+            ("levels", SMALL),
+            ("leaves", FLOAT),
+            ("nunique", FLOAT),
+            ("clust", FLOAT),
+            ("nrows", FLOAT),
+            ("amid", INT),
+        ],
+    ),
+    ("systabauth", &[("grantor", OWNER), ("grantee", OWNER), ("tabid", INT), ("tabauth", char(9))]),
+    ("syscolauth", &[("grantor", OWNER), ("grantee", OWNER), ("tabid", INT), ("colno", SMALL), ("colauth", char(3))]),
+    ("sysviews", &[("tabid", INT), ("seqno", SMALL), ("viewtext", char(64))]),
+    ("sysusers", &[("username", OWNER), ("usertype", CHAR1), ("priority", SMALL), ("password", char(16))]),
+    ("sysdepend", &[("btabid", INT), ("btype", CHAR1), ("dtabid", INT), ("dtype", CHAR1)]),
+    ("syssynonyms", &[("owner", OWNER), ("synname", NAME), ("created", Type::of(Kind::Date)), ("tabid", INT)]),
+    (
+        "syssyntable",
+        &[
+            ("tabid", INT),
+            ("servername", varchar(128)),
+            ("dbname", varchar(128)),
+            ("owner", OWNER),
+            ("tabname", NAME),
+            ("btabid", INT),
+        ],
+    ),
+    (
+        "sysconstraints",
+        &[
+            ("constrid", SERIAL),
+            ("constrname", NAME),
+            ("owner", OWNER),
+            ("tabid", INT),
+            ("constrtype", CHAR1),
+            ("idxname", NAME),
+        ],
+    ),
+    (
+        "sysreferences",
+        &[
+            ("constrid", INT),
+            ("primary", INT),
+            ("ptabid", INT),
+            ("updrule", CHAR1),
+            ("delrule", CHAR1),
+            ("matchtype", CHAR1),
+            ("pendant", CHAR1),
+        ],
+    ),
+    ("syschecks", &[("constrid", INT), ("type", CHAR1), ("seqno", SMALL), ("checktext", char(32))]),
+    ("sysdefaults", &[("tabid", INT), ("colno", SMALL), ("type", CHAR1), ("default", char(256)), ("class", CHAR1)]),
+    ("syscoldepend", &[("constrid", INT), ("tabid", INT), ("colno", SMALL)]),
+    (
+        "sysprocedures",
+        &[
+            ("procname", NAME),
+            ("owner", OWNER),
+            ("procid", SERIAL),
+            ("mode", CHAR1),
+            ("numargs", INT),
+            ("isproc", CHAR1),
+            ("specificname", NAME),
+        ],
+    ),
+    (
+        "sysindexes",
+        &[
+            ("idxname", NAME),
+            ("owner", OWNER),
+            ("tabid", INT),
+            ("idxtype", CHAR1),
+            ("clustered", CHAR1),
+            ("part1", SMALL),
+            ("part2", SMALL),
+            ("part3", SMALL),
+            ("part4", SMALL),
+            ("part5", SMALL),
+            ("part6", SMALL),
+            ("part7", SMALL),
+            ("part8", SMALL),
+            ("part9", SMALL),
+            ("part10", SMALL),
+            ("part11", SMALL),
+            ("part12", SMALL),
+            ("part13", SMALL),
+            ("part14", SMALL),
+            ("part15", SMALL),
+            ("part16", SMALL),
+            ("levels", SMALL),
+            ("leaves", FLOAT),
+            ("nunique", FLOAT),
+            ("clust", FLOAT),
+        ],
+    ),
+    (
+        "sysxtdtypes",
+        &[
+            ("extended_id", SERIAL),
+            ("domain", CHAR1),
+            ("mode", CHAR1),
+            ("owner", OWNER),
+            ("name", NAME),
+            ("type", SMALL),
+            ("source", INT),
+            ("maxlen", INT),
+            ("length", INT),
+        ],
+    ),
+    (
+        "sysattrtypes",
+        &[
+            ("extended_id", INT),
+            ("seqno", SMALL),
+            ("levelno", SMALL),
+            ("parent_no", SMALL),
+            ("fieldname", NAME),
+            ("fieldno", SMALL),
+            ("type", SMALL),
+            ("length", INT),
+            ("xtd_type_id", INT),
+        ],
+    ),
+    (
+        "sysproccolumns",
+        &[
+            ("procid", INT),
+            ("paramid", INT),
+            ("paramname", NAME),
+            ("paramtype", INT),
+            ("paramlen", INT),
+            ("paramxid", INT),
+            ("paramattr", INT),
+        ],
+    ),
+    ("sysinherits", &[("child", INT), ("parent", INT), ("class", CHAR1)]),
+    ("sysblobs", &[("spacename", NAME), ("type", CHAR1), ("tabid", INT), ("colno", SMALL)]),
+    (
+        "systriggers",
+        &[
+            ("trigid", SERIAL),
+            ("trigname", NAME),
+            ("owner", OWNER),
+            ("tabid", INT),
+            ("event", CHAR1),
+            ("old", NAME),
+            ("new", NAME),
+            ("mode", CHAR1),
+        ],
+    ),
+    ("systrigbody", &[("trigid", INT), ("datakey", CHAR1), ("seqno", INT), ("data", char(256))]),
+    ("sysprocbody", &[("procid", INT), ("datakey", CHAR1), ("seqno", INT), ("data", char(256))]),
+    ("sysprocauth", &[("grantor", OWNER), ("grantee", OWNER), ("procid", INT), ("procauth", CHAR1)]),
+    ("sysroleauth", &[("rolename", OWNER), ("grantee", OWNER), ("is_grantable", CHAR1)]),
+    ("sysobjstate", &[("objtype", CHAR1), ("owner", OWNER), ("name", NAME), ("tabid", INT), ("state", CHAR1)]),
+    (
+        "syssequences",
+        &[("seqid", SERIAL), ("tabid", INT), ("start_val", Type::of(Kind::Int8)), ("inc_val", Type::of(Kind::Int8))],
+    ),
+    ("sysmaster:sysdual", &[("dummy", CHAR1)]),
+];
+
+/// What each session sees of the server, and not of the database.
+pub const SERVER: &[Definition] = &[
+    (
+        "sysmaster:sysdatabases",
+        &[
+            ("name", NAME),
+            ("partnum", INT),
+            ("owner", OWNER),
+            ("created", Type::of(Kind::Date)),
+            ("is_logging", INT),
+            ("is_buff_log", INT),
+            ("is_ansi", INT),
+            ("is_nls", INT),
+            ("flags", SMALL),
+        ],
+    ),
+    ("sysmaster:sysdbslocale", &[("dbs_dbsname", NAME), ("dbs_collate", char(32))]),
+];
+
+/// The columns of one of them.
+pub fn columns(definition: &Definition) -> Vec<Column> {
+    definition.1.iter().map(|(name, ty)| Column { name: (*name).into(), ty: *ty, not_null: false }).collect()
+}
+
+/// SQL that makes one of them.
+pub fn create(definition: &Definition, temporary: &str) -> String {
+    let (name, columns) = definition;
+    let list: Vec<String> = columns.iter().map(|(name, ty)| format!("\"{name}\" {}", ty.affinity())).collect();
+    format!("CREATE {temporary} TABLE \"{name}\" ({})", list.join(", "))
+}
+
+/// Makes the catalog of a new database.
+pub fn initialize(connection: &Connection, locale: &str) -> Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE ifx_lo (id INTEGER PRIMARY KEY, data BLOB);
+         CREATE TABLE ifx_constraints (tabname TEXT, name TEXT, columns TEXT);",
+    )?;
+    for definition in SYSTEM {
+        connection.execute_batch(&create(definition, ""))?;
+    }
+    // None on the names of tables: rows that nobody orders would come in its order.
+    connection.execute_batch("CREATE INDEX ifx_syscolumns ON syscolumns (tabid);")?;
+    for definition in SYSTEM {
+        add_table(connection, definition.0, 'T', &columns(definition))?;
+    }
+    // What clients ask at connect stands in rows whose names begin with a blank.
+    for (tabid, name, site) in [(90, " GL_COLLATE", locale), (91, " GL_CTYPE", locale), (92, " VERSION", "")] {
+        connection.execute(
+            "INSERT INTO systables (tabname, owner, tabid, tabtype, flags, site, dirpath) VALUES (?, '', ?, '', 0, ?, ?)",
+            params![name, tabid, site, site],
+        )?;
+    }
+    for (id, name, kind) in [
+        (1, "lvarchar", 'B'),
+        (2, "sendrecv", 'B'),
+        (3, "impexp", 'B'),
+        (4, "impexpbin", 'B'),
+        (5, "boolean", 'B'),
+        (6, "pointer", 'B'),
+        (10, "blob", 'B'),
+        (11, "clob", 'B'),
+        (25, "json", 'B'),
+        (26, "bson", 'B'),
+    ] {
+        connection.execute(
+            "INSERT INTO sysxtdtypes (extended_id, domain, mode, owner, name, type, source) VALUES (?, 'U', ?, 'informix', ?, ?, 0)",
+            params![id, kind.to_string(), name, if matches!(id, 5 | 6 | 10 | 11) { 41 } else { 40 }],
+        )?;
+    }
+    connection.execute("INSERT INTO sysusers VALUES ('informix', 'D', 9, '')", [])?;
+    connection.execute_batch("INSERT INTO \"sysmaster:sysdual\" VALUES ('X');")
+}
+
+/// The number of a table.
+pub fn table_id(connection: &Connection, name: &str) -> Result<Option<i64>> {
+    let mut select = connection.prepare_cached("SELECT tabid FROM systables WHERE tabname = ?")?;
+    select.query_row([name], |row| row.get(0)).optional()
+}
+
+/// Writes a table into the catalog, in place of one of the same name.
+pub fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Column]) -> Result<()> {
+    let tabid = match table_id(connection, name)? {
+        Some(tabid) => tabid,
+        None => connection.query_row(
+            "SELECT CASE WHEN ?1 THEN max(coalesce(max(tabid), 0) + 1, 100) ELSE count(*) + 1 END FROM systables",
+            [!SYSTEM.iter().any(|(system, _)| *system == name)],
+            |row| row.get(0),
+        )?,
+    };
+    connection.execute("DELETE FROM syscolumns WHERE tabid = ?", [tabid])?;
+    connection.execute("DELETE FROM systables WHERE tabid = ?", [tabid])?;
+    let width: i32 = columns.iter().map(|column| column.ty.width(false)).sum();
+    connection.execute(
+        "INSERT INTO systables (tabname, owner, tabid, rowsize, ncols, nindexes, nrows, created, version, tabtype, \
+         locklevel, npused, fextsize, nextsize, flags, site, dbname, type_xid, am_id, partnum, dirpath) \
+         VALUES (?, 'informix', ?, ?, ?, 0, 0.0, ?, 1, ?, 'R', 1.0, 16, 16, 0, '', '', 0, 0, ?, '')",
+        params![
+            name,
+            tabid,
+            width.min(32_767),
+            columns.len() as i64,
+            functions::now().div_euclid(DAY_UNITS) - DATE_EPOCH,
+            kind.to_string(),
+            0x10_0000 + tabid,
+        ],
+    )?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO syscolumns (colname, tabid, colno, coltype, collength, extended_id, seclabelid, colattr) \
+         VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
+    )?;
+    for (index, column) in columns.iter().enumerate() {
+        let number = i64::from(column.ty.number()) | if column.not_null { 0x100 } else { 0 };
+        insert.execute(params![
+            column.name,
+            tabid,
+            index as i64 + 1,
+            number,
+            column.ty.length,
+            column.ty.extended()
+        ])?;
+    }
+    Ok(())
+}
+
+/// Takes a table out, with all that hangs on it.
+pub fn remove_table(connection: &Connection, name: &str) -> Result<()> {
+    let Some(tabid) = table_id(connection, name)? else { return Ok(()) };
+    connection.execute("DELETE FROM ifx_constraints WHERE tabname = ?", [name])?;
+    for table in ["sysreferences", "syschecks", "syscoldepend"] {
+        let sql =
+            format!("DELETE FROM {table} WHERE constrid IN (SELECT constrid FROM sysconstraints WHERE tabid = ?)");
+        connection.execute(&sql, [tabid])?;
+    }
+    for table in ["sysconstraints", "sysindices", "sysindexes", "sysdefaults", "sysviews", "syscolumns", "systables"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE tabid = ?"), [tabid])?;
+    }
+    Ok(())
+}
+
+fn column_numbers(connection: &Connection, tabid: i64, names: &[String]) -> Result<Vec<i64>> {
+    let mut select = connection.prepare_cached("SELECT colno FROM syscolumns WHERE tabid = ? AND colname = ?")?;
+    names.iter().map(|name| select.query_row(params![tabid, name], |row| row.get(0))).collect()
+}
+
+/// Writes an index.
+pub fn add_index(connection: &Connection, index: &NewIndex) -> Result<()> {
+    let Some(tabid) = table_id(connection, &index.table)? else { return Ok(()) };
+    let kind = if index.unique { "U" } else { "D" };
+    connection.execute(
+        "INSERT INTO sysindices VALUES (?, 'informix', ?, ?, '-', 1, 1.0, 0.0, 0.0, 0.0, 1)",
+        params![index.name, tabid, kind],
+    )?;
+    let mut parts = [0i64; 16];
+    let numbers = column_numbers(connection, tabid, &index.columns)?;
+    for ((part, number), descending) in parts.iter_mut().zip(numbers).zip(&index.descending) {
+        *part = if *descending { -number } else { number };
+    }
+    let parts: Vec<String> = parts.iter().map(i64::to_string).collect();
+    connection.execute(
+        &format!("INSERT INTO sysindexes VALUES (?, 'informix', ?, ?, '-', {}, 1, 1.0, 0.0, 0.0)", parts.join(", ")),
+        params![index.name, tabid, kind],
+    )?;
+    connection.execute("UPDATE systables SET nindexes = nindexes + 1 WHERE tabid = ?", [tabid])?;
+    Ok(())
+}
+
+/// Takes an index out.
+pub fn remove_index(connection: &Connection, name: &str) -> Result<()> {
+    connection.execute(
+        "UPDATE systables SET nindexes = nindexes - 1 WHERE tabid = (SELECT tabid FROM sysindices WHERE idxname = ?)",
+        [name],
+    )?;
+    for table in ["sysindices", "sysindexes"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE idxname = ?"), [name])?;
+    }
+    Ok(())
+}
+
+/// Writes a constraint.
+pub fn add_constraint(connection: &Connection, table: &str, constraint: &Constraint) -> Result<()> {
+    let Some(tabid) = table_id(connection, table)? else { return Ok(()) };
+    let id: i64 =
+        connection.query_row("SELECT coalesce(max(constrid), 0) + 1 FROM sysconstraints", [], |row| row.get(0))?;
+    connection.execute(
+        "INSERT INTO sysconstraints VALUES (?, ?, 'informix', ?, ?, ?)",
+        params![
+            id,
+            constraint.name,
+            tabid,
+            constraint.kind.to_string(),
+            if matches!(constraint.kind, 'P' | 'U' | 'R') { constraint.name.as_str() } else { "" }
+        ],
+    )?;
+    for number in column_numbers(connection, tabid, &constraint.columns)? {
+        connection.execute("INSERT INTO syscoldepend VALUES (?, ?, ?)", params![id, tabid, number])?;
+    }
+    if let Some((parent, cascade)) = &constraint.references {
+        let parent = table_id(connection, parent)?;
+        let primary: Option<i64> = connection
+            .query_row(
+                "SELECT constrid FROM sysconstraints WHERE tabid = ? AND constrtype IN ('P', 'U') ORDER BY constrtype",
+                [parent],
+                |row| row.get(0),
+            )
+            .optional()?;
+        connection.execute(
+            "INSERT INTO sysreferences VALUES (?, ?, ?, 'R', ?, 'N', 'N')",
+            params![id, primary, parent, if *cascade { "C" } else { "R" }],
+        )?;
+    }
+    if let Some(text) = &constraint.check {
+        let characters: Vec<char> = text.chars().collect();
+        for (number, part) in characters.chunks(32).enumerate() {
+            connection.execute(
+                "INSERT INTO syschecks VALUES (?, 'T', ?, ?)",
+                params![id, number as i64, part.iter().collect::<String>()],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a constraint out; false if the table has none of that name.
+pub fn remove_constraint(connection: &Connection, table: &str, name: &str) -> Result<bool> {
+    connection.execute("DELETE FROM ifx_constraints WHERE tabname = ? AND name = ?", [table, name])?;
+    let id: Option<i64> = connection
+        .query_row(
+            "SELECT constrid FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid WHERE tabname = ? AND constrname = ?",
+            [table, name],
+            |row| row.get(0),
+        )
+        .optional()?;
+    for table in ["sysreferences", "syschecks", "syscoldepend", "sysconstraints"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE constrid = ?"), [id])?;
+    }
+    Ok(id.is_some())
+}
+
+/// Writes the default of a column: a literal, or the class of one that is computed.
+pub fn add_default(connection: &Connection, table: &str, column: &str, kind: char, text: &str) -> Result<()> {
+    let Some(tabid) = table_id(connection, table)? else { return Ok(()) };
+    for number in column_numbers(connection, tabid, &[column.to_owned()])? {
+        connection.execute(
+            "INSERT INTO sysdefaults VALUES (?, ?, ?, ?, 'T')",
+            params![tabid, number, kind.to_string(), text],
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the text of a view.
+pub fn add_view(connection: &Connection, name: &str, text: &str) -> Result<()> {
+    let Some(tabid) = table_id(connection, name)? else { return Ok(()) };
+    let characters: Vec<char> = text.chars().collect();
+    for (number, part) in characters.chunks(64).enumerate() {
+        connection.execute(
+            "INSERT INTO sysviews VALUES (?, ?, ?)",
+            params![tabid, number as i64, part.iter().collect::<String>()],
+        )?;
+    }
+    Ok(())
+}
+
+/// The table that a synonym stands for.
+pub fn synonym(connection: &Connection, name: &str) -> Option<String> {
+    let sql = "SELECT b.tabname FROM systables s JOIN syssyntable y ON y.tabid = s.tabid \
+               JOIN systables b ON b.tabid = y.btabid WHERE s.tabname = ?";
+    let mut select = connection.prepare_cached(sql).ok()?;
+    select.query_row([name], |row| row.get(0)).optional().ok()?
+}
+
+/// Writes a synonym.
+pub fn add_synonym(connection: &Connection, name: &str, table: &str) -> Result<()> {
+    let base = table_id(connection, table)?;
+    add_table(connection, name, 'S', &[])?;
+    let tabid = table_id(connection, name)?;
+    connection.execute("INSERT INTO syssyntable VALUES (?, '', '', 'informix', '', ?)", params![tabid, base])?;
+    connection.execute(
+        "INSERT INTO syssynonyms SELECT owner, tabname, created, tabid FROM systables WHERE tabid = ?",
+        [tabid],
+    )?;
+    Ok(())
+}
+
+/// Takes a synonym or a sequence out; false if there is none of that name.
+pub fn remove_named(connection: &Connection, name: &str, kind: char) -> Result<bool> {
+    let sql = "SELECT tabid FROM systables WHERE tabname = ? AND tabtype = ?";
+    let tabid: Option<i64> = connection.query_row(sql, params![name, kind.to_string()], |row| row.get(0)).optional()?;
+    for table in ["syssyntable", "syssynonyms", "syssequences", "systables"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE tabid = ?"), [tabid])?;
+    }
+    Ok(tabid.is_some())
+}
+
+/// Writes a sequence.
+pub fn add_sequence(connection: &Connection, name: &str, start: i64, step: i64) -> Result<()> {
+    add_table(connection, name, 'Q', &[])?;
+    let tabid = table_id(connection, name)?;
+    connection.execute("INSERT INTO syssequences VALUES (?, ?, ?, ?)", params![tabid, tabid, start, step])?;
+    Ok(())
+}
+
+/// Writes a routine, in place of one of the same name.
+pub fn set_routine(connection: &Connection, name: &str, routine: Option<&Routine>) -> Result<()> {
+    let old = "SELECT procid FROM sysprocedures WHERE procname = ?";
+    connection.execute(&format!("DELETE FROM sysproccolumns WHERE procid IN ({old})"), [name])?;
+    connection.execute("DELETE FROM sysprocedures WHERE procname = ?", [name])?;
+    let Some(routine) = routine else { return Ok(()) };
+    let id: i64 =
+        connection.query_row("SELECT coalesce(max(procid), 0) + 1 FROM sysprocedures", [], |row| row.get(0))?;
+    connection.execute(
+        "INSERT INTO sysprocedures VALUES (?, 'informix', ?, 'O', ?, ?, ?)",
+        params![name, id, routine.parameters.len() as i64, if routine.procedure { "t" } else { "f" }, name],
+    )?;
+    let returned = routine.returns.iter().map(|ty| (String::new(), *ty, 3));
+    let taken = routine.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.ty, 1));
+    for (number, (name, ty, attribute)) in taken.chain(returned).enumerate() {
+        connection.execute(
+            "INSERT INTO sysproccolumns VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![id, number as i64 + 1, name, ty.number(), ty.length, ty.extended(), attribute],
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes a type that a user made.
+pub fn add_type(connection: &Connection, name: &str, ty: Type, mode: char) -> Result<()> {
+    connection.execute(
+        "INSERT INTO sysxtdtypes VALUES (?, 'U', ?, 'informix', ?, ?, ?, 0, ?)",
+        params![ty.extended(), mode.to_string(), name, ty.number(), ty.source(), ty.length],
+    )?;
+    // The first member is the whole.
+    connection
+        .execute("INSERT INTO sysattrtypes VALUES (?, 1, 0, 0, '', 0, ?, 0, 0)", params![ty.extended(), ty.number()])?;
+    add_members(connection, ty.extended(), ty, 1, &mut 1)
+}
+
+/// Writes the fields of a row and the elements of a collection, each below what it is in.
+fn add_members(connection: &Connection, extended: i32, ty: Type, parent: i64, count: &mut i64) -> Result<()> {
+    let members = match ty.definition().as_deref() {
+        Some(UserType::Row { fields, .. }) => fields.clone(),
+        Some(UserType::Collection { element, .. }) => vec![(String::new(), *element)],
+        _ => Vec::new(),
+    };
+    for (index, (name, ty)) in members.iter().enumerate() {
+        *count += 1;
+        let own = *count;
+        connection.execute(
+            "INSERT INTO sysattrtypes VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)",
+            params![extended, own, parent, name, index as i64 + 1, ty.number(), ty.length, ty.extended()],
+        )?;
+        add_members(connection, extended, *ty, own, count)?;
+    }
+    Ok(())
+}
+
+/// Takes a type out.
+pub fn remove_type(connection: &Connection, name: &str) -> Result<()> {
+    let ids = "SELECT extended_id FROM sysxtdtypes WHERE name = ? AND extended_id >= 2048";
+    connection.execute(&format!("DELETE FROM sysattrtypes WHERE extended_id IN ({ids})"), [name])?;
+    connection.execute("DELETE FROM sysxtdtypes WHERE name = ? AND extended_id >= 2048", [name])?;
+    Ok(())
+}
