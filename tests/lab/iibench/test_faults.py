@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,38 @@ def writers() -> list[int]:
             fields = stat.read_text().rpartition(")")[2].split()
             command = (stat.parent / "cmdline").read_bytes()
             if fields[1] == str(os.getpid()) and b"headrace.lab.iibench.worker" in command:
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("client", ["overlap", "producer"])
+def test_nobody_works_on_when_the_run_is_killed(server: Server, folder: Path, client: str) -> None:
+    with headrace.connect(server.url, autocommit=True) as conn:
+        alive = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO orphan%'"
+        command = [sys.executable, "-m", "headrace.lab.cli", "iibench", "--url", server.socket_url, "--setup"]
+        command += ["--table-name", "orphan", "--max-rows", "0", "--max-seconds", "100", "--out", str(folder)]
+        with subprocess.Popen([*command, "--client", client], start_new_session=True) as run:
+            wait_for(lambda: conn.fetchval(alive) > 0)
+            run.kill()
+        wait_for(lambda: conn.fetchval(alive) == 0)
+        wait_for(lambda: not group(run.pid))
+        conn.execute("DROP TABLE orphan")
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+    give_up = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < give_up, "it does not come"
+        time.sleep(0.05)
+
+
+def group(pid: int) -> list[int]:
+    """The living processes of a session."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if fields[3] == str(pid) and fields[0] != "Z":
                 found.append(int(stat.parent.name))
     return found
 

@@ -136,8 +136,9 @@ def drawn(curves: list[tuple[RunResult, Curve]], along: str, unit: str, *, logar
         )  # fmt: skip
     axis: dict[str, Any] = {"title": unit, "type": "log"} if logarithmic else {"title": unit, "rangemode": "tozero"}
     figure.update_layout(
-        height=320, margin={"l": 8, "r": 8, "t": 4, "b": 30}, xaxis={"title": along, "rangemode": "tozero"}, yaxis={**axis, "automargin": True},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"}, dragmode=False,
-        legend={"orientation": "h", "y": -0.25}, showlegend=True,
+        height=320, margin={"l": 8, "r": 8, "t": 4, "b": 30}, dragmode=False, showlegend=True,
+        xaxis={"title": along, "rangemode": "tozero"}, yaxis={**axis, "automargin": True},
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"},
+        legend={"orientation": "h", "y": -0.25},
     )  # fmt: skip
     return figure
