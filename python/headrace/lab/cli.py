@@ -1,4 +1,4 @@
-"""The command line: ``headrace race``, ``headrace iibench``, ``headrace report``, ``headrace profile``."""
+"""The command line: ``headrace race``, ``iibench``, ``report``, ``profile``, ``simulate``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import difflib
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -68,6 +69,9 @@ def parser() -> argparse.ArgumentParser:
     profile.add_argument("--out", type=Path, default=Path("profile.html"), help=".prof for pstats, else a flame graph")
     profile.add_argument("--sql", help="the statement to execute or fetch")
     profile.add_argument("--repeats", type=int)
+    simulate = commands.add_parser("simulate", help="run a test server in place of a database, until it is stopped")
+    simulate.add_argument("database", choices=("informix",))
+    simulate.add_argument("options", nargs=argparse.REMAINDER, help="of the server; --help lists them")
     return top
 
 
@@ -173,6 +177,14 @@ def progress() -> Any:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
+def simulate(options: Sequence[str]) -> int:
+    """Becomes a test server."""
+    from headrace.testing.informix import find_binary
+
+    program = str(find_binary(release=True))
+    os.execv(program, [program, *options])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point."""
     args = parser().parse_args(argv)
@@ -196,6 +208,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return iibench.run(args)
             except iibench.OptionError as error:
                 raise UsageError(str(error)) from None
+        if args.command == "simulate":
+            return simulate(args.options)
         from .profile import profile
 
         profile(args.operation, args.url, args.out, args.sql, args.repeats)
