@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
+from .. import defaults
 from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
-from .._native import Wire
+from .._native import PgResult, Wire
 from .._opening import open_wire
 from ..errors import InterfaceError, OperationalError
 from ..rows import RowFactory
-from .core import MySqlCore
+from .core import MySqlCore, checked_fetch_size, row_maker
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -74,9 +76,63 @@ class Connection(BlockingConnection[R]):
         cursor._take(self._wait(self._core.submit_flat(sql, rows), None))
         return cursor._all()
 
+    def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`stream_blocks`."""
+        with contextlib.closing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
+            for block in blocks:
+                yield from block
+
+    def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+    ) -> Generator[list[R]]:
+        """The rows of a query in lists of ``fetch_size`` at most, from a cursor on the server; the next block is on its
+        way while this one is used. Other statements may be executed meanwhile."""
+        wire = self._core.wire
+        first = wire.my_execute(sql, params, cursor=checked_fetch_size(fetch_size))
+        number: Any = wire.my_request_id(first)
+        result: PgResult = self._wait(first, None)
+        make = row_maker(result, self.row_factory)
+        ahead: Any = None
+        try:
+            while True:
+                ahead = wire.my_fetch(number, fetch_size) if result.suspended else None
+                if ahead is not None:
+                    wire.push(0)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                del rows
+                if ahead is None:
+                    return
+                result = self._wait(ahead, None)
+        finally:
+            if ahead is not None and not wire.closed:
+                if not ahead.done():
+                    wire.discard(ahead)
+                self._wait(wire.my_close_cursor(number), None)
+
     def ping(self) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
         self._wait(self._core.round_trip(), None)
+
+    @property
+    def isolation_level(self) -> str | None:
+        """Isolation level of transactions to come; ``None`` is the server's default. Changed only between
+        transactions."""
+        return self._core.isolation_level
+
+    @isolation_level.setter
+    def isolation_level(self, value: str | None) -> None:
+        self._run(self._core.set_isolation_level(value))
+
+    @property
+    def read_only(self) -> bool | None:
+        """Whether transactions to come are read-only; ``None`` is the server's default."""
+        return self._core.read_only
+
+    @read_only.setter
+    def read_only(self, value: bool | None) -> None:
+        self._run(self._core.set_read_only(value))
 
     @property
     def server_version(self) -> str:

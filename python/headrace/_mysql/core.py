@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
 from .._core import Core, Flow
 from .._cursor_base import Column, Params
-from .._native import MyColumns, Wire
+from .._native import MyColumns, PgResult, Wire
 from ..errors import ProgrammingError
+from ..rows import RowFactory, tuple_row
 from ..types import TypeCode
 from .settings import ConnectOptions
+
+R = TypeVar("R")
 
 ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -65,6 +68,20 @@ def quote_identifier(name: str) -> str:
     if "\0" in name:
         raise ProgrammingError("an identifier cannot hold a NUL character")
     return "`" + name.replace("`", "``") + "`"
+
+
+def checked_fetch_size(rows: int) -> int:
+    """Rows to fetch at a time. Raises ProgrammingError."""
+    if rows < 1:
+        raise ProgrammingError("fetch_size must be at least 1")
+    return rows
+
+
+def row_maker(result: PgResult, factory: RowFactory[R]) -> Callable[[Any], R] | None:
+    """What makes a row of a tuple, None where tuples are wanted. Raises ProgrammingError for a result without rows."""
+    if result.columns is None:
+        raise ProgrammingError("the statement returns no rows")
+    return None if factory is tuple_row else factory(result.columns.names)
 
 
 class MySqlCore(Core):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, TypeVar
 
 from .. import defaults, errors
 from .._cursor_base import Params
-from .._mysql.core import MySqlCore
+from .._mysql.core import MySqlCore, checked_fetch_size, row_maker
 from .._mysql.settings import ConnectOptions, connect_options
-from .._native import Wire
+from .._native import PgResult, Wire
 from .._opening import no_connection
 from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
@@ -71,9 +72,62 @@ class AsyncConnection(LoopConnection[R]):
         cursor._take(await self._wait(self._core.submit_flat(sql, rows), None))
         return cursor._all()
 
+    async def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+    ) -> AsyncIterator[R]:
+        """The rows of a query one by one: see :meth:`headrace.mysql.Connection.stream`."""
+        async with contextlib.aclosing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
+            async for block in blocks:
+                for row in block:
+                    yield row
+
+    async def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists: see :meth:`headrace.mysql.Connection.stream_blocks`."""
+        wire = self._core.wire
+        first = wire.my_execute(sql, params, cursor=checked_fetch_size(fetch_size))
+        number: Any = wire.my_request_id(first)
+        result: PgResult = await self._wait(first, None)
+        make = row_maker(result, self.row_factory)
+        ahead: Any = None
+        try:
+            while True:
+                ahead = wire.my_fetch(number, fetch_size) if result.suspended else None
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                del rows
+                if ahead is None:
+                    return
+                result = await self._wait(ahead, None)
+        finally:
+            if ahead is not None and not wire.closed:
+                if not ahead.done():
+                    wire.discard(ahead)
+                await asyncio.shield(wire.my_close_cursor(number))
+
     async def ping(self) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
         await self._wait(self._core.round_trip(), None)
+
+    @property
+    def isolation_level(self) -> str | None:
+        """Isolation level of transactions to come; ``None`` is the server's default."""
+        return self._core.isolation_level
+
+    async def set_isolation_level(self, value: str | None) -> None:
+        """Changes the isolation level; only between transactions."""
+        await self._run(self._core.set_isolation_level(value))
+
+    @property
+    def read_only(self) -> bool | None:
+        """Whether transactions to come are read-only; ``None`` is the server's default."""
+        return self._core.read_only
+
+    async def set_read_only(self, value: bool | None) -> None:
+        """Changes it; only between transactions."""
+        await self._run(self._core.set_read_only(value))
 
     @property
     def server_version(self) -> str:
