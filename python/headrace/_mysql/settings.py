@@ -1,4 +1,4 @@
-"""What to connect to: keywords as MySQLdb and PyMySQL spell them, and a URL."""
+"""What to connect to: keywords as MySQLdb and PyMySQL spell them, a URL, option files, the environment."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from .. import defaults
 from .._postgres.settings import nearest
 from ..errors import ProgrammingError
+from .options import DEFAULT_FILES, GROUP, read_options
 
 SSL_MODES: Final = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 SCHEMES: Final = ("mysql", "mariadb")
@@ -95,8 +96,12 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
 
     Raises ProgrammingError.
     """
-    given = {**_url(conninfo), **{_ALIASES.get(name, name): value for name, value in keywords.items()}}
-    given = {name: value for name, value in given.items() if value is not None}
+    said = {_ALIASES.get(name, name): value for name, value in keywords.items() if value is not None}
+    file, group = said.pop("read_default_file", None), said.pop("read_default_group", None)
+    given = {**_environment(), **_option_files(file, group), **_url(conninfo), **said}
+    if "host" in {**_url(conninfo), **said}:
+        # A socket of the environment or a file does not outweigh a host that was named.
+        given = {name: value for name, value in given.items() if name != "socket" or "socket" in said}
     host = given.pop("host", "localhost")
     try:
         port = int(given.pop("port", defaults.MYSQL_PORT))
@@ -118,6 +123,18 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
         raise ProgrammingError(f"ssl_mode={given['ssl_mode']!r} is not one of {', '.join(SSL_MODES)}")
     hosts = () if "socket" in given else tuple((part.strip(), port) for part in str(host).split(","))
     return ConnectOptions(**given, hosts=hosts)
+
+
+def _environment() -> dict[str, Any]:
+    names = {"MYSQL_HOST": "host", "MYSQL_TCP_PORT": "port", "MYSQL_UNIX_PORT": "socket", "MYSQL_PWD": "password"}
+    return {setting: os.environ[name] for name, setting in names.items() if os.environ.get(name)}
+
+
+def _option_files(file: Any, group: Any) -> dict[str, Any]:
+    if not file and not group:
+        return {}
+    groups = [GROUP, *([str(group)] if group else [])]
+    return read_options([str(file)] if file else DEFAULT_FILES, groups, must_exist=bool(file))
 
 
 def _url(text: str) -> dict[str, Any]:
