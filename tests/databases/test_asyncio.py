@@ -15,7 +15,7 @@ from headrace.rows import dict_row
 
 from .conftest import Database
 
-SOON = 2.0
+SOON = 5.0
 """Seconds within which a cancelled statement has ended; it would run for far longer."""
 
 
@@ -85,7 +85,7 @@ async def test_blocks_and_pipelines(aconn: Any) -> None:
 async def test_a_timeout_ends_the_statement(db: Database, aconn: Any) -> None:
     started = time.monotonic()
     with pytest.raises(TimeoutError):
-        await aconn.execute(db.slow, timeout=0.2)
+        await aconn.execute(db.slow, timeout=0.5)
     assert await aconn.fetchval("select count(*) from numbers") == 1000
     assert time.monotonic() - started < SOON
 
@@ -96,13 +96,15 @@ async def test_a_cancelled_task_leaves_the_connection_in_step(db: Database, acon
     task = asyncio.ensure_future(aconn.execute(db.slow))
     for _ in range(steps):
         await asyncio.sleep(0)
+    if db.name == "informix":
+        # An urgent byte that comes before the server has begun is lost, and the statement runs to its end.
+        await asyncio.sleep(0.5)
+        started = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await aconn.fetchval("select max(n) from numbers where n < ?", 10) == 9
-    # An urgent byte that comes before Informix has begun is lost, and the statement runs to its end.
-    if db.name != "informix" or steps >= 50:
-        assert time.monotonic() - started < SOON
+    assert time.monotonic() - started < SOON
 
 
 @pytest.mark.parametrize("steps", range(1, 40, 3))

@@ -20,7 +20,7 @@ from headrace.types import TransactionStatus
 
 from .conftest import Database
 
-SOON = 2.0
+SOON = 5.0
 """Seconds within which a cancelled statement has ended; it would run for far longer."""
 
 
