@@ -85,6 +85,7 @@ def test_the_first_source_that_says_something_wins(tmp_path: Path, monkeypatch: 
     assert (options.database, options.socket) == ("d", None)
     assert connect_options("", {**keywords, "passwd": "said"}).password == "said"
     assert connect_options("", keywords).socket == "/s"
+    assert connect_options("mysql://localhost/d?unix_socket=/u", {}).socket == "/u"
     assert connect_options("mysql://h:9/", {"port": 7}).hosts == (("h", 7),)
 
 

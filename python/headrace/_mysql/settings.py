@@ -98,10 +98,11 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
     """
     said = {_ALIASES.get(name, name): value for name, value in keywords.items() if value is not None}
     file, group = said.pop("read_default_file", None), said.pop("read_default_group", None)
-    given = {**_environment(), **_option_files(file, group), **_url(conninfo), **said}
-    if "host" in {**_url(conninfo), **said}:
+    named = {**_url(conninfo), **said}
+    given = {**_environment(), **_option_files(file, group), **named}
+    if "host" in named and "socket" not in named:
         # A socket of the environment or a file does not outweigh a host that was named.
-        given = {name: value for name, value in given.items() if name != "socket" or "socket" in said}
+        given.pop("socket", None)
     host = given.pop("host", "localhost")
     try:
         port = int(given.pop("port", defaults.MYSQL_PORT))
