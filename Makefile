@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates \( -name target -prune \) -o -type f \( -name '*.rs' -o -name Cargo.toml \) -print)
 
-.PHONY: help race test lint bench fuzz docs build server simulators judge cargo
+.PHONY: help race test lint bench fuzz docs build server simulators judge libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -98,6 +98,12 @@ $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(S
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
 	@touch $@
 
+# mysqlclient comes as source, and wants MariaDB's C library.
+$(STAMPS)/lab $(STAMPS)/test: | libmariadb
+
+libmariadb:
+	@pkg-config --exists libmariadb 2>/dev/null || .ci/packages libmariadb-dev pkg-config build-essential
+
 $(STAMPS)/venv:
 	@echo "==> making .venv with $(PYTHON)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -112,6 +118,7 @@ server:
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
+	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
 
 # Built before the tests, so that no test waits for a compiler.
 simulators: cargo

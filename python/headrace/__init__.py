@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from . import aio, errors, postgres, rows, types
-from ._postgres.connection import Connection, Rollback
+from ._core import Rollback
+from ._dispatch import module_for
+from ._postgres.connection import Connection
 from ._postgres.cursor import Cursor
 from .errors import (
     DatabaseError,
@@ -62,10 +64,13 @@ def connect(
     conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
 ) -> Connection[rows.Row]: ...
 def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
-    """Connects to the database that the URL names: ``postgresql://`` (or ``postgres://``).
+    """Connects to the database that the URL names: ``postgresql://`` (or ``postgres://``), ``mysql://``,
+    ``mariadb://``, ``informix://``.
 
-    Without a URL it is PostgreSQL. See :func:`headrace.postgres.connect` for the keywords.
+    Without a URL it is PostgreSQL. See :func:`headrace.postgres.connect`, :func:`headrace.mysql.connect` and
+    :func:`headrace.informix.connect` for the keywords; a type checker takes the connection for one to PostgreSQL, so
+    that for the others these functions are the better choice.
 
     Raises ProgrammingError for a URL of another kind.
     """
-    return postgres.connect(conninfo, **keywords)
+    return module_for(conninfo, __name__).connect(conninfo, **keywords)  # type: ignore[no-any-return]

@@ -10,6 +10,8 @@ from typing import Final
 # connecting
 PORT: Final = 5432
 """TCP port."""
+MYSQL_PORT: Final = 3306
+"""TCP port of MySQL and MariaDB."""
 CONNECT_TIMEOUT: Final = 30.0
 """Seconds to connect to one address and set up the session; 0 waits for ever."""
 APPLICATION_NAME: Final = "headrace"

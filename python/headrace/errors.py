@@ -26,6 +26,8 @@ class Error(Exception):
     """
 
     sqlstate: str | None = None
+    sqlcode: int | None = None
+    isamcode: int | None = None
     severity: str | None = None
     message: str | None = None
     detail: str | None = None

@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from ._postgres.connection import Connection, Rollback
+from ._core import Rollback
+from ._postgres.connection import Connection
 from ._postgres.cursor import Cursor
 from ._postgres.opening import connect
 from .errors import (

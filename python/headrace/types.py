@@ -46,11 +46,27 @@ class TypeObject(str):
         return str.__str__(self)
 
 
-STRING = TypeObject("STRING", ["text", "varchar", "bpchar", "char", "name", "xml", "json", "jsonb", "unknown"])
-BINARY = TypeObject("BINARY", ["bytea"])
-NUMBER = TypeObject("NUMBER", ["int2", "int4", "int8", "float4", "float8", "numeric", "oid", "money", "xid8"])
-DATETIME = TypeObject("DATETIME", ["date", "time", "timetz", "timestamp", "timestamptz", "interval"])
-ROWID = TypeObject("ROWID", ["oid", "tid"])
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+STRING = TypeObject(
+    "STRING",
+    _words(
+        "text varchar bpchar char name xml json jsonb unknown "
+        "tinytext mediumtext longtext enum set nchar nvarchar lvarchar clob"
+    ),
+)
+BINARY = TypeObject("BINARY", _words("bytea binary varbinary tinyblob blob mediumblob longblob geometry vector byte"))
+NUMBER = TypeObject(
+    "NUMBER",
+    _words(
+        "int2 int4 int8 float4 float8 numeric oid money xid8 "
+        "tinyint smallint mediumint int integer bigint year decimal double float smallfloat serial serial8 bigserial"
+    ),
+)
+DATETIME = TypeObject("DATETIME", _words("date time timetz timestamp timestamptz interval datetime"))
+ROWID = TypeObject("ROWID", _words("oid tid"))
 
 
 class TypeCode(str):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import threading
+import time
+import weakref
 from typing import Any
 
 import pytest
@@ -47,6 +49,74 @@ def test_results_can_be_fetched_inside_the_pipeline(conn: Conn) -> None:
         cursors = [conn.execute("select %s::int", (i,)) for i in range(100)]
         pipeline.sync()
         assert [c.fetchone() for c in cursors] == [(i,) for i in range(100)]
+
+
+def test_results_can_be_fetched_inside_a_pipeline_in_a_transaction(conn: Conn) -> None:
+    with pytest.raises(errors.InFailedSqlTransaction), conn.pipeline() as pipeline:
+        one = conn.execute("insert into c values (1) returning n")
+        assert one.fetchone() == (1,)
+        two = conn.execute("insert into c values (2)")
+        pipeline.flush()
+        assert two.wait(10)
+        bad = conn.execute("insert into c values (2)")
+        with pytest.raises(errors.UniqueViolation):
+            bad.wait()
+        conn.execute("insert into c values (3)")
+    conn.rollback()
+    assert conn.fetchval("select count(*) from c") == 0
+
+
+def test_the_server_works_while_the_caller_does_something_else(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn, headrace.connect(url, autocommit=True) as other:
+        insert, fail = "insert into c select %s from pg_sleep(0.3)", "select 1 / %s"
+        conn.execute(insert, (0,))
+        conn.execute(fail, (1,))
+        with conn.pipeline() as pipeline:
+            slow = conn.execute(insert, (1,))
+            bad = conn.execute(fail, (0,))
+            script = conn.executescript("insert into c values (2); insert into c values (3)")
+            assert not slow.wait(0)
+            pipeline.flush()
+            assert not slow.wait(0)
+            give_up = time.monotonic() + 10
+            while other.fetchval("select count(*) from c") < 4:
+                assert time.monotonic() < give_up, "nobody waits, and the server does not get on"
+                time.sleep(0.01)
+            assert slow.wait(5)
+            assert slow.rowcount == 1
+            with pytest.raises(errors.DivisionByZero):
+                bad.wait(5)
+            assert bad.wait(0), "its error was told"
+            assert script.wait()
+            assert script.nextset()
+            assert script.rowcount == 1
+        assert conn.fetchval("select 1") == 1
+
+
+def test_a_long_pipeline_keeps_no_results_that_were_waited_for(conn: Conn) -> None:
+    with conn.pipeline():
+        held = [weakref.ref(conn.execute("select %s::int", (i,))) for i in range(3)]
+        last = conn.execute("select 3")
+        assert [cursor() is not None for cursor in held] == [True] * 3
+        for cursor in held:
+            waiting = cursor()
+            assert waiting is not None
+            assert waiting.wait()
+            del waiting
+        assert [cursor() for cursor in held] == [None] * 3
+        assert last.fetchone() == (3,)
+
+
+async def test_an_async_pipeline_can_be_looked_at(aconn: Any) -> None:
+    async with aconn.pipeline():
+        slow = await aconn.execute("insert into c select 1 from pg_sleep(0.2)")
+        script = await aconn.executescript("select 1; select 2")
+        assert not await slow.wait(0)
+        assert await slow.wait(10)
+        assert slow.rowcount == 1
+        assert await script.wait()
+        assert await script.fetchall() == [(1,)]
+        assert await (await aconn.execute("select 3")).fetchone() == (3,), "in a transaction, within the pipeline"
 
 
 def test_a_stream_gives_every_row_once(conn: Conn) -> None:

@@ -47,7 +47,7 @@ def test_every_way_to_say_where(server: Server, monkeypatch: pytest.MonkeyPatch,
     ("conninfo", "message"),
     [
         ("postgresql://h:notaport/d", "port 'notaport'"),
-        ("mysql://h/d", "postgresql://"),
+        ("oracle://h/d", "postgresql:"),
         ("hots=127.0.0.1", "did you mean 'host'"),
         ("host", "missing '='"),
         ("host='x", "no end"),

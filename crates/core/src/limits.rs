@@ -15,6 +15,8 @@ pub const STATEMENT_CACHE: usize = 256;
 pub const STATEMENT_CACHE_SQL_BYTES: usize = 16 * 1024;
 /// Commands in flight on a connection whose server takes commands ahead but has no pipeline mode of its own.
 pub const COMMANDS_IN_FLIGHT: usize = 4096;
+/// Level of zstd compression (1 to 22) unless the user says another; 3 is the algorithm's own default.
+pub const ZSTD_LEVEL: u8 = 3;
 /// Bytes of rows of a batch that travel together in one command. Far below the smallest default of MySQL's
 /// `max_allowed_packet` (4 MiB); while the server works on one such command, the next is made.
 pub const CHUNK_BYTES: usize = 256 * 1024;

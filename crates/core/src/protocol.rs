@@ -73,6 +73,21 @@ pub enum Outcome<S, E> {
     Fatal(Fatal),
 }
 
+/// What a server says at the end of one result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary<'a> {
+    /// The server's word for the statement (`INSERT 0 5`), or its name.
+    pub tag: &'a [u8],
+    /// Rows affected or returned, where the server says.
+    pub rows: Option<u64>,
+    /// The value that an INSERT made for a serial column, where the protocol says; it may be unsigned and of 64 bits.
+    pub generated: Option<i128>,
+    /// Warnings that can be asked for.
+    pub warnings: u16,
+    /// More rows can be fetched.
+    pub suspended: bool,
+}
+
 /// The side that asks: Python, Arrow, the daemon, a test.
 ///
 /// A caller travels with its request through the protocol's queue and is asleep there; whenever the protocol needs
@@ -110,9 +125,8 @@ pub trait Caller: Sized {
     fn bulk_ready(&mut self, cx: Self::Cx<'_>, binary: bool, columns: usize);
     /// A block of a bulk transfer out of the server.
     fn block(&mut self, cx: Self::Cx<'_>, bytes: &[u8]);
-    /// One result is complete. `tag` is the server's word for it (`INSERT 0 5`), `suspended` says that more rows
-    /// can be fetched.
-    fn result(&mut self, cx: Self::Cx<'_>, tag: &[u8], suspended: bool);
+    /// One result is complete.
+    fn result(&mut self, cx: Self::Cx<'_>, summary: Summary<'_>);
     /// The request is over.
     fn finish(self, cx: Self::Cx<'_>, outcome: Outcome<Self::ServerError, Self::Error>);
 }

@@ -1,9 +1,13 @@
-//! The codecs by themselves: each type decoded into a sink that only counts, and a row of five columns.
+//! The codecs by themselves: each type decoded into a sink that only counts and encoded from a value that costs nothing
+//! to read, and a row of five columns both ways.
+
+mod value;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use headrace_core::{Container, Inet, Sink};
-use headrace_postgres::types::{Decoder, TypeRegistry, decode_row};
+use headrace_postgres::types::{Decoder, Encoder, TypeRegistry, decode_row};
 use std::hint::black_box;
+use value::Fixed;
 
 /// Takes every value and keeps nothing.
 struct Nowhere;
@@ -33,7 +37,7 @@ fn row(values: &[&[u8]]) -> Vec<u8> {
     body
 }
 
-fn benches(c: &mut Criterion) {
+fn decode(c: &mut Criterion) {
     let registry = TypeRegistry::default();
     let numeric = [0, 3, 0, 1, 0x40, 0, 0, 3, 0, 1, 0x09, 0x29, 0x1A, 0x7C];
     let array =
@@ -69,5 +73,44 @@ fn benches(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(codecs, benches);
+fn encode(c: &mut Criterion) {
+    let registry = TypeRegistry::default();
+    let types = [
+        ("int4", 23, Fixed::Int(256)),
+        ("int8", 20, Fixed::Int(256)),
+        ("float8", 701, Fixed::Float(1.0)),
+        ("bool", 16, Fixed::Bool(true)),
+        ("text", 25, Fixed::Text("name of row 12345")),
+        ("bytea", 17, Fixed::Bytes(b"name of row 12345")),
+        ("date", 1082, Fixed::Date(18_262)),
+        ("timestamptz", 1184, Fixed::Instant(1_577_836_800_000_000)),
+        ("uuid", 2950, Fixed::Uuid([7; 16])),
+        ("jsonb", 3802, Fixed::Json("{\"a\": [1, 2]}")),
+        ("numeric", 1700, Fixed::Decimal("1234567.891")),
+        ("int4[]", 1007, Fixed::Ints(&[1, 2])),
+    ];
+    let mut out = Vec::with_capacity(1024);
+    let mut group = c.benchmark_group("encode");
+    for (name, oid, value) in types {
+        let encoder = Encoder::new(&registry, oid);
+        encoder.encode_binary(&value, &mut out).expect("the value fits its type");
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                out.clear();
+                encoder.encode_binary(black_box(&value), &mut out)
+            });
+        });
+    }
+    let five = [types[0], ("varchar", 1043, types[4].2), types[0], types[2], types[6]];
+    let five = five.map(|(_, oid, value)| (Encoder::new(&registry, oid), value));
+    group.bench_function("row of five columns", |b| {
+        b.iter(|| {
+            out.clear();
+            five.iter().try_for_each(|(encoder, value)| encoder.encode_binary(black_box(value), &mut out))
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(codecs, decode, encode);
 criterion_main!(codecs);

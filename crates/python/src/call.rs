@@ -1,16 +1,16 @@
 //! A Python request in a protocol's queue, and the ticket that its result is waited for with.
 
-use crate::columns::PgColumns;
+use crate::engine::Dialect;
 use crate::errors::{self, Fault};
 use crate::ffi;
 use crate::params::{Args, PyParams};
 use crate::result::PgResult;
 use crate::sink::{RowSink, Rows, Settings};
 use crate::wire::CopyBuffer;
+use headrace_core::protocol::Summary;
 use headrace_core::{Caller, Outcome};
-use headrace_postgres::machine::Columns;
-use headrace_postgres::messages::backend::{ServerError, rows_of_tag};
 use pyo3::prelude::*;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
 /// What is waited for on a blocking connection.
@@ -106,13 +106,15 @@ pub enum Want {
     One,
     /// A list of all.
     All,
+    /// The only one as itself, several as a list.
+    Several,
     /// One result with the rows of all.
     Flat,
 }
 
-/// A Python request.
+/// A Python request to a server that speaks `D`.
 #[derive(Debug)]
-pub struct PyCall {
+pub struct PyCall<D> {
     /// Who is told.
     pub completion: Completion,
     /// The parameters.
@@ -129,14 +131,19 @@ pub struct PyCall {
     pub progress: Option<Completion>,
     /// Where the data of a COPY goes.
     pub copy: Option<Py<CopyBuffer>>,
-    columns: Option<Py<PgColumns>>,
+    columns: Option<Py<PyAny>>,
     store: Rows,
     results: Vec<Py<PyAny>>,
     affected: Option<u64>,
     last_tag: Vec<u8>,
+    /// A result has come.
+    told: bool,
+    generated: Option<i128>,
+    warnings: u32,
+    dialect: PhantomData<fn() -> D>,
 }
 
-impl PyCall {
+impl<D: Dialect> PyCall<D> {
     /// A call with arguments.
     pub fn new(
         completion: Completion,
@@ -159,6 +166,10 @@ impl PyCall {
             results: Vec::new(),
             affected: None,
             last_tag: Vec::new(),
+            told: false,
+            generated: None,
+            warnings: 0,
+            dialect: PhantomData,
         }
     }
 
@@ -186,7 +197,8 @@ impl PyCall {
             (None, None) => -1,
         };
         let tag = String::from_utf8_lossy(tag).into_owned();
-        let result = PgResult { columns, rows, tag, rowcount: counted, suspended };
+        let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
+        let result = PgResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings };
         Ok(Py::new(py, result)?.into_any())
     }
 
@@ -195,12 +207,14 @@ impl PyCall {
             return Err(error);
         }
         match self.want {
+            Want::Several if self.results.len() > 1 => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
             Want::All => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
-            Want::One | Want::Flat => match self.results.pop() {
+            Want::One | Want::Flat | Want::Several => match self.results.pop() {
                 Some(result) => Ok(result),
                 None => {
                     let tag = std::mem::take(&mut self.last_tag);
-                    let affected = self.affected;
+                    // A batch of no rows changed none.
+                    let affected = if self.told { self.affected } else { Some(0).filter(|_| self.args.is_batch()) };
                     self.pack(py, &tag, affected, false)
                 }
             },
@@ -208,13 +222,13 @@ impl PyCall {
     }
 }
 
-impl Caller for PyCall {
+impl<D: Dialect> Caller for PyCall<D> {
     type Cx<'a> = Python<'a>;
     type Params<'s, 'c: 's> = PyParams<'s>;
     type Rows<'s, 'c: 's> = RowSink<'s>;
     type Error = Fault;
-    type Columns = Arc<Columns>;
-    type ServerError = ServerError;
+    type Columns = Arc<D::Columns>;
+    type ServerError = D::ServerError;
 
     fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
         self.args.advance(py)
@@ -230,8 +244,8 @@ impl Caller for PyCall {
         self.args.current(py, &self.settings)
     }
 
-    fn columns(&mut self, py: Python<'_>, columns: &Arc<Columns>) {
-        match Py::new(py, PgColumns::new(columns.clone())) {
+    fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
+        match D::columns(py, columns) {
             Ok(columns) => self.columns = Some(columns),
             Err(error) => {
                 self.store.error.get_or_insert(error);
@@ -257,8 +271,11 @@ impl Caller for PyCall {
         self.step(py);
     }
 
-    fn result(&mut self, py: Python<'_>, tag: &[u8], suspended: bool) {
-        let rowcount = rows_of_tag(tag);
+    fn result(&mut self, py: Python<'_>, summary: Summary<'_>) {
+        let Summary { tag, rows: rowcount, generated, warnings, suspended } = summary;
+        self.generated = generated.or(self.generated);
+        self.warnings = self.warnings.saturating_add(warnings.into());
+        self.told = true;
         if self.want != Want::All && self.args.is_batch() {
             if let Some(n) = rowcount {
                 self.affected = Some(self.affected.unwrap_or(0) + n);
@@ -282,10 +299,10 @@ impl Caller for PyCall {
         }
     }
 
-    fn finish(mut self, py: Python<'_>, outcome: Outcome<ServerError, Fault>) {
+    fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, Fault>) {
         let result = match outcome {
             Outcome::Done => self.outcome(py),
-            Outcome::Server { error, row } => Err(errors::server(py, &error, self.statement.as_deref(), row)),
+            Outcome::Server { error, row } => Err(D::error(py, &error, self.statement.as_deref(), row)),
             Outcome::Caller { error, row } => Err(errors::fault(py, error, row)),
             Outcome::Skipped => Err(errors::skipped(py)),
             Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),

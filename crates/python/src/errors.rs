@@ -3,6 +3,8 @@
 use crate::globals::globals;
 use headrace_core::Mismatch;
 use headrace_core::protocol::{Blame, Fatal};
+use headrace_informix::messages::server::ServerError as IfxError;
+use headrace_mysql::packets::reply::ServerError as MyError;
 use headrace_postgres::messages::backend::ServerError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -43,6 +45,30 @@ pub fn server(py: Python<'_>, error: &ServerError, statement: Option<&str>, row:
             fields.set_item(char::from(*code), text)?;
         }
         globals(py)?.error_from_fields.bind(py).call1((fields, statement, row))
+    };
+    match built() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// The exception for an Informix server's error.
+pub fn informix(py: Python<'_>, error: &IfxError, statement: Option<&str>, row: Option<u64>) -> PyErr {
+    let built = || -> PyResult<Bound<'_, PyAny>> {
+        let make = py.import("headrace._informix.sqlcodes")?.getattr("error_from_sqlcode")?;
+        make.call1((error.sqlcode, error.isam, error.offset, error.token.as_str(), statement, row))
+    };
+    match built() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// The exception for an error of MySQL or MariaDB.
+pub fn mysql(py: Python<'_>, error: &MyError, statement: Option<&str>, row: Option<u64>) -> PyErr {
+    let built = || -> PyResult<Bound<'_, PyAny>> {
+        let make = py.import("headrace._mysql.codes")?.getattr("error_from_code")?;
+        make.call1((error.code, error.sqlstate.as_str(), error.message.as_str(), statement, row))
     };
     match built() {
         Ok(error) => PyErr::from_value(error),
@@ -112,5 +138,13 @@ pub fn programming(py: Python<'_>, message: &str) -> PyErr {
     match globals(py) {
         Err(error) => error,
         Ok(globals) => raise(py, &globals.programming_error, message.to_owned()),
+    }
+}
+
+/// NotSupportedError with a message.
+pub fn unsupported(py: Python<'_>, message: &str) -> PyErr {
+    match globals(py) {
+        Err(error) => error,
+        Ok(globals) => raise(py, &globals.not_supported_error, message.to_owned()),
     }
 }

@@ -60,6 +60,7 @@ globals! {
     circle: "headrace.types", "Circle";
     error_from_fields: "headrace.errors", "error_from_fields";
     data_error: "headrace.errors", "DataError";
+    not_supported_error: "headrace.errors", "NotSupportedError";
     programming_error: "headrace.errors", "ProgrammingError";
     interface_error: "headrace.errors", "InterfaceError";
     operational_error: "headrace.errors", "OperationalError";

@@ -4,18 +4,23 @@
 //! * [`decimals`]: `decimal.Decimal` from a coefficient, unsafe too;
 //! * [`sink`]: rows into Python objects;
 //! * [`params`]: Python objects into parameters;
+//! * [`engine`]: the machine of one protocol or another;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
 //! * [`result`]: what a request leaves behind;
 //! * [`query`]: Python's parameter styles to the server's;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
-//! * [`errors`]: outcomes to Python exceptions.
+//! * [`errors`]: outcomes to Python exceptions;
+//! * [`iibench`], [`histogram`]: the lab's own, the rows of the insert benchmark and histograms of times.
 
 mod call;
 mod columns;
 mod decimals;
+mod engine;
 mod errors;
 mod ffi;
 mod globals;
+mod histogram;
+mod iibench;
 mod params;
 mod query;
 mod result;
@@ -29,9 +34,13 @@ mod _native {
     #[pymodule_export]
     use crate::call::Ticket;
     #[pymodule_export]
-    use crate::columns::PgColumns;
+    use crate::columns::{IfxColumns, MyColumns, PgColumns};
     #[pymodule_export]
     use crate::globals::makes_decimals;
+    #[pymodule_export]
+    use crate::histogram::Histogram;
+    #[pymodule_export]
+    use crate::iibench::IibenchRows;
     #[pymodule_export]
     use crate::query::{Query, convert};
     #[pymodule_export]

@@ -1,12 +1,14 @@
 //! Python's parameter styles to the server's.
 //!
-//! `%s` and `%(name)s` become `$1`, `$2`, ...; a statement with `$1` is left as it is. Where a placeholder may
-//! stand is decided by a lexer of PostgreSQL's own rules (section 4.1 of its manual): nothing inside a string, a
-//! quoted identifier, a dollar-quoted body or a comment is a native parameter. A percent sign is one everywhere, as
-//! in every driver of this style: a literal one is written `%%`.
+//! `%s` and `%(name)s` become `$1`, `$2`, ... for PostgreSQL and `?` for MySQL; a statement with the server's own
+//! placeholders is left as it is, and so is one of Informix, but for `:1`. Where a placeholder may stand is decided by a
+//! lexer of the server's own rules (for PostgreSQL section 4.1 of its manual): nothing inside a string, a quoted
+//! identifier, a dollar-quoted body or a comment is a native parameter. A percent sign is one everywhere, as in every
+//! driver of this style: a literal one is written `%%`.
 
 use crate::errors::programming;
 use crate::params::sequence;
+use headrace_mysql::sql::{Modes, Scan};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyTuple};
 use std::sync::Arc;
@@ -14,23 +16,27 @@ use std::sync::Arc;
 /// How a statement writes its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// No parameters were given, so the text is the server's as it stands.
+    /// The text is the server's as it stands: no parameters were given, or they are written its way.
     Native,
     /// `%s`
     Format,
     /// `%(name)s`
     Pyformat,
+    /// `:1`
+    Numeric,
 }
 
 /// A statement in the server's style, and how to put Python's parameters in its order.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
 pub struct Query {
-    /// The text with `$1`.
+    /// The text with the server's placeholders.
     pub sql: Arc<str>,
     style: Style,
     names: Vec<String>,
     count: usize,
+    /// The number of each place's parameter, where one can stand in several and the server knows no numbers.
+    order: Vec<usize>,
 }
 
 #[pymethods]
@@ -44,13 +50,18 @@ impl Query {
     /// Whether the types of `%s` parameters are told from the values given.
     #[getter]
     fn hinted(&self) -> bool {
-        self.style != Style::Native
+        matches!(self.style, Style::Format | Style::Pyformat)
     }
 }
 
 impl Query {
     /// Whether the types of the parameters are told from the values given.
     pub fn is_hinted(&self) -> bool {
+        matches!(self.style, Style::Format | Style::Pyformat)
+    }
+
+    /// Whether a row of parameters has to be arranged before it is sent.
+    pub fn arranges(&self) -> bool {
         self.style != Style::Native
     }
 
@@ -60,6 +71,15 @@ impl Query {
     /// ProgrammingError when their number or their names do not fit, TypeError for what is no sequence or mapping.
     pub fn arrange<'py>(&self, py: Python<'py>, params: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let Some(params) = params else { return Ok(PyTuple::empty(py)) };
+        if self.style == Style::Numeric {
+            let row = sequence(params)?;
+            if row.len() != self.count {
+                let message =
+                    format!("the statement has parameters up to :{}, but {} were given", self.count, row.len());
+                return Err(programming(py, &message));
+            }
+            return self.reorder(&row);
+        }
         if self.style != Style::Pyformat {
             if self.style == Style::Format && params.is_instance_of::<PyDict>() {
                 return Err(programming(py, "the statement has %s parameters, so they are given as a sequence"));
@@ -91,26 +111,73 @@ impl Query {
                 }
             })
         });
-        PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)
+        let row = PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)?;
+        if self.order.is_empty() { Ok(row) } else { self.reorder(&row) }
+    }
+
+    fn reorder<'py>(&self, row: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+        let values = self.order.iter().map(|i| row.get_item(*i)).collect::<PyResult<Vec<_>>>()?;
+        PyTuple::new(row.py(), values)
+    }
+
+    fn native(sql: &str) -> Self {
+        Self { sql: sql.into(), style: Style::Native, names: Vec::new(), count: 0, order: Vec::new() }
     }
 }
 
-/// Converts a statement. `with_params` says whether parameters are given: without them a percent sign is only that.
+/// What placeholders become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marks {
+    /// `$1`
+    Numbers,
+    /// `?`
+    Questions,
+}
+
+fn check(py: Python<'_>, sql: &str) -> PyResult<()> {
+    match sql.find('\0') {
+        Some(at) => Err(programming(py, &format!("the statement has a NUL character at position {at}; remove it"))),
+        None => Ok(()),
+    }
+}
+
+/// Converts a statement of PostgreSQL. `with_params` says whether parameters are given: without them a percent sign is only that.
 ///
 /// # Errors
 /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
 #[pyfunction]
 pub fn convert(py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-    if let Some(at) = sql.find('\0') {
-        return Err(programming(py, &format!("the statement has a NUL character at position {at}; remove it")));
-    }
+    check(py, sql)?;
     if !with_params || (has_native(sql) && !has_placeholder(sql)) {
-        return Ok(Query { sql: sql.into(), style: Style::Native, names: Vec::new(), count: 0 });
+        return Ok(Query::native(sql));
     }
-    if !sql.contains('%') {
-        return Ok(Query { sql: sql.into(), style: Style::Format, names: Vec::new(), count: 0 });
+    rewrite(sql, Marks::Numbers).map_err(|message| programming(py, &message))
+}
+
+/// Converts a statement of MySQL, as [`convert`] does. `modes` says what a string is on that server.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_mysql(py: Python<'_>, sql: &str, with_params: bool, modes: Modes) -> PyResult<Query> {
+    check(py, sql)?;
+    if !with_params || (!has_placeholder(sql) && !Scan::new(sql, modes).placeholders.is_empty()) {
+        return Ok(Query::native(sql));
     }
-    rewrite(sql).map_err(|message| programming(py, &message))
+    rewrite(sql, Marks::Questions).map_err(|message| programming(py, &message))
+}
+
+/// Converts a statement of Informix: `?` is its own style, and `:1` becomes it.
+///
+/// # Errors
+/// ProgrammingError for a NUL byte or mixed styles.
+pub fn convert_informix(py: Python<'_>, sql: &str) -> PyResult<Query> {
+    check(py, sql)?;
+    let found = headrace_informix::lexer::placeholders(sql).map_err(|message| programming(py, &message))?;
+    if !found.numbered {
+        return Ok(Query::native(sql));
+    }
+    let count = found.order.iter().max().map_or(0, |last| last + 1);
+    Ok(Query { sql: found.sql.as_ref().into(), style: Style::Numeric, names: Vec::new(), count, order: found.order })
 }
 
 /// Whether `%s` or `%(` stands anywhere.
@@ -130,9 +197,14 @@ fn has_placeholder(sql: &str) -> bool {
     false
 }
 
-fn rewrite(sql: &str) -> Result<Query, String> {
+fn rewrite(sql: &str, marks: Marks) -> Result<Query, String> {
     let mut out = String::with_capacity(sql.len() + 16);
     let (mut names, mut count): (Vec<String>, usize) = (Vec::new(), 0);
+    let mut order = Vec::new();
+    let mark = |out: &mut String, number: usize| match marks {
+        Marks::Numbers => out.push_str(&format!("${number}")),
+        Marks::Questions => out.push('?'),
+    };
     let mut rest = sql;
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
@@ -149,7 +221,7 @@ fn rewrite(sql: &str) -> Result<Query, String> {
                     return Err("the statement mixes %s and %(name)s parameters".into());
                 }
                 count += 1;
-                out.push_str(&format!("${count}"));
+                mark(&mut out, count);
                 rest = &tail[1..];
             }
             Some(b'(') => {
@@ -170,7 +242,8 @@ fn rewrite(sql: &str) -> Result<Query, String> {
                     |known| known + 1,
                 );
                 count = names.len();
-                out.push_str(&format!("${number}"));
+                order.push(number - 1);
+                mark(&mut out, number);
                 rest = &tail[close + 2..];
             }
             _ => {
@@ -183,7 +256,10 @@ fn rewrite(sql: &str) -> Result<Query, String> {
     }
     out.push_str(rest);
     let style = if names.is_empty() { Style::Format } else { Style::Pyformat };
-    Ok(Query { sql: out.into(), style, names, count })
+    if marks == Marks::Numbers {
+        order.clear();
+    }
+    Ok(Query { sql: out.into(), style, names, count, order })
 }
 
 /// Whether `$1` stands outside strings, quoted identifiers, dollar quotes and comments.
@@ -274,16 +350,20 @@ mod tests {
             ("select 5 %% %s", "select 5 % $1", &[]),
             ("select %b::bytea", "select $1::bytea", &[]),
         ] {
-            let query = rewrite(given).unwrap();
+            let query = rewrite(given, Marks::Numbers).unwrap();
             assert_eq!(&*query.sql, expected);
             assert_eq!(query.names, names);
         }
+        let query = rewrite("select %(a)s, %(b)s, %(a)s, 5 %% 2", Marks::Questions).unwrap();
+        assert_eq!((&*query.sql, query.order), ("select ?, ?, ?, 5 % 2", vec![0, 1, 0]));
+        let query = rewrite("select %s, %s", Marks::Questions).unwrap();
+        assert_eq!((&*query.sql, query.count, query.order), ("select ?, ?", 2, vec![]));
     }
 
     #[test]
     fn what_is_no_placeholder_is_an_error_with_its_position() {
         for bad in ["select 5 % 2, %s", "select %(a", "select %(a)d", "select %s, %(a)s", "select %(a)s, %s", "%"] {
-            assert!(rewrite(bad).is_err(), "{bad}");
+            assert!(rewrite(bad, Marks::Numbers).is_err(), "{bad}");
         }
     }
 

@@ -1,6 +1,5 @@
 //! What a request leaves behind.
 
-use crate::columns::PgColumns;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
 
@@ -10,7 +9,7 @@ use pyo3::types::PyAny;
 pub struct PgResult {
     /// The columns, None when the statement returns no rows.
     #[pyo3(get)]
-    pub columns: Option<Py<PgColumns>>,
+    pub columns: Option<Py<PyAny>>,
     /// A list of tuples, None when the statement returns no rows.
     #[pyo3(get)]
     pub rows: Option<Py<PyAny>>,
@@ -23,4 +22,10 @@ pub struct PgResult {
     /// More rows can be fetched from the portal.
     #[pyo3(get)]
     pub suspended: bool,
+    /// The serial value that an INSERT made, where the protocol says.
+    #[pyo3(get)]
+    pub generated: Option<i128>,
+    /// Warnings that can be asked for, where the protocol says.
+    #[pyo3(get)]
+    pub warnings: u32,
 }

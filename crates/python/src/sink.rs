@@ -27,6 +27,8 @@ pub enum Unrepresentable {
 pub struct Settings {
     /// See the type.
     pub unrepresentable: Unrepresentable,
+    /// JSON stays text.
+    pub json_text: bool,
     /// The user's own loaders by type number, if there are any: callables that take bytes.
     pub loaders: Option<Py<PyDict>>,
     /// What makes the user's own objects of composite values, by type number.
@@ -393,6 +395,9 @@ impl Sink for RowSink<'_> {
     }
 
     fn json(&mut self, utf8: &[u8]) {
+        if self.settings.json_text {
+            return self.text(utf8);
+        }
         self.atomic = false;
         match ffi::text(self.py, utf8) {
             Some(text) => self.call(|g| &g.json_loads, (text,)),

@@ -121,6 +121,12 @@ impl TlsClient {
         binding::end_point(self.connection.peer_certificates()?.first()?)
     }
 
+    /// The SHA-256 of the server's certificate (DER), `None` before the handshake.
+    pub fn fingerprint(&self) -> Option<[u8; 32]> {
+        use sha2::Digest;
+        Some(sha2::Sha256::digest(self.connection.peer_certificates()?.first()?).into())
+    }
+
     /// The protocol version (`TLSv1.2`, `TLSv1.3`), once it is agreed upon.
     pub fn protocol_version(&self) -> Option<&'static str> {
         match self.connection.protocol_version()? {

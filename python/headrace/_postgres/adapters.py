@@ -6,9 +6,9 @@ import enum
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .._core import Flow
 from .._native import PgResult, Wire
 from ..errors import ProgrammingError
-from .core import Flow
 
 
 class Adapters:

@@ -1,4 +1,4 @@
-"""The blocking connection."""
+"""The blocking connection to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,41 +7,33 @@ import enum
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import IO, Any, Generic, TypeVar, overload
+from typing import IO, Any, TypeVar, overload
 
-from .. import defaults, errors
+from .. import defaults
+from .._connection import BlockingConnection
+from .._cursor_base import Params
 from .._native import PgResult, Wire
 from ..errors import ConnectionClosed, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
-from ..types import Notice, Notify, TransactionStatus, Xid
+from ..types import Notice, Notify, Xid
 from .adapters import Adapters
-from .core import ConnectionCore, Flow, Params, quote_identifier
+from .core import ConnectionCore, quote_identifier
 from .cursor import Cursor, ServerCursor
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(Generic[R]):
+class Connection(BlockingConnection[R]):
     """A connection to PostgreSQL. Threads may share it: their calls queue up.
 
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
     """
 
-    Warning = errors.Warning
-    Error = errors.Error
-    InterfaceError = errors.InterfaceError
-    DatabaseError = errors.DatabaseError
-    DataError = errors.DataError
-    OperationalError = errors.OperationalError
-    IntegrityError = errors.IntegrityError
-    InternalError = errors.InternalError
-    ProgrammingError = errors.ProgrammingError
-    NotSupportedError = errors.NotSupportedError
+    _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
-        self._core = core
+        super().__init__(core, row_factory)
         self._adapters = Adapters(core.wire)
         # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
         me = weakref.ref(self)
@@ -52,52 +44,17 @@ class Connection(Generic[R]):
                 connection._abandon(ticket)
 
         core.abandon = abandon
-        self.row_factory: RowFactory[R] = row_factory
-        self._strict_close = False
 
-    # waiting
+    def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
+        return Cursor(self, factory)
 
-    def _wait(self, ticket: Any, timeout: float | None) -> Any:
-        """The result of a ticket. An interrupted or overdue request is cancelled before the error goes on."""
-        try:
-            result = self._core.wire.wait(ticket, timeout)
-        except TimeoutError:
-            self._abandon(ticket)
-            raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled") from None
-        except errors.Error:
-            raise
-        except BaseException:
-            self._abandon(ticket)
-            raise
-        if self._core.wire.has_notices():
-            self._core.notices()
-        return result
-
-    def _run(self, flow: Flow[T]) -> T:
-        """Runs a flow to its end."""
-        try:
-            ticket = next(flow)
-            while True:
-                try:
-                    value = self._wait(ticket, None)
-                except BaseException as error:
-                    ticket = flow.throw(error)
-                else:
-                    ticket = flow.send(value)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
-
-    def _abandon(self, ticket: Any, reason: str | None = None) -> None:
-        """Gets the connection back in step after a request that nobody waits for any more, or closes it."""
+    def _abandon_copy(self, ticket: Any, reason: str) -> None:
+        """Ends a COPY: with ``reason`` as the client's failure where the server reads, by cancelling it otherwise."""
         wire = self._core.wire
-        if wire.closed:
-            return
+        if wire.closed or wire.copy_state(ticket) != 1:
+            return self._abandon(ticket)
         try:
-            if reason is not None and wire.copy_state(ticket) == 1:
-                wire.copy_end(ticket, reason)
-            elif wire.discard(ticket):
-                wire.push(0)
-                self._send_cancel(defaults.CANCEL_TIMEOUT)
+            wire.copy_end(ticket, reason)
             wire.wait(wire.sync(), defaults.CANCEL_TIMEOUT)
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
@@ -146,43 +103,13 @@ class Connection(Generic[R]):
         """Executes statements separated by semicolons, without parameters, by the simple protocol. Each result
         is a set of the cursor that this gives."""
         cursor = Cursor(self, self.row_factory)
-        cursor._set_all(self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
+        self._script(cursor, sql)
         return cursor
-
-    def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
-        core = self._core
-        if core.pipelined is not None or core.timing:
-            cursor = Cursor(self, factory).execute(sql, args or None)
-            return cursor.fetchall()
-        # What a cursor would give, without one.
-        result: PgResult = self._wait(core.submit(sql, args or None), None)
-        if factory is tuple_row and result.rows is not None:
-            return result.rows  # type: ignore[return-value]
-        cursor = Cursor(self, factory)
-        cursor._set(result)
-        return cursor._all()
-
-    def fetch(self, sql: str, *args: Any) -> list[R]:
-        """All rows of a query, its parameters given one by one."""
-        return self._rows(self.row_factory, sql, args)
-
-    def fetchrow(self, sql: str, *args: Any) -> R | None:
-        """The first row of a query, or ``None``."""
-        rows = self._rows(self.row_factory, sql, args)
-        return rows[0] if rows else None
-
-    def fetchval(self, sql: str, *args: Any) -> Any:
-        """The first value of the first row of a query, or ``None``."""
-        rows = self._rows(tuple_row, sql, args)
-        return rows[0][0] if rows else None
 
     def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
-        core = self._core
         cursor = Cursor(self, self.row_factory)
-        cursor._set(
-            self._wait(core.wire.execute_batch(sql, rows, prelude=core.begin, named=core.named, flat=True), None)
-        )
+        cursor._set(self._wait(self._core.submit_flat(sql, rows), None))
         return cursor._all()
 
     def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
@@ -232,87 +159,6 @@ class Connection(Generic[R]):
                 self._wait(wire.close_portal(portal), None)
 
     # transactions
-
-    def commit(self) -> None:
-        """Commits the open transaction; nothing happens where none is open."""
-        self._run(self._core.end("COMMIT"))
-
-    def rollback(self) -> None:
-        """Rolls the open transaction back; nothing happens where none is open."""
-        self._run(self._core.end("ROLLBACK"))
-
-    @contextlib.contextmanager
-    def transaction(
-        self, savepoint_name: str | None = None, *, force_rollback: bool = False
-    ) -> Generator[Connection[R]]:
-        """A block that is committed at its end and rolled back when it raises. Inside another transaction it is a
-        savepoint. Raising :class:`Rollback` rolls back without an error outside."""
-        core = self._core
-        savepoint, outer = self._run(core.enter_transaction(savepoint_name))
-        try:
-            yield self
-        except Rollback:
-            self._run(core.leave_transaction(savepoint, outer, True))
-        except BaseException as error:
-            try:
-                self._run(core.leave_transaction(savepoint, outer, True))
-            except errors.Error as second:
-                raise error from second
-            raise
-        else:
-            self._run(core.leave_transaction(savepoint, outer, force_rollback))
-
-    @contextlib.contextmanager
-    def pipeline(self) -> Generator[Pipeline]:
-        """A block in which statements are sent at once and their results read later.
-
-        Each cursor has its own result and its own error, raised where it is fetched from, or at the end of the
-        block. Outside a transaction each statement stands for itself; inside one an error ends them all.
-        """
-        core = self._core
-        if core.pipelined is not None:
-            yield Pipeline(self)
-            return
-        core.pipelined = []
-        core.pipeline_sync = core.begin is None and not core.in_transaction()
-        pipeline = Pipeline(self)
-        try:
-            yield pipeline
-        except BaseException:
-            cursors, core.pipelined = core.pipelined, None
-            self._drain(cursors, quiet=True)
-            raise
-        else:
-            cursors, core.pipelined = core.pipelined, None
-            self._drain(cursors, quiet=False)
-
-    def _drain(self, cursors: list[Cursor[Any]], quiet: bool) -> None:
-        core = self._core
-        if core.wire.closed:
-            return
-        end = None if core.pipeline_sync else core.wire.sync()
-        first: BaseException | None = None
-        for cursor in cursors:
-            try:
-                cursor._resolve()
-            except errors.PipelineAborted as error:
-                first = first or error
-            except errors.Error as error:
-                if first is None or isinstance(first, errors.PipelineAborted):
-                    first = error
-        if end is not None:
-            self._wait(end, None)
-        if first is not None and not quiet:
-            raise first
-
-    @property
-    def autocommit(self) -> bool:
-        """Whether every statement is a transaction of its own. Changed only between transactions."""
-        return self._core.autocommit
-
-    @autocommit.setter
-    def autocommit(self, value: bool) -> None:
-        self._core.set_mode("autocommit", bool(value))
 
     @property
     def isolation_level(self) -> str | None:
@@ -432,21 +278,6 @@ class Connection(Generic[R]):
     # state
 
     @property
-    def closed(self) -> bool:
-        """True when the connection is closed, by whomever."""
-        return self._core.wire.closed
-
-    @property
-    def broken(self) -> bool:
-        """True when the connection was lost."""
-        return self._core.wire.closed
-
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return self._core.status()
-
-    @property
     def parameters(self) -> Mapping[str, str]:
         """The server's parameters as last reported (``server_version``, ``TimeZone``, ...)."""
         return self._core.wire.parameters()
@@ -460,19 +291,6 @@ class Connection(Generic[R]):
     def backend_pid(self) -> int:
         """The process id of the server's end."""
         return self._core.wire.process_id
-
-    @property
-    def wire(self) -> Wire:
-        """The engine's connection."""
-        return self._core.wire
-
-    def timings(self) -> dict[str, dict[str, int]]:
-        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
-        return timings(self._core.wire)
-
-    def reset_timings(self) -> None:
-        """Sets the counters to zero."""
-        self._core.wire.reset_counters()
 
     def register_adapters(
         self,
@@ -505,22 +323,8 @@ class Connection(Generic[R]):
 
     # ending
 
-    def check_alive(self) -> bool:
-        """Whether an idle connection is still there, without a round trip."""
-        return self._core.wire.is_alive()
-
-    def reset(self, mode: str = "rollback") -> None:
-        """Back to a fresh state: ``none``, ``rollback`` or ``discard`` (DISCARD ALL)."""
-        self._run(self._core.reset(mode))
-
-    def cancel(self) -> None:
-        """Asks the server to cancel what this connection runs; callable from any thread."""
-        self._send_cancel(defaults.CANCEL_TIMEOUT)
-
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
-        if core.wire.closed:
-            return
         wire = Wire({**core.wire_options, "cancel": core.wire.cancel_key()})
         deadline = time.monotonic() + timeout
         try:
@@ -535,56 +339,8 @@ class Connection(Generic[R]):
         finally:
             wire.close()
 
-    def close(self) -> None:
-        """Closes the connection; an open transaction is rolled back by the server."""
-        if self._strict_close and self.closed:
-            raise InterfaceError("the connection is closed already")
-        if self._core.timing:
-            started = time.perf_counter_ns()
-            self._core.wire.close()
-            self._core.wire.count(3, time.perf_counter_ns() - started)
-            return
-        self._core.wire.close()
-
-    def __enter__(self) -> Connection[R]:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if not self.closed and self._core.tpc is None:
-                if error is None:
-                    self.commit()
-                else:
-                    with contextlib.suppress(errors.Error):
-                        self.rollback()
-        finally:
-            self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else self.transaction_status.name.lower()
-        options = self._core.options
-        where = f"{options.user}@{options.hosts[0]}/{options.dbname}"
-        return f"<{type(self).__module__}.{type(self).__name__} {where} [{state}]>"
-
-
-class Rollback(Exception):
-    """Raised inside a ``transaction()`` block it rolls the block back, and is not seen outside."""
-
-
-class Pipeline:
-    """What ``Connection.pipeline()`` gives."""
-
-    def __init__(self, connection: Connection[Any]) -> None:
-        self._connection = connection
-
-    def sync(self) -> None:
-        """Waits for all results so far; raises the first error."""
-        core = self._connection._core
-        if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, []
-            self._connection._drain(cursors, quiet=False)
+    def _ends_itself(self) -> bool:
+        return self._core.tpc is not None
 
 
 def server_version(text: str) -> int:
@@ -596,9 +352,3 @@ def server_version(text: str) -> int:
         return parts[0] * 10000 + (parts[1] if len(parts) > 1 else 0)
     minor, patch = [*parts[1:3], 0, 0][:2]
     return parts[0] * 10000 + minor * 100 + patch
-
-
-def timings(wire: Wire) -> dict[str, dict[str, int]]:
-    """The counters by name."""
-    names = ("connect", "execute", "fetch", "close")
-    return {name: {"count": c, "ns": ns} for name, (c, ns) in zip(names, wire.counters(), strict=True)}

@@ -79,7 +79,7 @@ class Copy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._connection._abandon(self._ticket, f"{type(error).__name__} in the client")
+            self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return
         if self._header_sent and not self._wire.closed:
             self._wire.copy_write(self._ticket, Wire.copy_trailer())

@@ -1,23 +1,16 @@
-"""What blocking and asyncio connections share: every flow of requests is written here once.
-
-A flow is a generator. It yields tickets (blocking) or futures (asyncio) that :class:`headrace._native.Wire`
-gave, and is sent their results; the two shells differ only in how they wait. No flow does I/O by itself.
-"""
+"""What blocking and asyncio connections to PostgreSQL share: every flow of requests is written here once."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+from .._core import Core, Flow
+from .._cursor_base import Column, Params
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
-from ..errors import InterfaceError, ProgrammingError
-from ..types import Notice, Notify, TransactionStatus, TypeCode, Xid
+from ..errors import ProgrammingError
+from ..types import Notice, Notify, TypeCode, Xid
 from .conninfo import ConnectOptions
-
-T = TypeVar("T")
-Flow = Generator[Any, Any, T]
-Params = Sequence[Any] | Mapping[str, Any] | None
 
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -46,27 +39,24 @@ def quote_table(table: str | Sequence[str]) -> str:
     return ".".join(quote_identifier(part) for part in table)
 
 
-class ConnectionCore:
+class ConnectionCore(Core):
     """State and flows of a connection."""
 
     def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
-        self.wire = wire
+        super().__init__(wire, options.enable_timing)
         self.options = options
         self.wire_options = wire_options
-        self.autocommit = False
         self.isolation_level: str | None = None
         self.read_only: bool | None = None
         self.deferrable: bool | None = None
         self.begin: str | None = "BEGIN"
         self.named = options.prepared
-        self.depth = 0
-        self.pipelined: list[Any] | None = None
         self.pipeline_sync = True
-        self.numbers = itertools.count(1)
+        self.unanswered = False
+        """Whether a pipeline has statements that no Sync is behind: their answers may stay in the server's buffer."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
         self.tpc: Xid | None = None
         self.tpc_prepared = False
-        self.timing = options.enable_timing
         self.abandon: Callable[[Any], None] = lambda ticket: None
         """The shell's way to get back in step after a request that nobody waits for any more."""
 
@@ -87,39 +77,26 @@ class ConnectionCore:
         """Remakes the statement that begins a transaction."""
         self.begin = None if self.autocommit else "BEGIN" + self.characteristics()
 
-    def status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return TransactionStatus(self.wire.status())
-
-    def in_transaction(self) -> bool:
-        """Whether a transaction block is open."""
-        return not self.wire.closed and self.wire.last_status() != 0
-
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
-        if self.in_transaction():
-            raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
         if name == "isolation_level" and value is not None:
             value = str(value).replace("_", " ").lower()
             if value not in ISOLATION_LEVELS:
                 raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
-        setattr(self, name, value)
+        super().set_mode(name, value)
         self.refresh_begin()
 
-    def end(self, word: str) -> Flow[None]:
+    def end(self, rollback: bool) -> Flow[None]:
         """COMMIT or ROLLBACK, where there is anything to end."""
         if self.tpc is not None:
             raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
-        if self.depth:
-            raise ProgrammingError(f"{word.lower()}() cannot be called inside a transaction() block")
-        if self.wire.closed:
-            raise InterfaceError("the connection is closed")
+        self.check_end(rollback)
         if self.wire.queued() == 0 and self.wire.last_status() == 0:
             return
-        yield self.wire.script(word, ends_block=True)
+        yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
 
     def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
-        """Begins a block; gives the savepoint (None for a transaction of its own)."""
+        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
         outer = self.depth == 0 and not self.in_transaction()
         if self.tpc is not None:
             raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
@@ -133,8 +110,9 @@ class ConnectionCore:
         self.depth += 1
         return name, outer
 
-    def leave_transaction(self, savepoint: str | None, outer: bool, rollback: bool) -> Flow[None]:
+    def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block."""
+        savepoint, outer = block
         self.depth -= 1
         if self.wire.closed:
             return
@@ -196,13 +174,42 @@ class ConnectionCore:
         """Queues one statement."""
         if self.pipelined is None:
             return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
+        self.unanswered = not self.pipeline_sync
         return self.wire.execute(
             sql, params, prelude=self.begin, named=self.named, sync=self.pipeline_sync, ordered=True
         )
 
+    def submit_script(self, sql: str) -> Any:
+        """Queues statements of the simple protocol."""
+        return self.wire.script(sql, prelude=self.begin)
+
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
         return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, returning=returning)
+
+    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+        """Queues a batch whose rows come as one list."""
+        return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, flat=True)
+
+    def round_trip(self) -> Any:
+        """Queues a round trip that changes nothing."""
+        return self.wire.sync()
+
+    def begin_pipeline(self) -> None:
+        """Outside of a transaction each statement stands for itself."""
+        super().begin_pipeline()
+        self.pipeline_sync = self.begin is None and not self.in_transaction()
+
+    def ask_for_answers(self) -> Any:
+        """Puts a Sync behind the statements of a pipeline where there is none; gives its ticket, or None."""
+        if not self.unanswered:
+            return None
+        self.unanswered = False
+        return self.wire.sync()
+
+    def describe(self, columns: PgColumns) -> list[Column]:
+        """PEP 249's description of a result."""
+        return description(self, columns)
 
     # what comes unasked
 
@@ -240,7 +247,12 @@ class ConnectionCore:
         """The columns of a query or table, for the binary format."""
         result: PgResult = yield self.wire.describe(source)
         assert result.columns is not None, "a SELECT has columns"
-        return result.columns
+        columns: PgColumns = result.columns
+        return columns
+
+    def where(self) -> str:
+        """User, server and database, for people."""
+        return f"{self.options.user}@{self.options.hosts[0]}/{self.options.dbname}"
 
     # closing down
 
@@ -272,9 +284,6 @@ def precision_scale(field: tuple[str, int, int, int, int, int]) -> tuple[int, in
     modifier = field[3] - 4
     scale = modifier & 0x7FF
     return modifier >> 16 & 0xFFFF, scale - 2048 if scale > 1023 else scale
-
-
-Column = tuple[str, TypeCode, None, "int | None", "int | None", "int | None", None]
 
 
 def description(core: ConnectionCore, columns: PgColumns) -> list[Column]:

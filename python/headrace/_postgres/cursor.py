@@ -2,93 +2,35 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
-from ..errors import InterfaceError, NotSupportedError, ProgrammingError
+from .._cursor import BlockingCursor
+from .._cursor_base import Params
+from ..errors import NotSupportedError, ProgrammingError
 from ..rows import RowFactory
-from .core import Params, quote_identifier
-from .cursor_base import CursorBase
+from .core import quote_identifier
 
 if TYPE_CHECKING:
     from .connection import Connection
     from .copy import Copy
 
 R = TypeVar("R")
-Self = TypeVar("Self", bound="Cursor[Any]")
 
 
-class Cursor(CursorBase[R]):
+class Cursor(BlockingCursor[R]):
     """Executes statements and holds their results (PEP 249).
 
-    A result is received whole; for one larger than memory use :meth:`Connection.stream` or a named cursor.
+    Parameters are written ``%s``, ``%(name)s`` or ``$1``. A result is received whole; for one larger than memory use
+    :meth:`Connection.stream` or a named cursor. Without parameters a text of several statements goes by
+    :meth:`Connection.executescript`.
     """
-
-    def __init__(self, connection: Connection[Any], row_factory: RowFactory[R]) -> None:
-        super().__init__(connection._core, row_factory)
-        self._connection = connection
 
     @property
     def connection(self) -> Connection[Any]:
         """The connection it belongs to."""
-        return self._connection
-
-    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
-        """Executes one statement, with ``%s``, ``%(name)s`` or ``$1`` parameters.
-
-        After ``timeout`` seconds the statement is cancelled on the server and TimeoutError is raised. Without
-        parameters a text of several statements goes by :meth:`Connection.executescript`.
-        """
-        if self._closed:
-            raise InterfaceError("the cursor is closed")
-        core = self._core
-        if core.timing:
-            started = time.perf_counter_ns()
-            try:
-                self._execute(sql, params, timeout)
-            finally:
-                core.wire.count(1, time.perf_counter_ns() - started)
-            return self
-        self._execute(sql, params, timeout)
-        return self
-
-    def _execute(self, sql: str, params: Params, timeout: float | None) -> None:
-        core = self._core
-        ticket = core.submit(sql, params)
-        if core.pipelined is not None:
-            self._clear()
-            self._pending = ticket
-            core.pipelined.append(self)
-            return
-        self._result = None
-        self._rows = None
-        self._more = []
-        self._set(self._connection._wait(ticket, timeout))
-
-    def executemany(
-        self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
-    ) -> Self:
-        """Executes one statement for every row of parameters: pipelined, and all or none.
-
-        In autocommit the batch is one transaction. An error names its row (``error.row``). With ``returning``
-        there is one result per row, to be walked with :meth:`nextset`; without it ``rowcount`` is their sum.
-        """
-        self._check()
-        core = self._core
-        started = time.perf_counter_ns() if core.timing else 0
-        self._clear()
-        ticket = core.submit_batch(sql, rows, returning)
-        if core.pipelined is not None:
-            self._pending = ticket
-            core.pipelined.append(self)
-            return self
-        self._take(self._connection._wait(ticket, timeout))
-        if core.timing:
-            core.wire.count(1, time.perf_counter_ns() - started)
-        return self
+        return self._connection  # type: ignore[no-any-return]
 
     def callproc(self, name: str, params: Sequence[Any] = ()) -> Sequence[Any]:
         """Calls a function; its result is then fetched as from ``SELECT * FROM name(...)``. Returns ``params``."""
@@ -97,80 +39,12 @@ class Cursor(CursorBase[R]):
         self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None)
         return params
 
-    def _resolve(self) -> None:
-        """Waits for what a pipeline has not brought yet."""
-        ticket, self._pending = self._pending, None
-        if ticket is not None:
-            self._take(self._connection._wait(ticket, None))
-
-    def fetchone(self) -> R | None:
-        """The next row, or ``None`` after the last."""
-        if self._pending is not None:
-            self._resolve()
-        return self._timed(self._one) if self._core.timing else self._one()  # type: ignore[no-any-return]
-
-    def fetchmany(self, size: int | None = None) -> list[R]:
-        """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
-        if self._pending is not None:
-            self._resolve()
-        if self._core.timing:
-            return self._timed(lambda: self._many(size))  # type: ignore[no-any-return]
-        return self._many(size)
-
-    def fetchall(self) -> list[R]:
-        """All rows that are left."""
-        if self._pending is not None:
-            self._resolve()
-        return self._timed(self._all) if self._core.timing else self._all()
-
-    def _timed(self, fetch: Any) -> Any:
-        started = time.perf_counter_ns()
-        result = fetch()
-        self._core.wire.count(2, time.perf_counter_ns() - started)
-        return result
-
-    def __iter__(self) -> Iterator[R]:
-        return self
-
-    def __next__(self) -> R:
-        row = self.fetchone()
-        if row is None and self._position >= len(self._rows or ()):
-            raise StopIteration
-        return row  # type: ignore[return-value]
-
-    def nextset(self) -> bool | None:
-        """To the next result; ``None`` when there is none."""
-        if self._pending is not None:
-            self._resolve()
-        return self._next_set()
-
-    def scroll(self, value: int, mode: str = "relative") -> None:
-        """Moves within the result. Raises IndexError beyond its ends."""
-        if self._pending is not None:
-            self._resolve()
-        self._scroll(value, mode)
-
     def copy(self, sql: str) -> Copy:
         """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as a context manager."""
         from .copy import Copy
 
         self._check()
         return Copy(self._connection, sql, self)
-
-    def close(self) -> None:
-        """Frees the result. A closed cursor cannot be used any more."""
-        self._closed = True
-        self._rows = None
-        self._result = None
-        self._more = []
-
-    def __enter__(self: Self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class ServerCursor(Cursor[R]):

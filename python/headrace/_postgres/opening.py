@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import socket
 import time
 from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import PgResult, Wire
-from ..errors import ConnectionTimeout, ProgrammingError
+from .._opening import addresses, open_wire, plain_password
 from ..rows import Row, RowFactory, tuple_row
 from .attempts import Resolve, Step, Try, attempts
 from .connection import Connection
@@ -88,8 +87,7 @@ def _connect(options: ConnectOptions) -> ConnectionCore:
 
 def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
     if isinstance(step, Resolve):
-        found = socket.getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
-        return list(dict.fromkeys((str(address[4][0]), step.port) for address in found))
+        return addresses(socket.getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM), step.port)
     if isinstance(step, Try):
         return _open(step, options)
     result: PgResult = session.wire.wait(
@@ -105,22 +103,5 @@ def read_only_answer(results: Any) -> tuple[str, str]:
 
 
 def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
-    password: Any = options.password_for(step.host)
-    if callable(password):
-        password = password()
-        if inspect.isawaitable(password):
-            raise ProgrammingError("the password callable is asynchronous; a blocking connection needs a plain one")
-    wire_options = {**step.options, "password": password}
-    wire = Wire(wire_options)
-    timeout = options.connect_timeout or None
-    deadline = None if timeout is None else time.monotonic() + timeout
-    try:
-        wire.open(timeout)
-        wire.wait(wire.ready(), None if deadline is None else max(0.0, deadline - time.monotonic()))
-    except TimeoutError:
-        wire.close()
-        raise ConnectionTimeout(f"no session within connect_timeout={timeout} s") from None
-    except BaseException:
-        wire.close()
-        raise
-    return Session(wire, options, wire_options)
+    wire_options = {**step.options, "password": plain_password(options.password_for(step.host))}
+    return Session(open_wire(Wire(wire_options), options.connect_timeout or None), options, wire_options)

@@ -1,11 +1,10 @@
-"""The asyncio connection."""
+"""The asyncio connection to PostgreSQL."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import enum
-import time
 import weakref
 from collections.abc import (
     AsyncGenerator,
@@ -16,17 +15,18 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from types import TracebackType
-from typing import IO, Any, Generic, TypeVar, overload
+from typing import IO, Any, TypeVar, overload
 
 from .. import defaults, errors
+from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._postgres.adapters import Adapters
-from .._postgres.connection import Rollback, server_version, timings
-from .._postgres.core import ConnectionCore, Flow, Params, quote_identifier
-from ..errors import InterfaceError, OperationalError, ProgrammingError
+from .._postgres.connection import server_version
+from .._postgres.core import ConnectionCore, quote_identifier
+from ..errors import InterfaceError, ProgrammingError
 from ..rows import RowFactory, tuple_row
-from ..types import Notice, Notify, TransactionStatus, Xid
+from ..types import Notice, Notify, Xid
+from ._connection import LoopConnection
 from .cursor import AsyncCursor, AsyncServerCursor
 from .transport import open_transport
 
@@ -34,11 +34,13 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(Generic[R]):
+class AsyncConnection(LoopConnection[R]):
     """The twin of :class:`headrace.Connection`. Tasks may share it: their awaits queue up and are pipelined."""
 
+    _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
-        self._core = core
+        super().__init__(core, row_factory)
         self._adapters = Adapters(core.wire)
         # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
         me = weakref.ref(self)
@@ -49,53 +51,9 @@ class AsyncConnection(Generic[R]):
                 connection._abandon(ticket)
 
         core.abandon = abandon
-        self.row_factory: RowFactory[R] = row_factory
-        self._cancelling: set[asyncio.Task[None]] = set()
 
-    # waiting
-
-    async def _wait(self, future: Any, timeout: float | None) -> Any:
-        try:
-            if timeout is None:
-                result = await future
-            else:
-                # Not asyncio.timeout(), which Python 3.10 has not.
-                done, _ = await asyncio.wait([future], timeout=timeout)
-                if not done:
-                    self._abandon(future)
-                    raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled")
-                result = future.result()
-        except asyncio.CancelledError:
-            self._abandon(future)
-            raise
-        if self._core.wire.has_notices():
-            self._core.notices()
-        return result
-
-    async def _run(self, flow: Flow[T]) -> T:
-        try:
-            future = next(flow)
-            while True:
-                try:
-                    value = await self._wait(future, None)
-                except BaseException as error:
-                    future = flow.throw(error)
-                else:
-                    future = flow.send(value)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
-
-    def _abandon(self, future: Any) -> None:
-        """Forgets a request. If the server works on it, a cancel request is sent, and nothing new is started before
-        that has been delivered: it must not hit the next statement."""
-        wire = self._core.wire
-        if wire.closed:
-            return
-        if wire.discard(future):
-            wire.hold_requests(True)
-            task = asyncio.get_running_loop().create_task(self._cancel_current())
-            self._cancelling.add(task)
-            task.add_done_callback(self._cancelling.discard)
+    def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
+        return AsyncCursor(self, factory)
 
     async def _abandon_copy(self, ticket: Any, reason: str) -> None:
         wire = self._core.wire
@@ -114,18 +72,6 @@ class AsyncConnection(Generic[R]):
             wire.close()
             if not isinstance(error, Exception):
                 raise
-
-    async def _cancel_current(self) -> None:
-        wire = self._core.wire
-        try:
-            await asyncio.wait_for(self._send_cancel(), defaults.CANCEL_TIMEOUT)
-        except (OSError, errors.Error, asyncio.TimeoutError, TimeoutError):
-            # Not cancelled: then it runs to its end, and its reply is dropped. If even the cancel request got no
-            # answer the server is out of reach.
-            pass
-        finally:
-            if not wire.closed:
-                wire.hold_requests(False)
 
     # executing
 
@@ -169,42 +115,13 @@ class AsyncConnection(Generic[R]):
     async def executescript(self, sql: str) -> AsyncCursor[R]:
         """Executes statements separated by semicolons: see :meth:`headrace.Connection.executescript`."""
         cursor = AsyncCursor(self, self.row_factory)
-        cursor._set_all(await self._wait(self._core.wire.script(sql, prelude=self._core.begin), None))
+        await self._script(cursor, sql)
         return cursor
-
-    async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
-        core = self._core
-        if core.pipelined is not None or core.timing:
-            cursor = await AsyncCursor(self, factory).execute(sql, args or None)
-            return await cursor.fetchall()
-        # What a cursor would give, without one.
-        result: PgResult = await self._wait(core.submit(sql, args or None), None)
-        if factory is tuple_row and result.rows is not None:
-            return result.rows  # type: ignore[return-value]
-        cursor = AsyncCursor(self, factory)
-        cursor._set(result)
-        return cursor._all()
-
-    async def fetch(self, sql: str, *args: Any) -> list[R]:
-        """All rows of a query, its parameters given one by one."""
-        return await self._rows(self.row_factory, sql, args)
-
-    async def fetchrow(self, sql: str, *args: Any) -> R | None:
-        """The first row of a query, or ``None``."""
-        rows = await self._rows(self.row_factory, sql, args)
-        return rows[0] if rows else None
-
-    async def fetchval(self, sql: str, *args: Any) -> Any:
-        """The first value of the first row of a query, or ``None``."""
-        rows = await self._rows(tuple_row, sql, args)
-        return rows[0][0] if rows else None
 
     async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
-        core = self._core
         cursor = AsyncCursor(self, self.row_factory)
-        batch = core.wire.execute_batch(sql, rows, prelude=core.begin, named=core.named, flat=True)
-        cursor._set(await self._wait(batch, None))
+        cursor._set(await self._wait(self._core.submit_flat(sql, rows), None))
         return cursor._all()
 
     async def stream(
@@ -256,83 +173,6 @@ class AsyncConnection(Generic[R]):
                 await asyncio.shield(wire.close_portal(portal))
 
     # transactions
-
-    async def commit(self) -> None:
-        """Commits the open transaction; nothing happens where none is open."""
-        await self._run(self._core.end("COMMIT"))
-
-    async def rollback(self) -> None:
-        """Rolls the open transaction back; nothing happens where none is open."""
-        await self._run(self._core.end("ROLLBACK"))
-
-    @contextlib.asynccontextmanager
-    async def transaction(
-        self, savepoint_name: str | None = None, *, force_rollback: bool = False
-    ) -> AsyncGenerator[AsyncConnection[R]]:
-        """A block that is committed at its end and rolled back when it raises: see
-        :meth:`headrace.Connection.transaction`."""
-        core = self._core
-        savepoint, outer = await self._run(core.enter_transaction(savepoint_name))
-        try:
-            yield self
-        except Rollback:
-            await self._run(core.leave_transaction(savepoint, outer, True))
-        except BaseException as error:
-            try:
-                await self._run(core.leave_transaction(savepoint, outer, True))
-            except errors.Error as second:
-                raise error from second
-            raise
-        else:
-            await self._run(core.leave_transaction(savepoint, outer, force_rollback))
-
-    @contextlib.asynccontextmanager
-    async def pipeline(self) -> AsyncGenerator[AsyncPipeline]:
-        """A block in which statements are sent at once and their results read later: see
-        :meth:`headrace.Connection.pipeline`."""
-        core = self._core
-        if core.pipelined is not None:
-            yield AsyncPipeline(self)
-            return
-        core.pipelined = []
-        core.pipeline_sync = core.begin is None and not core.in_transaction()
-        try:
-            yield AsyncPipeline(self)
-        except BaseException:
-            cursors, core.pipelined = core.pipelined, None
-            await self._drain(cursors, quiet=True)
-            raise
-        else:
-            cursors, core.pipelined = core.pipelined, None
-            await self._drain(cursors, quiet=False)
-
-    async def _drain(self, cursors: list[AsyncCursor[Any]], quiet: bool) -> None:
-        core = self._core
-        if core.wire.closed:
-            return
-        end = None if core.pipeline_sync else core.wire.sync()
-        first: BaseException | None = None
-        for cursor in cursors:
-            try:
-                await cursor._resolve()
-            except errors.PipelineAborted as error:
-                first = first or error
-            except errors.Error as error:
-                if first is None or isinstance(first, errors.PipelineAborted):
-                    first = error
-        if end is not None:
-            await self._wait(end, None)
-        if first is not None and not quiet:
-            raise first
-
-    @property
-    def autocommit(self) -> bool:
-        """Whether every statement is a transaction of its own."""
-        return self._core.autocommit
-
-    async def set_autocommit(self, value: bool) -> None:
-        """Changes autocommit; only between transactions."""
-        self._core.set_mode("autocommit", bool(value))
 
     @property
     def isolation_level(self) -> str | None:
@@ -456,21 +296,6 @@ class AsyncConnection(Generic[R]):
     # state
 
     @property
-    def closed(self) -> bool:
-        """True when the connection is closed, by whomever."""
-        return self._core.wire.closed
-
-    @property
-    def broken(self) -> bool:
-        """True when the connection was lost."""
-        return self._core.wire.closed
-
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return self._core.status()
-
-    @property
     def parameters(self) -> Mapping[str, str]:
         """The server's parameters as last reported."""
         return self._core.wire.parameters()
@@ -484,19 +309,6 @@ class AsyncConnection(Generic[R]):
     def backend_pid(self) -> int:
         """The process id of the server's end."""
         return self._core.wire.process_id
-
-    @property
-    def wire(self) -> Wire:
-        """The engine's connection."""
-        return self._core.wire
-
-    def timings(self) -> dict[str, dict[str, int]]:
-        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
-        return timings(self._core.wire)
-
-    def reset_timings(self) -> None:
-        """Sets the counters to zero."""
-        self._core.wire.reset_counters()
 
     def register_adapters(
         self,
@@ -518,25 +330,8 @@ class AsyncConnection(Generic[R]):
 
     # ending
 
-    def check_alive(self) -> bool:
-        """Whether an idle connection is still there, without a round trip: the loop has seen its end if not."""
-        return self._core.wire.is_alive()
-
-    async def reset(self, mode: str = "rollback") -> None:
-        """Back to a fresh state: ``none``, ``rollback`` or ``discard`` (DISCARD ALL)."""
-        await self._run(self._core.reset(mode))
-
-    async def cancel(self) -> None:
-        """Asks the server to cancel what this connection runs."""
-        try:
-            await asyncio.wait_for(self._send_cancel(), defaults.CANCEL_TIMEOUT)
-        except (asyncio.TimeoutError, TimeoutError):
-            raise OperationalError(f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s") from None
-
     async def _send_cancel(self) -> None:
         core = self._core
-        if core.wire.closed:
-            return
         loop = asyncio.get_running_loop()
         wire = Wire({**core.wire_options, "cancel": core.wire.cancel_key()}, loop)
         try:
@@ -549,50 +344,8 @@ class AsyncConnection(Generic[R]):
         finally:
             wire.close()
 
-    async def close(self) -> None:
-        """Closes the connection; an open transaction is rolled back by the server."""
-        started = time.perf_counter_ns()
-        for task in list(self._cancelling):
-            task.cancel()
-        self._core.wire.close()
-        if self._core.timing:
-            self._core.wire.count(3, time.perf_counter_ns() - started)
-
-    async def __aenter__(self) -> AsyncConnection[R]:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if not self.closed and self._core.tpc is None:
-                if error is None:
-                    await self.commit()
-                else:
-                    with contextlib.suppress(errors.Error):
-                        await self.rollback()
-        finally:
-            await self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else self.transaction_status.name.lower()
-        options = self._core.options
-        where = f"{options.user}@{options.hosts[0]}/{options.dbname}"
-        return f"<{type(self).__module__}.{type(self).__name__} {where} [{state}]>"
-
-
-class AsyncPipeline:
-    """What ``AsyncConnection.pipeline()`` gives."""
-
-    def __init__(self, connection: AsyncConnection[Any]) -> None:
-        self._connection = connection
-
-    async def sync(self) -> None:
-        """Waits for all results so far; raises the first error."""
-        core = self._connection._core
-        if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, []
-            await self._connection._drain(cursors, quiet=False)
+    def _ends_itself(self) -> bool:
+        return self._core.tpc is not None
 
 
 def _heard(future: asyncio.Future[Any]) -> None:

@@ -2,76 +2,30 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Iterable, Sequence
-from types import TracebackType
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
-from .._postgres.core import Params, quote_identifier
-from .._postgres.cursor_base import CursorBase
-from ..errors import InterfaceError, NotSupportedError, ProgrammingError
+from .._cursor_base import Params
+from .._postgres.core import quote_identifier
+from ..errors import NotSupportedError, ProgrammingError
 from ..rows import RowFactory
+from ._cursor import LoopCursor
 
 if TYPE_CHECKING:
     from .connection import AsyncConnection
     from .copy import AsyncCopy
 
 R = TypeVar("R")
-Self = TypeVar("Self", bound="AsyncCursor[Any]")
 
 
-class AsyncCursor(CursorBase[R]):
+class AsyncCursor(LoopCursor[R]):
     """The twin of :class:`headrace.Cursor`."""
-
-    def __init__(self, connection: AsyncConnection[Any], row_factory: RowFactory[R]) -> None:
-        super().__init__(connection._core, row_factory)
-        self._connection = connection
 
     @property
     def connection(self) -> AsyncConnection[Any]:
         """The connection it belongs to."""
-        return self._connection
-
-    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
-        """Executes one statement: see :meth:`headrace.Cursor.execute`.
-
-        A cancelled await is cancelled on the server too, and the connection stays usable.
-        """
-        if self._closed:
-            raise InterfaceError("the cursor is closed")
-        core = self._core
-        started = time.perf_counter_ns() if core.timing else 0
-        future = core.submit(sql, params)
-        if core.pipelined is not None:
-            self._clear()
-            self._pending = future
-            core.pipelined.append(self)
-            return self
-        result = await self._connection._wait(future, timeout)
-        self._more = []
-        self._set(result)
-        if core.timing:
-            core.wire.count(1, time.perf_counter_ns() - started)
-        return self
-
-    async def executemany(
-        self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
-    ) -> Self:
-        """Executes a batch: see :meth:`headrace.Cursor.executemany`."""
-        self._check()
-        core = self._core
-        started = time.perf_counter_ns() if core.timing else 0
-        self._clear()
-        future = core.submit_batch(sql, rows, returning)
-        if core.pipelined is not None:
-            self._pending = future
-            core.pipelined.append(self)
-            return self
-        self._take(await self._connection._wait(future, timeout))
-        if core.timing:
-            core.wire.count(1, time.perf_counter_ns() - started)
-        return self
+        return self._connection  # type: ignore[no-any-return]
 
     async def callproc(self, name: str, params: Sequence[Any] = ()) -> Sequence[Any]:
         """Calls a function: see :meth:`headrace.Cursor.callproc`."""
@@ -80,76 +34,12 @@ class AsyncCursor(CursorBase[R]):
         await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None)
         return params
 
-    async def _resolve(self) -> None:
-        future, self._pending = self._pending, None
-        if future is not None:
-            self._take(await self._connection._wait(future, None))
-
-    async def fetchone(self) -> R | None:
-        """The next row, or ``None`` after the last."""
-        if self._pending is not None:
-            await self._resolve()
-        return self._one()  # type: ignore[no-any-return]
-
-    async def fetchmany(self, size: int | None = None) -> list[R]:
-        """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
-        if self._pending is not None:
-            await self._resolve()
-        return self._many(size)
-
-    async def fetchall(self) -> list[R]:
-        """All rows that are left."""
-        if self._pending is not None:
-            await self._resolve()
-        if self._core.timing:
-            started = time.perf_counter_ns()
-            rows = self._all()
-            self._core.wire.count(2, time.perf_counter_ns() - started)
-            return rows
-        return self._all()
-
-    def __aiter__(self) -> AsyncIterator[R]:
-        return self
-
-    async def __anext__(self) -> R:
-        row = await self.fetchone()
-        if row is None and self._position >= len(self._rows or ()):
-            raise StopAsyncIteration
-        return row  # type: ignore[return-value]
-
-    async def nextset(self) -> bool | None:
-        """To the next result; ``None`` when there is none."""
-        if self._pending is not None:
-            await self._resolve()
-        return self._next_set()
-
-    async def scroll(self, value: int, mode: str = "relative") -> None:
-        """Moves within the result. Raises IndexError beyond its ends."""
-        if self._pending is not None:
-            await self._resolve()
-        self._scroll(value, mode)
-
     def copy(self, sql: str) -> AsyncCopy:
         """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as an asynchronous context manager."""
         from .copy import AsyncCopy
 
         self._check()
         return AsyncCopy(self._connection, sql, self)
-
-    async def close(self) -> None:
-        """Frees the result. A closed cursor cannot be used any more."""
-        self._closed = True
-        self._rows = None
-        self._result = None
-        self._more = []
-
-    async def __aenter__(self: Self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 class AsyncServerCursor(AsyncCursor[R]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import ipaddress
 import socket
 import time
@@ -12,14 +11,14 @@ from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import Wire
+from .._opening import addresses
 from .._postgres.attempts import Resolve, Step, Try, attempts
 from .._postgres.conninfo import ConnectOptions, connect_options
 from .._postgres.core import ConnectionCore, Session
 from .._postgres.opening import read_only_answer
-from ..errors import ConnectionTimeout
 from ..rows import Row, RowFactory, tuple_row
+from ._opening import any_password, open_wire
 from .connection import AsyncConnection
-from .transport import open_transport
 
 T = TypeVar("T")
 
@@ -82,29 +81,11 @@ async def _resolve(step: Resolve) -> list[tuple[str, int]]:
         ipaddress.ip_address(step.host)
         return [(step.host, step.port)]
     found = await asyncio.get_running_loop().getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys((str(address[4][0]), step.port) for address in found))
+    return addresses(found, step.port)
 
 
 async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
-    password: Any = options.password_for(step.host)
-    if callable(password):
-        password = password()
-        if inspect.isawaitable(password):
-            password = await password
-    wire_options = {**step.options, "password": password}
-    loop = asyncio.get_running_loop()
-    wire = Wire(wire_options, loop)
-
-    async def session() -> None:
-        await open_transport(loop, wire, wire_options)
-        await wire.ready()
-
-    try:
-        await asyncio.wait_for(session(), options.connect_timeout or None)
-    except (asyncio.TimeoutError, TimeoutError):
-        wire.close()
-        raise ConnectionTimeout(f"no session within connect_timeout={options.connect_timeout} s") from None
-    except BaseException:
-        wire.close()
-        raise
+    wire_options = {**step.options, "password": await any_password(options.password_for(step.host))}
+    wire = Wire(wire_options, asyncio.get_running_loop())
+    await open_wire(wire, wire_options, options.connect_timeout or None)
     return Session(wire, options, wire_options)

@@ -35,7 +35,9 @@ class LoopProtocol(asyncio.BufferedProtocol):
         self.__dict__.update(mine)
 
 
-async def open_transport(loop: asyncio.AbstractEventLoop, wire: Wire, options: Mapping[str, Any]) -> None:
+async def open_transport(
+    loop: asyncio.AbstractEventLoop, wire: Wire, options: Mapping[str, Any]
+) -> asyncio.BaseTransport:
     """Connects ``wire`` on ``loop``. Raises OperationalError."""
 
     def protocol() -> LoopProtocol:
@@ -44,9 +46,10 @@ async def open_transport(loop: asyncio.AbstractEventLoop, wire: Wire, options: M
     where = options.get("unix") or "{}:{}".format(*options["tcp"])
     try:
         if options.get("unix"):
-            await loop.create_unix_connection(protocol, options["unix"])
+            transport: asyncio.BaseTransport = (await loop.create_unix_connection(protocol, options["unix"]))[0]
         else:
             host, port = options["tcp"]
-            await loop.create_connection(protocol, host, port)
+            transport = (await loop.create_connection(protocol, host, port))[0]
     except OSError as error:
         raise OperationalError(f"connection to {where} failed: {error}") from None
+    return transport

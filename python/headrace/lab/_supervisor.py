@@ -27,13 +27,13 @@ PR_SET_PDEATHSIG = 1
 """From ``linux/prctl.h``."""
 
 
-def stop(server: subprocess.Popen[bytes]) -> int:
-    """End the server: fast shutdown, then immediate shutdown, then kill."""
-    for request, patience in ((signal.SIGINT, FAST_SHUTDOWN_S), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
+def stop(server: subprocess.Popen[bytes], request: signal.Signals) -> int:
+    """End the server: by ``request``, then immediate shutdown, then kill."""
+    for each, patience in ((request, FAST_SHUTDOWN_S), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
         if server.poll() is not None:
             break
         with contextlib.suppress(ProcessLookupError):
-            server.send_signal(request)
+            server.send_signal(each)
         with contextlib.suppress(subprocess.TimeoutExpired):
             server.wait(patience)
     return server.returncode if server.returncode is not None else 1
@@ -44,6 +44,7 @@ def main() -> int:
     what: dict[str, Any] = json.loads(sys.argv[1])
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(ignored, signal.SIG_IGN)
+    request = signal.Signals[what["stop_signal"]]
     identity: dict[str, Any] = {}
     if what["uid"] is not None:
         identity = {"user": what["uid"], "group": what["gid"], "extra_groups": []}
@@ -55,7 +56,7 @@ def main() -> int:
             stderr=log,
             cwd=what["root"],
             env=what["env"],
-            preexec_fn=prepare_server,
+            preexec_fn=lambda: prepare_server(request),
             **identity,
         )
     print(server.pid, flush=True)
@@ -69,13 +70,13 @@ def main() -> int:
             keep = keep or said.startswith(b"keep")
             if not said:
                 break
-    code = stop(server)
+    code = stop(server, request)
     if not keep:
         shutil.rmtree(what["root"], ignore_errors=True)
     return 0 if code == 0 else 1
 
 
-def prepare_server() -> None:
+def prepare_server(request: signal.Signals) -> None:
     """In the new process: give back the signals, and let it end should even the supervisor be killed.
 
     The death signal is safe here, as the supervisor has a single thread.
@@ -83,7 +84,7 @@ def prepare_server() -> None:
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(ignored, signal.SIG_DFL)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, request)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line: ``headrace race``, ``headrace report``, ``headrace profile``.
+"""The command line: ``headrace race``, ``iibench``, ``report``, ``profile``.
 
 ``headrace simulate`` is listed here and done in ``headrace/_command.py``.
 """
@@ -17,8 +17,11 @@ from typing import Any
 
 import headrace
 
+from . import databases
 from . import workloads as w
 from .contestants import known
+from .iibench import cli as iibench
+from .iibench.report import is_results
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
 
 
@@ -43,7 +46,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="headrace", description="Database drivers, and the race that measures them.")
     commands = top.add_subparsers(dest="command", required=True)
     race = commands.add_parser("race", help="race the drivers head to head")
-    race.add_argument("--database", default="postgresql", help="the database (postgresql)")
+    race.add_argument(
+        "--database", default="postgresql", help=f"the database: {', '.join(databases.MODULES)} (postgresql)"
+    )
     race.add_argument("--quick", action="store_true", help=f"fewer sizes, {QUICK_ROUNDS} rounds: a first look")
     race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--contestant", action="append", default=[], help="only this one; repeatable, or with commas")
@@ -55,10 +60,11 @@ def parser() -> argparse.ArgumentParser:
     race.add_argument("--html", type=Path, help="write the results as one HTML page")
     race.add_argument("--baseline", type=Path, help="compare with the JSON of an earlier race, by ratio to the floor")
     race.add_argument("--fail-over", default="25%", help="fail when worse than the baseline by more (25%%)")
-    report = commands.add_parser("report", help="make tables and pages from a race's JSON")
-    report.add_argument("results", type=Path)
+    report = commands.add_parser("report", help="make tables and pages from results")
+    report.add_argument("results", type=Path, nargs="+", help="a race's JSON, or any number of iibench's .jsonl")
     report.add_argument("--markdown", type=Path)
     report.add_argument("--html", type=Path)
+    iibench.add_parser(commands)
     profile = commands.add_parser("profile", help="profile one operation on your server")
     profile.add_argument("operation", choices=("connect", "execute", "fetch"))
     profile.add_argument("--url", required=True)
@@ -73,10 +79,10 @@ def parser() -> argparse.ArgumentParser:
 
 def plan_of(args: argparse.Namespace) -> Plan:
     """What the command line asks for. Raises UsageError."""
-    if args.database != "postgresql":
-        raise UsageError(f"unknown database {args.database!r}. The databases are: postgresql")
+    if args.database not in databases.MODULES:
+        raise UsageError(f"unknown database {args.database!r}. The databases are: {', '.join(databases.MODULES)}")
     try:
-        contestants = choose("contestant", args.contestant, known())
+        contestants = choose("contestant", args.contestant, known(args.database))
     except ValueError as error:
         raise UsageError(str(error)) from None
     names = choose("workload", args.workload, w.WORKLOADS)
@@ -122,7 +128,6 @@ def write(report: dict[str, Any], args: argparse.Namespace) -> None:
 def race(args: argparse.Namespace) -> int:
     """Runs a race."""
     from . import report as make
-    from .servers import start_postgresql
 
     plan = plan_of(args)
     limit = percentage(args.fail_over)
@@ -133,10 +138,9 @@ def race(args: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         url, pid = args.url, None
         if url is None:
-            server = stack.enter_context(start_postgresql())
-            url, pid = server.url, server.pid
+            url, pid = stack.enter_context(databases.load(args.database).start())
         tell = stack.enter_context(progress())
-        result = Race(url, plan, pid, tell).run()
+        result = Race(url, plan, pid, tell, args.database).run()
     write(result, args)
     make.terminal(result)
     for path in (args.json, args.markdown, args.html):
@@ -184,10 +188,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.command == "report":
             from . import report as make
 
-            result = json.loads(args.results.read_text(encoding="utf-8"))
+            if all(map(is_results, args.results)):
+                iibench.lay_over(args.results, args.html, args.markdown)
+                return 0
+            if len(args.results) > 1:
+                raise UsageError("only results of iibench can be laid over each other")
+            result = json.loads(args.results[0].read_text(encoding="utf-8"))
             write(result, args)
             make.terminal(result)
             return 0
+        if args.command == "iibench":
+            try:
+                return iibench.run(args)
+            except iibench.OptionError as error:
+                raise UsageError(str(error)) from None
         from .profile import profile
 
         profile(args.operation, args.url, args.out, args.sql, args.repeats)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .report import HEADINGS, cells, failure, groups, where
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --line: #8884; --us: #d9480f; --them: #4c6ef5; --floor: #868e96 }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 0 auto; padding: 1rem }
 h1 { margin: .2rem 0 } h2 { font-size: 1.05rem; margin: 2rem 0 .4rem } p { max-width: 45rem }
@@ -17,6 +17,7 @@ th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(
 th:first-child, td:first-child { text-align: left } tr.us td { font-weight: 600 } tr.floor td { color: var(--floor) }
 tr.bad td { text-decoration: line-through }
 """
+"""The look of the lab's pages."""
 
 
 def page(report: dict[str, Any]) -> str:
@@ -27,7 +28,7 @@ def page(report: dict[str, Any]) -> str:
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: the race</title>",
-        f"<style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
+        f"<style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
         "<h1>headrace: the race</h1>",
         f"<p>{html.escape(where(report))}</p>",
         "<p>1.00 to the floor means that nothing is left to win on the client: the floor sends the same bytes, "

@@ -10,25 +10,21 @@ PostgreSQL refuses root. It ends with the ``with`` block, and also when this pro
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import pwd
 import secrets
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 from urllib.parse import quote
 
-from . import _supervisor
 from .binaries import INSTALL_HINT, Binaries, ServerUnavailable, find_binaries
 from .certificates import Certificates, make_certificates
+from .supervised import end, free_port, is_running, pipe_of, supervise, unprivileged_account
 
 __all__ = ["Server", "ServerError", "ServerUnavailable", "start_postgresql"]
 
@@ -41,8 +37,6 @@ CERT_USER = "cert_user"
 """Role for which a TLS server's client certificate is made; the role itself is for the test to create."""
 START_TIMEOUT_S = 60.0
 """Seconds that a server may take until it accepts connections."""
-STOP_TIMEOUT_S = 25.0
-"""Seconds that the supervisor may take to stop a server."""
 PORT_ATTEMPTS = 4
 """How often another port is tried when somebody else took the one that was free."""
 SOCKET_PATH_MAX = 90
@@ -120,19 +114,8 @@ class Server:
 
     def stop(self) -> None:
         """Stop the server and remove its directory; does nothing the second time."""
-        process = self._supervisor
-        if process is None or process.stdin is None:
-            return
-        if not process.stdin.closed:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-        try:
-            process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        if self._supervisor is not None:
+            end(self._supervisor)
 
 
 @contextlib.contextmanager
@@ -200,7 +183,7 @@ class _Launch:
         self.settings = settings
         self.hba = hba
         self.password = secrets.token_hex(12)
-        self.account = unprivileged_account()
+        self.account = unprivileged_account(SUPERUSER)
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))
         } | {"LC_ALL": "C", "HOME": str(root)}
@@ -334,35 +317,22 @@ class _Launch:
         raise ServerUnavailable(f"no free port on 127.0.0.1 after {PORT_ATTEMPTS} attempts")
 
     def supervise(self) -> tuple[subprocess.Popen[str], int]:
-        what = {
-            "command": [str(self.bin_dir / "postgres"), "-D", str(self.data)],
-            "uid": self.account.pw_uid if self.account else None,
-            "gid": self.account.pw_gid if self.account else None,
-            "log": str(self.log_file),
-            "root": str(self.root),
-            "env": self.environment,
-        }
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(_supervisor.__file__)), json.dumps(what)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # Ctrl-C in a terminal must reach us, who then stop the server in order
-        )
-        line = pipe_of(process.stdout).readline()
-        if not line.strip():
-            self.abandon(process)
-            raise ServerUnavailable(f"{self.bin_dir / 'postgres'} could not be executed; {INSTALL_HINT}")
-        return process, int(line)
+        try:
+            return supervise(
+                [str(self.bin_dir / "postgres"), "-D", str(self.data)],
+                root=self.root,
+                log=self.log_file,
+                environment=self.environment,
+                account=self.account,
+            )
+        except ServerUnavailable as error:
+            raise ServerUnavailable(f"{error}; {INSTALL_HINT}") from None
 
     def abandon(self, process: subprocess.Popen[str]) -> None:
         """End a supervisor whose server never became ready, keeping the directory for another attempt."""
         with contextlib.suppress(OSError):
             pipe_of(process.stdin).write("keep\n")
-        with contextlib.suppress(OSError):
-            pipe_of(process.stdin).close()
-        process.wait(STOP_TIMEOUT_S)
-        pipe_of(process.stdout).close()
+        end(process)
         self.log_file.unlink(missing_ok=True)
 
     def wait_until_ready(self, process: subprocess.Popen[str], port: int, pid: int) -> bool:
@@ -380,43 +350,8 @@ class _Launch:
         return False
 
 
-def unprivileged_account() -> pwd.struct_passwd | None:
-    """The account to run the server as: none of its own unless we are root."""
-    if os.geteuid() != 0:
-        return None
-    for name in (SUPERUSER, "nobody", "daemon"):
-        with contextlib.suppress(KeyError):
-            return pwd.getpwnam(name)
-    raise ServerUnavailable("PostgreSQL does not run as root, and there is no account 'postgres' or 'nobody'")
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process is there; the supervisor reaps a dead server within a moment."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def free_port() -> int:
-    """A port on 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def setting_text(value: str | int | float | bool) -> str:
     """A value as ``postgresql.conf`` takes it, to be put between quotes."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value).replace("\\", "\\\\").replace("'", "''")
-
-
-def pipe_of(stream: IO[str] | None) -> IO[str]:
-    """A stream of a process that was started with pipes."""
-    assert stream is not None
-    return stream

@@ -51,6 +51,8 @@ class InformixServer:
     password: str = field(repr=False)
     database: str
     server: str
+    pid: int = 0
+    """Its process."""
     tls_port: int | None = None
     """The port that speaks TLS from the first byte, if there is one."""
     authority: Path | None = None
@@ -180,6 +182,7 @@ def informix(
                 password=password,
                 database=database,
                 server=server,
+                pid=process.pid,
                 tls_port=int(said["tls-port"]) if tls else None,
                 authority=Path(said["authority"]) if tls else None,
             )

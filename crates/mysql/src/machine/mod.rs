@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use wire::Wire;
 
-/// A caller that speaks MySQL. The tag of its results is a [`crate::packets::reply::Completion`].
+/// A caller that speaks MySQL. The tag of its results is the server's words for people.
 pub trait MyCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
 impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> MyCaller for C {}
 

@@ -194,7 +194,7 @@ impl<C: MyCaller> Machine<C> {
                 if end.status.contains(StatusFlags::CURSOR_EXISTS) {
                     // The rows wait for COM_STMT_FETCH, so this was the end of the reply.
                     self.reply = Reply::First;
-                    return self.completed(cx, kind, end, Vec::new());
+                    return self.completed(cx, kind, None, end, Vec::new());
                 }
                 Ok(())
             }
@@ -206,7 +206,7 @@ impl<C: MyCaller> Machine<C> {
                     } else {
                         (Completion::read_eof(payload)?, Vec::new())
                     };
-                    self.completed(cx, kind, end, changes)
+                    self.completed(cx, kind, None, end, changes)
                 }
                 _ => {
                     // A row in several parts.

@@ -8,6 +8,7 @@ use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::PrepareOk;
 use crate::packets::reply::{Completion, ServerError, StateChange};
+use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Outbox, limits};
 use std::sync::Arc;
 
@@ -120,7 +121,7 @@ impl<C: MyCaller> Machine<C> {
             }
             (_, [0, ..]) => {
                 let (ok, changes) = Completion::read_ok(payload, self.session.capabilities)?;
-                self.completed(cx, kind, ok, changes)
+                self.completed(cx, kind, Some(ok.affected_rows), ok, changes)
             }
             (_, [0xfb, name @ ..]) => self.local_infile(cx, name, sequence.wrapping_add(1), outbox),
             _ => {
@@ -221,11 +222,12 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
-    /// One result is complete; `completion` is its last packet.
+    /// One result is complete; `completion` is its last packet, `rows` how many it changed where it is not of rows.
     pub(super) fn completed(
         &mut self,
         cx: C::Cx<'_>,
         kind: Kind,
+        rows: Option<u64>,
         completion: Completion,
         changes: Vec<StateChange>,
     ) -> Result<(), Fatal> {
@@ -234,10 +236,11 @@ impl<C: MyCaller> Machine<C> {
         let suspended = self.cursor_moved(kind, completion.status);
         let entry = self.front()?;
         let waits = suspended && kind != Kind::Fetch;
+        entry.warnings = entry.warnings.max(completion.warnings);
         if let Some(caller) = entry.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits) {
-            let mut tag = Vec::with_capacity(16 + completion.info.len());
-            completion.encode(&mut tag);
-            caller.result(cx, &tag, suspended);
+            let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
+            let warnings = std::mem::take(&mut entry.warnings);
+            caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended });
         }
         if more {
             return Ok(());

@@ -167,6 +167,8 @@ pub(super) struct Entry<C, E> {
     pub ahead: bool,
     /// Replies that are still to come.
     pub pending: usize,
+    /// Warnings of the opening of a cursor, which are told with its first rows.
+    pub warnings: u16,
     /// The file that the server wants.
     pub infile: Option<Vec<u8>>,
     pub failure: Option<Failure<E>>,
@@ -184,6 +186,7 @@ impl<C, E> Entry<C, E> {
             retried: false,
             ahead: false,
             pending: 0,
+            warnings: 0,
             infile: None,
             failure: None,
         }

@@ -35,6 +35,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether a transaction is open, as of the last reply. After an error that may have ended it, it counts as open.
+    pub fn in_transaction(&self) -> bool {
+        self.doubtful || self.status.contains(StatusFlags::IN_TRANS)
+    }
+
     /// The SQL modes that change what a string is.
     pub fn modes(&self) -> Modes {
         Modes::from(self.status)

@@ -1,14 +1,13 @@
 //! OK, EOF and ERR packets, and the session state that an OK packet can carry. MySQL: "OK_Packet", "EOF_Packet",
 //! "ERR_Packet"; MariaDB: "OK_Packet", "EOF_Packet", "ERR_Packet".
 
-use super::body::{Body, put_lenenc};
+use super::body::Body;
 use super::capabilities::{Capabilities, StatusFlags};
 use headrace_core::Fatal;
 use std::fmt;
 
 /// How a statement ended, from an OK packet or from the EOF packet behind its rows.
 ///
-/// It is also what [`headrace_core::Caller::result`] gets as its tag, in the form that [`Completion::encode`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
     /// Rows changed; 0 behind rows.
@@ -77,24 +76,6 @@ impl Completion {
         let warnings = body.u16()?;
         let status = StatusFlags::from_bits_retain(body.u16()?);
         Ok(Self { status, warnings, ..Self::default() })
-    }
-
-    /// Appends it as an OK packet without session state, which is what callers get as the tag of a result.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        out.push(0);
-        put_lenenc(out, self.affected_rows);
-        put_lenenc(out, self.last_insert_id);
-        out.extend_from_slice(&self.status.bits().to_le_bytes());
-        out.extend_from_slice(&self.warnings.to_le_bytes());
-        out.extend_from_slice(&self.info);
-    }
-
-    /// Reads the tag of a result.
-    ///
-    /// # Errors
-    /// [`Fatal`] when [`Completion::encode`] did not write it.
-    pub fn of_tag(tag: &[u8]) -> Result<Self, Fatal> {
-        Ok(Self::read_ok(tag, Capabilities::empty())?.0)
     }
 }
 
@@ -192,9 +173,6 @@ mod tests {
         assert_eq!((ok.affected_rows, ok.last_insert_id, ok.warnings), (1, 256, 3));
         assert_eq!(ok.status, StatusFlags::AUTOCOMMIT);
         assert_eq!((ok.info.as_slice(), changes), (&b"hello"[..], vec![]));
-        let mut again = Vec::new();
-        ok.encode(&mut again);
-        assert_eq!(Completion::of_tag(&again).unwrap(), ok);
 
         let mut block = Vec::new();
         for (kind, data) in [

@@ -7,9 +7,9 @@ pub mod sink;
 pub mod value;
 
 use headrace_core::Mismatch;
-use headrace_core::protocol::{Caller, Outcome};
+use headrace_core::protocol::{Caller, Outcome, Summary};
 use headrace_mysql::machine::Columns;
-use headrace_mysql::packets::reply::{Completion, ServerError};
+use headrace_mysql::packets::reply::ServerError;
 use sink::NotingSink;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -90,13 +90,13 @@ impl Caller for TestCaller {
     }
     fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
     fn block(&mut self, (): (), _: &[u8]) {}
-    fn result(&mut self, (): (), tag: &[u8], suspended: bool) {
-        let done = Completion::of_tag(tag).expect("the machine wrote the tag");
+    fn result(&mut self, (): (), summary: Summary<'_>) {
         let mut told = self.told.borrow_mut();
-        told.results.push((done.affected_rows, done.last_insert_id));
-        told.infos.push(String::from_utf8_lossy(&done.info).into_owned());
-        told.warnings += done.warnings;
-        told.suspended = suspended;
+        let generated = summary.generated.map_or(0, |value| u64::try_from(value).expect("it is unsigned"));
+        told.results.push((summary.rows.unwrap_or(0), generated));
+        told.infos.push(String::from_utf8_lossy(summary.tag).into_owned());
+        told.warnings += summary.warnings;
+        told.suspended = summary.suspended;
     }
     fn finish(self, (): (), outcome: Outcome<ServerError, Mismatch>) {
         let mut told = self.told.borrow_mut();

@@ -7,6 +7,7 @@ use super::{Machine, PgCaller, Phase, TlsStep, TransactionStatus};
 use crate::messages::backend::{self, Field, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::types::{self, Encoder, Oid};
+use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
 use std::sync::Arc;
 
@@ -129,7 +130,7 @@ impl<C: PgCaller> Machine<C> {
                 entry.rows = 0;
                 entry.results += 1;
                 if let Some(caller) = &mut entry.caller {
-                    caller.result(cx, b"", true);
+                    caller.result(cx, Summary { suspended: true, ..Summary::default() });
                 }
                 self.after_result(cx)
             }
@@ -138,7 +139,7 @@ impl<C: PgCaller> Machine<C> {
                 let entry = self.front("EmptyQueryResponse")?;
                 entry.results += 1;
                 if let Some(caller) = &mut entry.caller {
-                    caller.result(cx, b"", false);
+                    caller.result(cx, Summary::default());
                 }
                 self.after_result(cx)
             }
@@ -180,7 +181,7 @@ impl<C: PgCaller> Machine<C> {
             return Err(Fatal::peer(format!("the server counted {said} rows, of which {rows} arrived")));
         }
         if let Some(caller) = &mut entry.caller {
-            caller.result(cx, tag, false);
+            caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }
         if entry.request.is_script() {
             entry.columns = None;

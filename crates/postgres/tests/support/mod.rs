@@ -1,6 +1,6 @@
 //! A caller for tests and fuzzers: parameters are whole numbers, rows are kept as text.
 
-use headrace_core::protocol::{Caller, Outcome};
+use headrace_core::protocol::{Caller, Outcome, Summary};
 use headrace_core::{Container, Inet, Mismatch, Parameters, Sink, Value, ValueKind};
 use headrace_postgres::machine::Columns;
 use headrace_postgres::messages::backend::ServerError;
@@ -212,8 +212,8 @@ impl Caller for TestCaller {
     }
     fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
     fn block(&mut self, (): (), _: &[u8]) {}
-    fn result(&mut self, (): (), tag: &[u8], _: bool) {
-        self.told.borrow_mut().tags.push(String::from_utf8_lossy(tag).into_owned());
+    fn result(&mut self, (): (), summary: Summary<'_>) {
+        self.told.borrow_mut().tags.push(String::from_utf8_lossy(summary.tag).into_owned());
     }
     fn finish(self, (): (), outcome: Outcome<ServerError, Mismatch>) {
         let mut told = self.told.borrow_mut();

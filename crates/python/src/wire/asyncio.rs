@@ -1,10 +1,8 @@
 //! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
 
 use super::{Io, State, Wire};
-use crate::call::PyCall;
 use crate::{errors, ffi};
-use headrace_core::{Fatal, Protocol, limits};
-use headrace_postgres::machine::TlsStep;
+use headrace_core::{Fatal, limits};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -145,8 +143,7 @@ impl Wire {
         let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         let dead = state.dead.is_some();
-        let crowded =
-            state.machine.current_caller().is_some_and(|call: &PyCall| call.backlog() > limits::COPY_BACKLOG_BYTES);
+        let crowded = state.machine.backlog() > limits::COPY_BACKLOG_BYTES;
         drop(state);
         if dead {
             transport.call_method0(py, "abort")?;
@@ -165,7 +162,7 @@ impl Wire {
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
         let mut state = self.hold(py)?;
         state.io = Io::Transport { transport, tls: None, sealed: Vec::new() };
-        if state.machine.tls_step() == TlsStep::Start
+        if state.machine.wants_tls()
             && let Err(fatal) = state.start_tls()
         {
             return Err(errors::fatal(py, &fatal));

@@ -3,7 +3,7 @@
 use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
-use headrace_core::{Fatal, Inbox, Outbox, Protocol};
+use headrace_core::{Fatal, Inbox, Outbox};
 use headrace_pump::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
@@ -78,7 +78,14 @@ impl Wire {
                 return outcome;
             }
             self.check_open(py, &state)?;
-            if self.turn(py, &mut state, deadline)? && !ticket.is_done() {
+            let State { machine, outbox, .. } = &mut *state;
+            machine.transmit(py, outbox);
+            // What had its last reply may end only now, when it finds that it has nothing more to send.
+            if ticket.is_done() {
+                continue;
+            }
+            let late = self.turn_with(py, &mut state, |link, inbox, outbox| link.exchange(inbox, outbox, deadline))?;
+            if late && !ticket.is_done() {
                 return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
             }
         }

@@ -91,7 +91,7 @@ impl Wire {
     fn copy_attach(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, buffer: Py<CopyBuffer>) -> PyResult<()> {
         let mut state = self.hold(py)?;
         if let Some(id) = self.copy_id(py, &state, ticket)?
-            && let Some(call) = state.machine.caller_mut(id)
+            && let Some(call) = state.machine.postgres(py)?.caller_mut(id)
         {
             call.copy = Some(buffer);
         }
@@ -100,9 +100,9 @@ impl Wire {
 
     /// Where a COPY stands: 0 the server has not answered, 1 data can be sent, 2 over.
     fn copy_state(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<u8> {
-        let state = self.hold(py)?;
+        let mut state = self.hold(py)?;
         let Some(id) = self.copy_id(py, &state, ticket)? else { return Ok(2) };
-        Ok(match state.machine.copy_state(id) {
+        Ok(match state.machine.postgres(py)?.copy_state(id) {
             CopyState::Waiting => 0,
             CopyState::Streaming => 1,
             CopyState::Ended => 2,
@@ -115,7 +115,8 @@ impl Wire {
         let object = completion.object(py);
         let mut state = self.hold(py)?;
         let id = self.copy_id(py, &state, ticket)?;
-        match id.and_then(|id| state.machine.caller_mut(id)) {
+        let machine = state.machine.postgres(py)?;
+        match id.and_then(|id| machine.caller_mut(id)) {
             Some(call) => call.progress = Some(completion),
             None => completion.complete(py, Ok(py.None())),
         }
@@ -128,6 +129,7 @@ impl Wire {
         self.check_open(py, &state)?;
         let Some(id) = self.copy_id(py, &state, ticket)? else { return Ok(false) };
         let super::State { machine, outbox, .. } = &mut *state;
+        let machine = machine.postgres(py)?;
         for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
             if !machine.copy_data(id, outbox, |out| out.extend_from_slice(block)) {
                 return Ok(false);
@@ -158,11 +160,12 @@ impl Wire {
         let mut state = self.hold(py)?;
         self.check_open(py, &state)?;
         let Some(id) = self.copy_id(py, &state, ticket)? else { return Ok((0, true)) };
-        let registry = state.machine.registry();
+        let registry = state.machine.postgres(py)?.registry();
         let fields = &columns.get().columns.fields;
         let encoders: Vec<Encoder> = fields.iter().map(|f| Encoder::new(registry, f.type_oid)).collect();
         let settings = state.settings.clone();
         let super::State { machine, outbox, .. } = &mut *state;
+        let machine = machine.postgres(py)?;
         if first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(HEADER)) {
             return Ok((0, true));
         }
@@ -207,8 +210,8 @@ impl Wire {
 
     /// Whether every one of these columns can travel in the binary format.
     fn copy_can_be_binary(&self, py: Python<'_>, columns: &Bound<'_, PgColumns>) -> PyResult<bool> {
-        let state = self.hold(py)?;
-        let registry = state.machine.registry();
+        let mut state = self.hold(py)?;
+        let registry = state.machine.postgres(py)?.registry();
         Ok(columns.get().columns.fields.iter().all(|f| Encoder::new(registry, f.type_oid).has_binary()))
     }
 
@@ -218,6 +221,7 @@ impl Wire {
         let mut state = self.hold(py)?;
         if let Some(id) = self.copy_id(py, &state, ticket)? {
             let super::State { machine, outbox, .. } = &mut *state;
+            let machine = machine.postgres(py)?;
             machine.copy_end(id, outbox, failure);
         }
         drop(state);

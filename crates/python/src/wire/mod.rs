@@ -12,17 +12,19 @@
 mod asyncio;
 mod blocking;
 mod copy;
+mod informix;
+mod mysql;
 mod requests;
 mod setup;
 
 pub use asyncio::InboxView;
 pub use copy::CopyBuffer;
 
-use crate::call::{Completion, PyCall};
+use crate::call::Completion;
+use crate::engine::{Certificate, Engine};
 use crate::errors;
 use crate::sink::Settings;
-use headrace_core::{Fatal, Inbox, Outbox, Protocol};
-use headrace_postgres::machine::{Machine, TlsStep, TransactionStatus};
+use headrace_core::{Fatal, Inbox, Outbox};
 use headrace_pump::{Address, Hangup, Link, TcpOptions};
 use headrace_tls::{TlsClient, TlsConfig};
 use pyo3::prelude::*;
@@ -49,7 +51,7 @@ enum Io {
 
 #[derive(Debug)]
 struct State {
-    machine: Machine<PyCall>,
+    machine: Engine,
     inbox: Inbox,
     outbox: Outbox,
     io: Io,
@@ -79,7 +81,7 @@ impl Counter {
     }
 }
 
-/// One physical connection to PostgreSQL.
+/// One physical connection to a server.
 #[pyclass(frozen, weakref, module = "headrace._native")]
 #[derive(Debug)]
 pub struct Wire {
@@ -168,28 +170,27 @@ impl Wire {
     fn digest(&self, py: Python<'_>, state: &mut State) {
         loop {
             let State { machine, inbox, outbox, .. } = state;
-            if let Err(fatal) = machine.read(py, inbox, outbox) {
+            if let Err(fatal) = machine.receive(py, inbox, outbox) {
                 self.die(py, state, &fatal);
                 return;
             }
-            match state.machine.tls_step() {
-                TlsStep::Nothing => break,
-                TlsStep::Start => {
-                    if let Err(fatal) = state.start_tls() {
-                        self.die(py, state, &fatal);
-                        return;
-                    }
-                    if !state.finish_tls() {
-                        break;
-                    }
+            if !state.machine.wants_tls() {
+                break;
+            }
+            match state.start_tls().and_then(|()| state.finish_tls()) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(fatal) => {
+                    self.die(py, state, &fatal);
+                    return;
                 }
             }
         }
-        if state.ready.is_some() && (state.machine.is_ready() || state.machine.is_cancel_sent()) {
+        if state.ready.is_some() && state.machine.is_opened() {
             let (process_id, secret) = state.machine.key();
             self.process_id.store(process_id, Ordering::Relaxed);
             if let Ok(mut kept) = self.secret.lock() {
-                *kept = secret.to_vec();
+                *kept = secret;
             }
             if let Some(ready) = state.ready.take() {
                 ready.complete(py, Ok(py.None()));
@@ -206,17 +207,14 @@ impl Wire {
     fn die(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
         self.closed.store(true, Ordering::Relaxed);
         let mut reason = reason.clone();
-        if let Some(words) = state.machine.last_words()
-            && !reason.message.contains(words.field(b'M'))
+        if let Some(words) = state.machine.last_message()
+            && !reason.message.contains(words)
         {
-            reason.message = format!("{} (the server said: {})", reason.message, words.field(b'M'));
+            reason.message = format!("{} (the server said: {words})", reason.message);
         }
         state.machine.abort(py, &reason);
         for waiting in [state.ready.take(), state.notified.take(), state.drained.take()].into_iter().flatten() {
-            let error = match state.machine.last_words() {
-                Some(words) => errors::server(py, words, None, None),
-                None => errors::fatal(py, &reason),
-            };
+            let error = state.machine.last_error(py).unwrap_or_else(|| errors::fatal(py, &reason));
             waiting.complete(py, Err(error));
         }
         state.dead.get_or_insert(reason);
@@ -276,11 +274,11 @@ impl State {
     }
 
     /// Goes on with the session once the handshake is over; says whether it is.
-    fn finish_tls(&mut self) -> bool {
-        let Some(client) = self.tls_client().filter(|client| !client.is_handshaking()) else { return false };
-        let end_point = client.end_point();
-        self.machine.tls_ready(end_point, &mut self.outbox);
-        true
+    fn finish_tls(&mut self) -> Result<bool, Fatal> {
+        let Some(client) = self.tls_client().filter(|client| !client.is_handshaking()) else { return Ok(false) };
+        let certificate = Certificate { end_point: client.end_point(), fingerprint: client.fingerprint() };
+        self.machine.tls_ready(certificate, &mut self.outbox)?;
+        Ok(true)
     }
 }
 
@@ -313,21 +311,13 @@ impl Wire {
         if !state.machine.is_idle() {
             return Ok(1);
         }
-        Ok(match state.machine.status() {
-            TransactionStatus::Idle => 0,
-            TransactionStatus::InTransaction => 2,
-            TransactionStatus::Failed => 3,
-        })
+        Ok(state.machine.status())
     }
 
     /// The transaction status of the last completed request, whatever is in flight: 0, 2 or 3.
     fn last_status(&self, py: Python<'_>) -> PyResult<u8> {
         let state = self.hold(py)?;
-        Ok(match state.machine.status() {
-            TransactionStatus::Idle => 0,
-            TransactionStatus::InTransaction => 2,
-            TransactionStatus::Failed => 3,
-        })
+        Ok(state.machine.status())
     }
 
     /// How many requests are queued or in flight.
@@ -337,12 +327,12 @@ impl Wire {
 
     /// The server's parameters as last reported.
     fn parameters(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
-        Ok(self.hold(py)?.machine.parameters().clone())
+        Ok(self.hold(py)?.machine.postgres(py)?.parameters().clone())
     }
 
     /// Takes the notices that have come: a list of dicts from field code to text.
     fn take_notices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let notices = self.hold(py)?.machine.take_notices();
+        let notices = self.hold(py)?.machine.postgres(py)?.take_notices();
         notices
             .iter()
             .map(|notice| {
@@ -362,13 +352,13 @@ impl Wire {
 
     /// Takes the oldest notification: channel, payload, process id.
     fn take_notification(&self, py: Python<'_>) -> PyResult<Option<(String, String, i32)>> {
-        let taken = self.hold(py)?.machine.take_notification();
+        let taken = self.hold(py)?.machine.postgres(py)?.take_notification();
         Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
     }
 
     /// How many notifications were dropped because nobody read them.
     fn notifications_lost(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.hold(py)?.machine.notifications_lost())
+        Ok(self.hold(py)?.machine.postgres(py)?.notifications_lost())
     }
 
     /// How the connection is encrypted, or None.

@@ -3,11 +3,12 @@
 use super::{Io, State, Wire};
 use crate::call::{PyCall, Want};
 use crate::columns::PgColumns;
+use crate::engine::{Dialect, Postgres};
 use crate::errors;
 use crate::params::{Args, PyValue};
-use crate::query::{Query, convert};
+use crate::query::Query;
 use crate::sink::Settings;
-use headrace_core::{Fatal, limits};
+use headrace_core::{Fatal, Protocol, limits};
 use headrace_postgres::machine::{Execute, Portal, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
@@ -18,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 impl Wire {
     /// The statement in the server's style, remembered.
-    fn query(&self, state: &State, sql: &Bound<'_, PyString>, with_params: bool) -> PyResult<Py<Query>> {
+    pub(super) fn query(&self, state: &State, sql: &Bound<'_, PyString>, with_params: bool) -> PyResult<Py<Query>> {
         let py = sql.py();
         let queries = state.queries.bind(py);
         // The two readings of one text differ only where a percent sign stands, so they are kept apart.
@@ -29,7 +30,7 @@ impl Wire {
         } else if let Some(known) = queries.get_item((sql,))? {
             return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
         }
-        let query = Py::new(py, convert(py, sql.to_str()?, with_params)?)?;
+        let query = Py::new(py, state.machine.convert(py, sql.to_str()?, with_params)?)?;
         if queries.len() >= limits::QUERIES {
             queries.clear();
         }
@@ -42,12 +43,12 @@ impl Wire {
     }
 
     /// Queues a request and sees that its bytes get going.
-    pub(super) fn enqueue(
+    pub(super) fn enqueue<D: Dialect>(
         &self,
         py: Python<'_>,
         mut state: super::Held<'_>,
-        request: Request,
-        call: PyCall,
+        request: <D::Machine as Protocol>::Request,
+        call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
         self.check_open(py, &state)?;
         if !state.machine.is_ready() {
@@ -55,7 +56,7 @@ impl Wire {
         }
         let object = call.completion.object(py);
         let busy = state.machine.in_flight() > 0;
-        state.machine.enqueue(request, call);
+        state.machine.of::<D>(py)?.submit(request, call);
         if let Io::Transport { .. } = state.io {
             drop(state);
             if busy {
@@ -68,7 +69,14 @@ impl Wire {
         Ok(object)
     }
 
-    fn call(&self, py: Python<'_>, state: &State, args: Args, want: Want, sql: Arc<str>) -> PyResult<PyCall> {
+    pub(super) fn call<D: Dialect>(
+        &self,
+        py: Python<'_>,
+        state: &State,
+        args: Args,
+        want: Want,
+        sql: Arc<str>,
+    ) -> PyResult<PyCall<D>> {
         Ok(PyCall::new(self.completion(py)?, args, want, state.settings.clone(), Some(sql)))
     }
 }
@@ -97,7 +105,7 @@ impl Wire {
         let query = query.get();
         let row = query.arrange(py, params)?;
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
-        let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        let call = self.call::<Postgres>(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
             hints,
@@ -138,7 +146,7 @@ impl Wire {
             (true, false) => Want::All,
             (false, false) => Want::One,
         };
-        let call = self.call(py, &state, args, want, query.get().sql.clone())?;
+        let call = self.call::<Postgres>(py, &state, args, want, query.get().sql.clone())?;
         let request = Request::Execute(Execute {
             sql: query.get().sql.clone(),
             hints: Vec::new(),
@@ -169,7 +177,7 @@ impl Wire {
         let state = self.hold(py)?;
         let sql: Arc<str> = sql.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let mut call = self.call(py, &state, args, Want::All, sql.clone())?;
+        let mut call = self.call::<Postgres>(py, &state, args, Want::All, sql.clone())?;
         call.script = true;
         let request = Request::Script { sql, prelude: prelude.map(Arc::from), copy, ends_block };
         self.enqueue(py, state, request, call)
@@ -180,7 +188,7 @@ impl Wire {
         let state = self.hold(py)?;
         let sql: Arc<str> = sql.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = self.call(py, &state, args, Want::One, sql.clone())?;
+        let call = self.call::<Postgres>(py, &state, args, Want::One, sql.clone())?;
         self.enqueue(py, state, Request::Describe { sql }, call)
     }
 
@@ -194,7 +202,7 @@ impl Wire {
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = self.call(py, &state, args, Want::One, "".into())?;
+        let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         let columns = columns.get().columns.clone();
         self.enqueue(py, state, Request::Fetch { portal, max_rows, columns }, call)
     }
@@ -203,7 +211,7 @@ impl Wire {
     fn close_portal(&self, py: Python<'_>, portal: String) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = self.call(py, &state, args, Want::One, "".into())?;
+        let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         self.enqueue(py, state, Request::ClosePortal { portal }, call)
     }
 
@@ -211,7 +219,7 @@ impl Wire {
     fn sync(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = self.call(py, &state, args, Want::One, "".into())?;
+        let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         self.enqueue(py, state, Request::Sync, call)
     }
 
@@ -255,12 +263,13 @@ impl Wire {
     ) -> PyResult<()> {
         let mut state = self.hold(py)?;
         let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
-        let registry = state.machine.registry_mut();
+        let registry = state.machine.postgres(py)?.registry_mut();
         for oid in oids {
             registry.set_custom(oid, binary_loaders.contains(&oid));
         }
         state.settings = Arc::new(Settings {
             unrepresentable: state.settings.unrepresentable,
+            json_text: state.settings.json_text,
             records,
             loaders: (!loaders.is_empty()).then(|| loaders.clone().unbind()),
             dumpers: (!dumpers.is_empty()).then(|| dumpers.clone().unbind()),
@@ -270,18 +279,18 @@ impl Wire {
 
     /// Forgets what was learnt of user-defined types: they may have changed.
     fn forget_types(&self, py: Python<'_>) -> PyResult<()> {
-        self.hold(py)?.machine.registry_mut().ask_again();
+        self.hold(py)?.machine.postgres(py)?.registry_mut().ask_again();
         Ok(())
     }
 
     /// The SQL name of a type.
     fn type_name(&self, py: Python<'_>, oid: Oid) -> PyResult<String> {
-        Ok(self.hold(py)?.machine.registry().name(oid))
+        Ok(self.hold(py)?.machine.postgres(py)?.registry().name(oid))
     }
 
     /// Says how a type is built, without asking the server: an enumeration.
     fn register_enum(&self, py: Python<'_>, oid: Oid, name: String) -> PyResult<()> {
-        self.hold(py)?.machine.registry_mut().register(oid, UserType { name, kind: Kind::Enum });
+        self.hold(py)?.machine.postgres(py)?.registry_mut().register(oid, UserType { name, kind: Kind::Enum });
         Ok(())
     }
 
@@ -328,7 +337,7 @@ impl Wire {
 impl Wire {
     /// The number of the request that this ticket or future belongs to.
     pub(super) fn id_of(&self, state: &State, ticket: &Bound<'_, PyAny>) -> Option<u64> {
-        state.machine.find(|call: &PyCall| call.completion.is(ticket))
+        state.machine.find(ticket)
     }
 }
 

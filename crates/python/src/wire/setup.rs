@@ -2,10 +2,11 @@
 
 use super::{Io, State, Wire};
 use crate::call::{Completion, Ticket};
+use crate::engine::Engine;
 use crate::errors;
 use crate::sink::{Settings, Unrepresentable};
 use headrace_core::{Fatal, Inbox, Outbox, limits};
-use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls, TlsStep};
+use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls};
 use headrace_pump::{Address, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
@@ -58,36 +59,11 @@ impl Wire {
             (None, Some(path)) => Some(Address::Unix(PathBuf::from(path))),
             (None, None) => None,
         };
-        let purpose = match get::<(i32, Vec<u8>)>(options, "cancel")? {
-            Some((process_id, secret)) => Purpose::Cancel(process_id, secret),
-            None => Purpose::Session,
-        };
-        let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
-        let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
-        let startup = Options {
-            purpose,
-            user: text("user")?.unwrap_or_default(),
-            parameters: get(options, "parameters")?.unwrap_or_default(),
-            password: text("password")?.map(|password| Secret(password.into_bytes())),
-            tls: choose(
-                py,
-                "tls",
-                text("tls")?.as_deref(),
-                Tls::No,
-                &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require), ("direct", Tls::Direct)],
-            )?,
-            binding: choose(
-                py,
-                "channel_binding",
-                text("channel_binding")?.as_deref(),
-                Binding::Prefer,
-                &[("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)],
-            )?,
-            methods: methods.into_iter().filter(|m| allowed.iter().any(|name| name == m.name())).collect(),
-        };
-        let tls = match startup.tls {
-            Tls::No => None,
-            _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+        let mut outbox = Outbox::new();
+        let (machine, tls) = match text("protocol")?.as_deref() {
+            Some("informix") => informix_machine(py, options, &mut outbox)?,
+            Some("mysql") => mysql_machine(py, options)?,
+            _ => postgres_machine(py, options, &mut outbox)?,
         };
         let settings = Settings {
             unrepresentable: choose(
@@ -97,13 +73,11 @@ impl Wire {
                 Unrepresentable::Raise,
                 &[("raise", Unrepresentable::Raise), ("none", Unrepresentable::None), ("text", Unrepresentable::Text)],
             )?,
+            json_text: get(options, "json_text")?.unwrap_or(false),
             loaders: None,
             records: HashMap::new(),
             dumpers: None,
         };
-        let mut outbox = Outbox::new();
-        let statements = get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE);
-        let machine = Machine::new(startup, statements, &mut outbox);
         let tcp = TcpOptions {
             keepalive: get(options, "keepalives")?.unwrap_or(true),
             keepalive_idle: seconds(options, "keepalives_idle")?,
@@ -162,7 +136,7 @@ impl Wire {
         let mut state = self.hold(py)?;
         self.hangup.get_or_init(|| link.hangup());
         state.io = Io::Blocking(Box::new(link));
-        if state.machine.tls_step() == TlsStep::Start
+        if state.machine.wants_tls()
             && let Err(fatal) = state.start_tls()
         {
             return Err(errors::fatal(py, &fatal));
@@ -193,6 +167,146 @@ impl Wire {
             }
         }
     }
+}
+
+/// A machine, and the TLS layer that it may ask for.
+type Prepared = (Engine, Option<(TlsConfig, String)>);
+
+fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
+    Ok(get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE))
+}
+
+fn postgres_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let purpose = match get::<(i32, Vec<u8>)>(options, "cancel")? {
+        Some((process_id, secret)) => Purpose::Cancel(process_id, secret),
+        None => Purpose::Session,
+    };
+    let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
+    let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
+    let startup = Options {
+        purpose,
+        user: text("user")?.unwrap_or_default(),
+        parameters: get(options, "parameters")?.unwrap_or_default(),
+        password: text("password")?.map(|password| Secret(password.into_bytes())),
+        tls: choose(
+            py,
+            "tls",
+            text("tls")?.as_deref(),
+            Tls::No,
+            &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require), ("direct", Tls::Direct)],
+        )?,
+        binding: choose(
+            py,
+            "channel_binding",
+            text("channel_binding")?.as_deref(),
+            Binding::Prefer,
+            &[("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)],
+        )?,
+        methods: methods.into_iter().filter(|m| allowed.iter().any(|name| name == m.name())).collect(),
+    };
+    let tls = match startup.tls {
+        Tls::No => None,
+        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let machine = Machine::new(startup, statements(options)?, outbox);
+    Ok((Engine::Postgres(Box::new(machine)), tls))
+}
+
+fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let tls = match text("tls")?.as_deref() {
+        None | Some("no") => None,
+        Some(_) => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let codeset = match text("codeset")? {
+        None => None,
+        Some(name) => match informix::CodeSet::of_locale(&name) {
+            Some(codeset) => Some(codeset),
+            None => return Err(errors::programming(py, &format!("codeset={name:?} is none that headrace knows"))),
+        },
+    };
+    let startup = informix::Options {
+        user: text("user")?.unwrap_or_default(),
+        password: text("password")?.map(|password| informix::Secret(password.into_bytes())),
+        server: text("server")?.unwrap_or_default(),
+        database: text("database")?,
+        environment: get(options, "environment")?.unwrap_or_default(),
+        session: get(options, "session")?.unwrap_or_default(),
+        codeset,
+        tls: tls.is_some(),
+        program: text("program")?.unwrap_or_default(),
+        host: text("client_host")?.unwrap_or_default(),
+        directory: text("directory")?.unwrap_or_default(),
+        process_id: std::process::id() as i32,
+    };
+    let machine = informix::Machine::new(startup, statements(options)?, outbox);
+    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
+    Ok((Engine::Informix(Box::new(machine)), tls))
+}
+
+fn mysql_machine(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let flag = |name: &str| get::<bool>(options, name).map(Option::unwrap_or_default);
+    let mode = choose(
+        py,
+        "tls",
+        text("tls")?.as_deref(),
+        mysql::Tls::No,
+        &[("no", mysql::Tls::No), ("prefer", mysql::Tls::Prefer), ("require", mysql::Tls::Require)],
+    )?;
+    let tls = match mode {
+        mysql::Tls::No => None,
+        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let plugins: Vec<String> = get(options, "plugins")?.unwrap_or_default();
+    let plugins = plugins.iter().map(|name| {
+        mysql::Plugin::of_name(name)
+            .ok_or_else(|| errors::programming(py, &format!("auth_plugins: {name:?} is none that headrace knows")))
+    });
+    let startup = mysql::Options {
+        user: text("user")?.unwrap_or_default(),
+        password: text("password")?.map(|password| mysql::Secret(password.into_bytes())),
+        database: text("database")?,
+        tls: mode,
+        local: text("unix")?.is_some(),
+        certificate_by_password: flag("certificate_by_password")?,
+        plugins: plugins.collect::<PyResult<_>>()?,
+        server_key: match (text("server_public_key")?, flag("get_server_public_key")?) {
+            (Some(key), _) => mysql::ServerKey::Known(key),
+            (None, true) => mysql::ServerKey::Retrieve,
+            (None, false) => mysql::ServerKey::Refuse,
+        },
+        compression: match (text("compression")?.as_deref(), get::<u8>(options, "zstd_level")?) {
+            (Some("zlib"), _) => Some(mysql::Algorithm::Zlib),
+            (Some("zstd"), level) => Some(mysql::Algorithm::Zstd(level.unwrap_or(limits::ZSTD_LEVEL))),
+            _ => None,
+        },
+        found_rows: flag("found_rows")?,
+        multi_statements: flag("multi_statements")?,
+        local_infile: flag("local_infile")?,
+        interactive: flag("interactive")?,
+        collation: get(options, "collation")?,
+        attributes: get(options, "attributes")?.unwrap_or_default(),
+        in_flight: get(options, "in_flight")?.unwrap_or(limits::COMMANDS_IN_FLIGHT),
+        ..mysql::Options::default()
+    };
+    let machine = mysql::Machine::new(startup, statements(options)?);
+    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
+    Ok((Engine::MySql(Box::new(machine)), tls))
+}
+
+/// What the set-up of a session with MySQL or MariaDB needs.
+mod mysql {
+    pub use headrace_mysql::auth::{Plugin, Secret, ServerKey};
+    pub use headrace_mysql::machine::{Machine, Options, Tls};
+    pub use headrace_mysql::packets::compress::Algorithm;
+}
+
+/// What the set-up of an Informix session needs.
+mod informix {
+    pub use headrace_informix::codeset::CodeSet;
+    pub use headrace_informix::machine::{Machine, Options, Secret};
 }
 
 fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig> {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from .. import defaults
-from .._native import PgResult
-from ..errors import InterfaceError, ProgrammingError
-from ..rows import RowFactory, tuple_row
-from .core import Column, ConnectionCore, description
+from . import defaults
+from ._native import PgResult
+from .errors import InterfaceError, ProgrammingError
+from .rows import RowFactory, tuple_row
+from .types import TypeCode
 
 R = TypeVar("R")
+
+Params = Sequence[Any] | Mapping[str, Any] | None
+Column = tuple[str, TypeCode, None, "int | None", "int | None", "int | None", "bool | None"]
 
 
 class CursorBase(Generic[R]):
@@ -19,10 +22,9 @@ class CursorBase(Generic[R]):
 
     arraysize: int = defaults.ARRAY_SIZE
     """Rows that ``fetchmany`` gives when it is not told."""
-    lastrowid: None = None
-    """Always ``None``: PostgreSQL has RETURNING instead."""
 
-    def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
+    def __init__(self, core: Any, row_factory: RowFactory[R]) -> None:
+        # What a connection of any database shares with its cursors: requests, columns, timing.
         self._core = core
         self._row_factory: RowFactory[Any] = row_factory
         self._closed = False
@@ -140,12 +142,18 @@ class CursorBase(Generic[R]):
         :class:`headrace.types.TypeCode`."""
         if self._result is None or self._result.columns is None:
             return None
-        return description(self._core, self._result.columns)
+        return self._core.describe(self._result.columns)  # type: ignore[no-any-return]
 
     @property
     def rowcount(self) -> int:
         """Rows affected or returned by the last statement, -1 where the server does not say."""
         return -1 if self._result is None else self._result.rowcount
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The serial value that the last INSERT made, where the protocol says (Informix). ``None`` otherwise:
+        PostgreSQL has RETURNING instead."""
+        return None if self._result is None else self._result.generated
 
     @property
     def rownumber(self) -> int | None:

@@ -1,0 +1,119 @@
+//! Where placeholders stand in Informix's SQL.
+//!
+//! Nothing inside a string, a quoted identifier or a comment is one. A string doubles its quote and knows no backslash;
+//! comments are `-- …`, `/* … */` and `{ … }`, except that `SET{…}`, `MULTISET{…}` and `LIST{…}` are values.
+
+use std::borrow::Cow;
+
+/// A statement whose placeholders are all `?`, and which parameter each stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placeholders<'a> {
+    /// The statement as the server takes it.
+    pub sql: Cow<'a, str>,
+    /// For each `?` in order the 0-based number of its parameter.
+    pub order: Vec<usize>,
+    /// The parameters were written `:1`, so one may stand in several places.
+    pub numbered: bool,
+}
+
+/// Finds the placeholders, and turns `:1` into `?`.
+///
+/// # Errors
+/// A message, when both styles are mixed or a number is out of range.
+pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
+    let bytes = sql.as_bytes();
+    let mut order = Vec::new();
+    let mut numbers: Vec<(usize, usize)> = Vec::new();
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            quote @ (b'\'' | b'"') => i = behind(bytes, i + 1, &[quote]),
+            b'-' if bytes.get(i + 1) == Some(&b'-') => i = behind(bytes, i + 2, b"\n"),
+            b'/' if bytes.get(i + 1) == Some(&b'*') => i = behind(bytes, i + 2, b"*/"),
+            b'{' if !opens_collection(&sql[..i]) => i = behind(bytes, i + 1, b"}"),
+            b'?' => {
+                order.push(order.len());
+                i += 1;
+            }
+            b':' if bytes.get(i + 1) == Some(&b':') => i += 2,
+            b':' if bytes.get(i + 1).is_some_and(u8::is_ascii_digit) && !follows_word(bytes, i) => {
+                let digits = bytes[i + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
+                numbers.push((i, i + 1 + digits));
+                i += 1 + digits;
+            }
+            _ => i += 1,
+        }
+    }
+    if numbers.is_empty() {
+        return Ok(Placeholders { sql: Cow::Borrowed(sql), order, numbered: false });
+    }
+    if !order.is_empty() {
+        return Err("the statement mixes ? and :1 parameters; use one style".into());
+    }
+    let mut out = String::with_capacity(sql.len());
+    let mut from = 0;
+    for (start, end) in numbers {
+        let number = sql[start + 1..end].parse::<usize>().ok().filter(|n| (1..=65_535).contains(n));
+        let number = number.ok_or_else(|| format!("{} is no parameter: they count from :1", &sql[start..end]))?;
+        order.push(number - 1);
+        out.push_str(&sql[from..start]);
+        out.push('?');
+        from = end;
+    }
+    out.push_str(&sql[from..]);
+    Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
+}
+
+/// How many `?` a statement has.
+pub fn count(sql: &str) -> usize {
+    placeholders(sql).map_or(0, |found| found.order.len())
+}
+
+fn behind(bytes: &[u8], from: usize, end: &[u8]) -> usize {
+    bytes[from..].windows(end.len()).position(|w| w == end).map_or(bytes.len(), |at| from + at + end.len())
+}
+
+/// `database:2…` is no placeholder, nor is the minute of `10:30` outside of a string.
+fn follows_word(bytes: &[u8], at: usize) -> bool {
+    at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || matches!(bytes[at - 1], b'_' | b'$' | b'"' | b'\''))
+}
+
+fn opens_collection(before: &str) -> bool {
+    let before = before.trim_end();
+    let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+    let word = before.get(start..).unwrap_or_default();
+    ["set", "multiset", "list"].iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_real_placeholders_count() {
+        for (sql, n) in [
+            ("select a from t where a > ?", 1),
+            ("insert into t values (?, '?', \"?\", ?)", 2),
+            (r"select 'a\' , ? , 'b' from t", 1),
+            ("select 'it''s ?' , ?", 1),
+            ("select 1 -- ?\n, ?", 1),
+            ("select /* ? */ {+ORDERED ?} ? from t", 1),
+            ("select * from table(set{?, 1})", 1),
+            ("select LIST {?}, multiset{?} from t", 2),
+            ("select x::int from db:t where d = '10:30'", 0),
+            ("select 'unfinished ?", 0),
+        ] {
+            assert_eq!(count(sql), n, "{sql}");
+        }
+    }
+
+    #[test]
+    fn numbers_become_question_marks() {
+        let found = placeholders("select :2, :1, x::int from db:t where a = ':3' and b = :2").unwrap();
+        assert_eq!(found.sql, "select ?, ?, x::int from db:t where a = ':3' and b = ?");
+        assert_eq!(found.order, [1, 0, 1]);
+        assert!(placeholders("select ?, :1").is_err());
+        assert!(placeholders("select :0").is_err());
+        assert_eq!(placeholders("select 10:30").unwrap().sql, "select 10:30");
+    }
+}

@@ -1,0 +1,20 @@
+//! IBM Informix's SQLI protocol: no sockets, no clock, no Python.
+//!
+//! * [`messages`]: the wire: the login packets, and the messages that make up a group;
+//! * [`types`]: column values and parameters;
+//! * [`capabilities`]: what client and server can both do;
+//! * [`codeset`]: the code set of the database, in which all text travels;
+//! * [`lexer`]: where placeholders stand in Informix's SQL;
+//! * [`limits`]: its limits, by name and with their units;
+//! * [`machine`]: the connection.
+//!
+//! A client sends *groups*: messages closed by SQ_EOT. The server answers each group with one group, in order.
+#![forbid(unsafe_code)]
+
+pub mod capabilities;
+pub mod codeset;
+pub mod lexer;
+pub mod limits;
+pub mod machine;
+pub mod messages;
+pub mod types;

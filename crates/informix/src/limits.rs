@@ -1,0 +1,16 @@
+//! Limits of SQLI beside those of the engine.
+
+/// Bytes of rows asked for when a cursor is opened.
+pub const FIRST_FETCH_BYTES: i32 = 64 * 1024;
+
+/// Bytes of rows asked for by every further fetch.
+pub const FETCH_BYTES: i32 = 256 * 1024;
+
+/// Bytes of rows that a server without large fetch buffers takes at most.
+pub const OLD_FETCH_BYTES: i32 = 32_767;
+
+/// Bytes of a batch's rows that travel in one group.
+pub const GROUP_BYTES: usize = 32 * 1024;
+
+/// The lowest sqlcode that means: the statement is older than its table (-710), prepare it again.
+pub const STALE: i32 = -710;

@@ -1,0 +1,316 @@
+//! The connection as a state machine: requests in, bytes out; bytes in, replies out.
+//!
+//! Every request joins one queue. The first `started` entries have begun to be sent; only the last of them can still have
+//! something to send, so groups leave in the order of the queue. Each group that left is in `groups`, and a reply always
+//! belongs to the first of these.
+
+mod receive;
+mod request;
+mod send;
+mod startup;
+mod statement;
+
+pub use request::{Execute, Request, Rows, Savepoint};
+pub use startup::{Options, Secret, TlsStep};
+pub use statement::{Columns, Statement};
+
+use crate::capabilities::Capabilities;
+use crate::codeset::CodeSet;
+use crate::messages::server::ServerError;
+use crate::messages::{client, tag};
+use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
+use request::{Asked, Entry, Failure, Group, Reply};
+use startup::{Progress, Startup};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A caller that speaks SQLI.
+pub trait IfxCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
+impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> IfxCaller for C {}
+
+#[derive(Debug)]
+enum Phase {
+    Startup(Box<Startup>),
+    Ready,
+    Closed,
+}
+
+/// How the database treats transactions, from the warning bits of SQ_DBOPEN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Logging {
+    /// No database, or one without transactions.
+    #[default]
+    None,
+    /// A statement is a transaction of its own unless BEGIN WORK came before.
+    Logged,
+    /// MODE ANSI: a transaction is always open, and BEGIN WORK an error.
+    Ansi,
+}
+
+/// One connection to Informix.
+#[derive(Debug)]
+pub struct Machine<C: Caller> {
+    phase: Phase,
+    queue: VecDeque<Entry<C, C::Error>>,
+    started: usize,
+    groups: VecDeque<Group>,
+    reply: Reply,
+    /// A transaction is open as of what has been sent, whatever has been answered.
+    in_block: bool,
+    /// A transaction is open as of what has been answered.
+    open: bool,
+    logging: Logging,
+    next_id: u64,
+    cursors: u64,
+    /// No new request is started: a cancel request is under way, and must not hit the next statement.
+    held: bool,
+    statements: StatementCache<Arc<str>, Arc<Statement>>,
+    /// Evicted statements that the server has not been told about.
+    to_release: Vec<u16>,
+    capabilities: Capabilities,
+    codeset: CodeSet,
+    locale: Option<String>,
+    banner: String,
+    process_id: i32,
+    redirect: Option<(String, String, u16)>,
+    last_words: Option<ServerError>,
+}
+
+impl<C: IfxCaller> Machine<C> {
+    /// A machine whose first bytes are in `outbox`. `statements` is how many prepared statements it may keep.
+    ///
+    /// # Errors
+    /// [`Fatal`] when the options do not fit a login packet.
+    pub fn new(options: Options, statements: usize, outbox: &mut Outbox) -> Result<Self, Fatal> {
+        Ok(Self {
+            phase: Phase::Startup(Box::new(Startup::new(options, outbox)?)),
+            queue: VecDeque::new(),
+            started: 0,
+            groups: VecDeque::new(),
+            reply: Reply::default(),
+            in_block: false,
+            open: false,
+            logging: Logging::None,
+            next_id: 1,
+            cursors: 0,
+            held: false,
+            statements: StatementCache::new(statements),
+            to_release: Vec::new(),
+            capabilities: Capabilities::default(),
+            codeset: CodeSet::Latin1,
+            locale: None,
+            banner: String::new(),
+            process_id: 0,
+            redirect: None,
+            last_words: None,
+        })
+    }
+
+    /// What the pump has to do about TLS.
+    pub fn tls_step(&self) -> TlsStep {
+        match &self.phase {
+            Phase::Startup(startup) => startup.tls_step(),
+            _ => TlsStep::Nothing,
+        }
+    }
+
+    /// The TLS layer is in place.
+    ///
+    /// # Errors
+    /// As [`Machine::new`].
+    pub fn tls_ready(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+        match &mut self.phase {
+            Phase::Startup(startup) => startup.tls_ready(outbox),
+            _ => Ok(()),
+        }
+    }
+
+    /// True once the session can take requests.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Ready)
+    }
+
+    /// Queues a request and returns its number.
+    pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.queue.push_back(Entry::new(id, request, Some(caller)));
+        id
+    }
+
+    /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
+    /// read and dropped, and a batch that is still being sent is rolled back.
+    ///
+    /// Returns whether the server may be working on it, so that a cancel request makes sense.
+    pub fn discard(&mut self, id: u64) -> bool {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
+        if at >= self.started {
+            self.queue.remove(at);
+            return false;
+        }
+        self.queue[at].caller = None;
+        at == 0
+    }
+
+    /// The number of the first request whose caller `is` the one looked for.
+    pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    }
+
+    /// Starts no further request until released.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// How many requests have been started and not answered.
+    pub fn in_flight(&self) -> usize {
+        self.started
+    }
+
+    /// How many requests wait or are in flight.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether a transaction is open as of the last reply.
+    pub fn in_transaction(&self) -> bool {
+        self.open
+    }
+
+    /// How the database treats transactions.
+    pub fn logging(&self) -> Logging {
+        self.logging
+    }
+
+    /// The server's banner.
+    pub fn banner(&self) -> &str {
+        &self.banner
+    }
+
+    /// The database's locale, where the server was asked for it.
+    pub fn locale(&self) -> Option<&str> {
+        self.locale.as_deref()
+    }
+
+    /// The code set that text travels in.
+    pub fn codeset(&self) -> CodeSet {
+        self.codeset
+    }
+
+    /// What both sides can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// The server's process.
+    pub fn process_id(&self) -> i32 {
+        self.process_id
+    }
+
+    /// DBSERVERNAME, host and port of the server that is to be asked instead.
+    pub fn redirect(&self) -> Option<&(String, String, u16)> {
+        self.redirect.as_ref()
+    }
+
+    /// Why the server refused or ended the session.
+    pub fn last_words(&self) -> Option<&ServerError> {
+        self.last_words.as_ref()
+    }
+
+    /// How many prepared statements are kept.
+    pub fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    /// Forgets every prepared statement, and tells the server with the next request.
+    pub fn forget_statements(&mut self) {
+        let ids = self.statements.drain().into_iter().map(|statement| statement.id);
+        self.to_release.extend(ids);
+    }
+
+    /// Writes SQ_EXIT.
+    pub fn terminate(&mut self, outbox: &mut Outbox) {
+        if self.is_ready() {
+            client::plain(outbox.tail(), tag::SQ_EXIT);
+        }
+        self.phase = Phase::Closed;
+    }
+
+    /// The warning bits of SQ_DBOPEN, or of a DATABASE statement.
+    fn opened(&mut self, warnings: u16) {
+        self.logging = match warnings & 3 {
+            0 | 2 => Logging::None,
+            1 => Logging::Logged,
+            _ => Logging::Ansi,
+        };
+    }
+
+    /// Sends CLOSE, RELEASE or both, as groups that nobody waits for.
+    fn clean_up(&mut self, outbox: &mut Outbox, id: u16, close: bool, release: bool) {
+        for (wanted, tag) in [(close, tag::SQ_CLOSE), (release, tag::SQ_RELEASE)] {
+            if wanted {
+                let out = outbox.tail();
+                client::id(out, id);
+                client::plain(out, tag);
+                client::eot(out);
+                self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
+            }
+        }
+    }
+
+    /// The entry that may still have something to send.
+    fn tail(&mut self) -> Option<&mut Entry<C, C::Error>> {
+        self.started.checked_sub(1).and_then(|i| self.queue.get_mut(i))
+    }
+}
+
+impl<C: IfxCaller> Protocol for Machine<C> {
+    type Caller = C;
+    type Request = Request;
+
+    fn submit(&mut self, request: Request, caller: C) {
+        self.enqueue(request, caller);
+    }
+
+    fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        self.send(cx, outbox);
+    }
+
+    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        loop {
+            match std::mem::replace(&mut self.phase, Phase::Closed) {
+                Phase::Startup(mut startup) => {
+                    let progress = self.start(&mut startup, inbox, outbox)?;
+                    self.phase = if progress == Progress::Ready { Phase::Ready } else { Phase::Startup(startup) };
+                    if progress == Progress::Wait {
+                        return Ok(());
+                    }
+                }
+                Phase::Ready => {
+                    self.phase = Phase::Ready;
+                    return self.read(cx, inbox, outbox);
+                }
+                Phase::Closed => return Ok(()),
+            }
+        }
+    }
+
+    fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
+        self.phase = Phase::Closed;
+        self.started = 0;
+        self.groups.clear();
+        for entry in std::mem::take(&mut self.queue) {
+            let outcome = match entry.failure {
+                Some(failure) => Failure::outcome(failure),
+                None => Outcome::Fatal(reason.clone()),
+            };
+            if let Some(caller) = entry.caller {
+                caller.finish(cx, outcome);
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+}

@@ -1,0 +1,408 @@
+//! The receiving half: from the inbox to the callers.
+
+use super::request::{Asked, Entry, Failure, Group, Guard, Reply, Request, Stage};
+use super::statement::Statement;
+use super::{IfxCaller, Logging, Machine};
+use crate::messages::kind;
+use crate::messages::server::{self, Description, Message, ServerError};
+use crate::types::{decode, decode_row};
+use crate::{lexer, limits as own};
+use headrace_core::protocol::Summary;
+use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
+use std::sync::Arc;
+
+/// A transaction is already open.
+const ALREADY_OPEN: i32 = -535;
+
+impl<C: IfxCaller> Machine<C> {
+    pub(super) fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        loop {
+            if inbox.unread().starts_with(&[0, 14]) {
+                let consumed = self.rows(cx, inbox.unread())?;
+                if consumed > 0 {
+                    inbox.consume(consumed);
+                    self.read_ahead(outbox);
+                    continue;
+                }
+            }
+            let (message, used) = match server::read(inbox.unread(), self.capabilities, self.codeset) {
+                Ok(read) => read,
+                Err(Ok(total)) => {
+                    inbox.want(total);
+                    return Ok(());
+                }
+                Err(Err(fatal)) => return Err(fatal),
+            };
+            self.message(cx, message, outbox)?;
+            inbox.consume(used);
+        }
+    }
+
+    /// What the reply that is being read answers.
+    fn group(&self) -> Result<Group, Fatal> {
+        self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
+    }
+
+    fn entry(&mut self, id: u64) -> Option<&mut Entry<C, C::Error>> {
+        self.queue.iter_mut().take(self.started).find(|entry| entry.id == id)
+    }
+
+    /// SQ_TUPLE: as many as are whole.
+    fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+        let group = self.group()?;
+        if group.asked != Asked::Fetch {
+            return Err(Fatal::peer("the server sent a row although none was asked for"));
+        }
+        let (capabilities, codeset) = (self.capabilities, self.codeset);
+        let mut gone;
+        let entry = match self.queue.iter_mut().take(self.started).find(|entry| entry.id == group.entry) {
+            Some(entry) => entry,
+            None => {
+                // A block that was asked for ahead of the end.
+                gone = Entry::new(0, Request::Ping, None);
+                &mut gone
+            }
+        };
+        let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
+        let wanted = entry.caller.is_some();
+        let plain = columns.as_ref().is_some_and(|columns| !columns.large);
+        let mut sink = entry.caller.as_mut().filter(|_| plain).map(|caller| caller.rows(cx));
+        let (mut at, mut rows, mut bytes) = (0, 0, 0);
+        while unread[at..].starts_with(&[0, 14]) {
+            let (row, used) = match server::read(&unread[at..], capabilities, codeset) {
+                Ok((Message::Tuple(row), used)) => (row, used),
+                Err(Err(fatal)) => return Err(fatal),
+                _ => break,
+            };
+            match (&columns, &mut sink) {
+                (Some(columns), Some(sink)) => {
+                    decode_row(&columns.decoders, columns.codeset, row, &mut std::iter::empty(), sink)?;
+                }
+                (Some(columns), None) if columns.large && wanted => {
+                    decode::descriptors(&columns.decoders, row)?;
+                    entry.held.push(row.to_vec());
+                }
+                _ => {}
+            }
+            at += used;
+            rows += 1;
+            bytes += row.len();
+        }
+        drop(sink);
+        entry.rows += rows;
+        self.reply.row_bytes += bytes;
+        Ok(at)
+    }
+
+    fn message(&mut self, cx: C::Cx<'_>, message: Message<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
+        let group = self.group()?;
+        match message {
+            Message::Eot => return self.end_of_group(cx, group, outbox),
+            Message::Done { warnings, rows, serial } => {
+                self.reply.dones += 1;
+                self.reply.affected += rows;
+                if serial != 0 {
+                    self.reply.serial = Some(i64::from(serial));
+                }
+                if let Asked::Execute { .. } = group.asked
+                    && self
+                        .entry(group.entry)
+                        .and_then(|e| e.statement.clone())
+                        .is_some_and(|s| matches!(s.kind, kind::DATABASE | kind::CREATE_DATABASE))
+                {
+                    self.opened(warnings);
+                }
+            }
+            Message::Err(error) => {
+                if self.reply.error.is_none() {
+                    self.reply.good = self.reply.dones;
+                    self.reply.error = Some(error);
+                }
+            }
+            Message::XactStat { open } => self.open = open,
+            Message::InsertDone { serial8, bigserial } => {
+                if serial8 != 0 || bigserial != 0 {
+                    self.reply.serial = Some(if serial8 != 0 { serial8 } else { bigserial });
+                }
+            }
+            Message::Describe(described) if group.asked == Asked::Prepare => self.described(group, described),
+            Message::Blob(piece) if group.asked == Asked::Large => {
+                if let Some(entry) = self.entry(group.entry) {
+                    let size = entry.large.last().map_or(0, Vec::len);
+                    if size + piece.len() > limits::MESSAGE_BYTES {
+                        return Err(Fatal::peer("the server sent a BYTE or TEXT value of more than 1 GiB"));
+                    }
+                    if !self.reply.pieces {
+                        self.reply.pieces = true;
+                        if let Some(entry) = self.entry(group.entry) {
+                            entry.large.push(Vec::new());
+                        }
+                    }
+                    if let Some(value) = self.entry(group.entry).and_then(|entry| entry.large.last_mut()) {
+                        value.extend_from_slice(piece);
+                    }
+                }
+            }
+            Message::Version(_) if group.asked == Asked::Ping => {}
+            Message::Cost | Message::TupId(_) => {}
+            Message::Exit => return Err(Fatal::gone("the server ended the session")),
+            other => {
+                return Err(Fatal::peer(format!("the server sent {other:?}, which answers nothing that was asked")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A statement is prepared.
+    fn described(&mut self, group: Group, described: Description) {
+        let (capabilities, codeset) = (self.capabilities, self.codeset);
+        let Some(entry) = self.entry(group.entry) else { return };
+        let Request::Execute(execute) = &entry.request else { return };
+        let sql = execute.sql.clone();
+        let parameters = lexer::count(&sql);
+        let statement = Arc::new(Statement::new(described, sql.clone(), parameters, capabilities, codeset));
+        entry.statement = Some(statement.clone());
+        if statement.is_worth_keeping() && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES {
+            let id = statement.id;
+            let evicted = self.statements.insert(sql, statement);
+            let kept = evicted.as_ref().is_none_or(|evicted| evicted.id != id);
+            if let Some(entry) = self.entry(group.entry) {
+                entry.kept = kept;
+            }
+            if let Some(evicted) = evicted.filter(|_| kept) {
+                self.to_release.push(evicted.id);
+            }
+        }
+    }
+
+    fn end_of_group(&mut self, cx: C::Cx<'_>, group: Group, outbox: &mut Outbox) -> Result<(), Fatal> {
+        self.groups.pop_front();
+        let reply = std::mem::take(&mut self.reply);
+        if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback = group.asked {
+            self.transaction_answered(group, &reply)?;
+        }
+        let unlogged = self.logging == Logging::None;
+        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
+        entry.groups -= 1;
+        match group.asked {
+            Asked::Prepare => {
+                entry.stage = if entry.statement.is_some() { Stage::Bindable } else { Stage::Sent };
+                if let Some(error) = reply.error {
+                    entry.failure = Some(Failure::Server { error, row: None });
+                    entry.stage = Stage::Sent;
+                } else if entry.statement.is_none() {
+                    return Err(Fatal::peer("the server prepared a statement without describing it"));
+                }
+            }
+            Asked::Execute { first } => self.executed(group, first, reply),
+            Asked::Fetch => {
+                entry.ended |= reply.dones > 0;
+                if let Some(error) = reply.error {
+                    entry.ended = true;
+                    entry.failure.get_or_insert(Failure::Server { error, row: None });
+                }
+                self.block_ended(cx, group)?;
+            }
+            Asked::Large => {
+                match reply.error {
+                    Some(error) => {
+                        entry.failure.get_or_insert(Failure::Server { error, row: None });
+                    }
+                    // A value of no bytes may come as no message at all.
+                    None if !reply.pieces => entry.large.push(Vec::new()),
+                    None => {}
+                }
+                if entry.groups == 0 {
+                    self.large_values_came(cx, group)?;
+                }
+            }
+            Asked::Guard | Asked::Savepoint | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping => {
+                let guarded = entry.is_batch() && entry.guard == Guard::Transaction;
+                if reply.error.is_some() && group.asked == Asked::Commit && guarded {
+                    // A constraint that is checked at the end, for one. Nothing of the batch may stay.
+                    entry.stage = Stage::Draining;
+                }
+                if let Some(error) = reply.error {
+                    let lost = group.asked == Asked::Guard && entry.guard == Guard::Savepoint;
+                    entry.failure.get_or_insert(Failure::Server { error, row: None });
+                    if lost && entry.stage == Stage::Sending {
+                        entry.stage = Stage::Draining;
+                    } else if lost && !unlogged {
+                        return Err(Fatal::gone(
+                            "a batch failed, and the server could not roll back to the savepoint before it",
+                        ));
+                    }
+                }
+            }
+            Asked::Begin | Asked::CleanUp => {}
+        }
+        self.settle(cx, outbox);
+        Ok(())
+    }
+
+    /// Keeps track of the transaction, by SQ_XACTSTAT or by what was asked. A BEGIN that fails has let what was sent behind
+    /// it run outside of a transaction: nothing good can come of such a connection.
+    fn transaction_answered(&mut self, group: Group, reply: &Reply) -> Result<(), Fatal> {
+        match (&reply.error, group.asked) {
+            (None, Asked::Begin) => self.open = true,
+            (Some(error), Asked::Begin) if error.sqlcode == ALREADY_OPEN => self.open = true,
+            (Some(error), Asked::Begin) => {
+                return Err(Fatal::gone(format!("the server refused BEGIN WORK with error {}", error.sqlcode)));
+            }
+            (None, _) => self.open = self.logging == Logging::Ansi && self.in_block,
+            (Some(_), _) => {}
+        }
+        Ok(())
+    }
+
+    fn executed(&mut self, group: Group, first: u64, reply: Reply) {
+        let Some(entry) = self.entry(group.entry) else { return };
+        let batch = entry.is_batch();
+        entry.rows += reply.affected;
+        entry.serial = reply.serial.or(entry.serial);
+        let kind = entry.statement.as_ref().map_or(0, |statement| statement.kind);
+        if let Some(error) = reply.error {
+            let row = batch.then_some(first + reply.good);
+            // Of several failed groups the first names the row; an error of ours behind it is not news.
+            let earlier = match (&entry.failure, row) {
+                (Some(Failure::Server { .. }), _) => true,
+                (Some(Failure::Caller { row: Some(ours), .. }), Some(row)) => *ours < row,
+                (Some(Failure::Caller { .. }), _) => true,
+                (None, _) => false,
+            };
+            if !earlier {
+                entry.failure = Some(Failure::Server { error, row });
+            }
+            if entry.stage == Stage::Sending {
+                entry.stage = Stage::Draining;
+            }
+            return;
+        }
+        match kind {
+            kind::BEGIN => self.open = true,
+            kind::COMMIT | kind::ROLLBACK => self.open = false,
+            kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE => {
+                // Statements belong to their database.
+                self.statements.drain();
+                self.to_release.clear();
+                if kind == kind::CLOSE_DATABASE {
+                    self.logging = Logging::None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A block of rows is there.
+    fn block_ended(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
+        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
+        if !entry.held.is_empty() && entry.caller.is_some() && entry.failure.is_none() {
+            let Some(columns) = entry.statement.as_ref().and_then(|s| s.columns.clone()) else { return Ok(()) };
+            let mut any = false;
+            for row in &entry.held {
+                any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
+            }
+            if any {
+                entry.stage = Stage::FetchLarge;
+                return Ok(());
+            }
+            return self.large_values_came(cx, group);
+        }
+        self.next_block(group);
+        Ok(())
+    }
+
+    fn next_block(&mut self, group: Group) {
+        let Some(entry) = self.entry(group.entry) else { return };
+        if entry.ended || entry.caller.is_none() || entry.failure.is_some() {
+            entry.stage = Stage::Sent;
+        } else if entry.groups == 0 {
+            entry.stage = Stage::FetchMore;
+        }
+    }
+
+    /// The rows that were held have all their values.
+    fn large_values_came(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
+        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
+        let (held, large) = (std::mem::take(&mut entry.held), std::mem::take(&mut entry.large));
+        let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
+        if let (Some(columns), Some(caller), None) = (columns, &mut entry.caller, &entry.failure) {
+            let mut sink = caller.rows(cx);
+            let mut values = large.iter().map(Vec::as_slice);
+            for row in &held {
+                decode_row(&columns.decoders, columns.codeset, row, &mut values, &mut sink)?;
+            }
+        }
+        self.next_block(group);
+        Ok(())
+    }
+
+    /// Finishes the entries at the front that have nothing left to send or to be told.
+    pub(super) fn settle(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        while let Some(entry) = self.queue.front_mut() {
+            let read_to_the_end = entry.ended && entry.statement.is_some();
+            let over = entry.stage == Stage::Sent && (entry.groups == 0 || read_to_the_end);
+            if self.started == 0 || !over {
+                return;
+            }
+            if self.retry(outbox) {
+                return;
+            }
+            let Some(mut entry) = self.queue.pop_front() else { return };
+            self.started -= 1;
+            if let Some(statement) = entry.statement.take() {
+                // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
+                let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.caller.is_none());
+                let stale =
+                    matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE);
+                if stale && entry.kept {
+                    self.statements.remove(&*statement.sql);
+                }
+                self.clean_up(outbox, statement.id, opened, !entry.kept || stale);
+                if let (Some(caller), None) = (&mut entry.caller, &entry.failure) {
+                    let tag = kind::name(statement.kind).as_bytes();
+                    let rows = counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0));
+                    let generated = entry.serial.map(i128::from);
+                    caller.result(cx, Summary { tag, rows, generated, ..Summary::default() });
+                }
+            }
+            let outcome = entry.failure.take().map_or(Outcome::Done, Failure::<C::Error>::outcome);
+            if let Some(caller) = entry.caller {
+                caller.finish(cx, outcome);
+            }
+        }
+    }
+
+    /// Prepares a statement again that is older than its table. It had no effect, whatever the transaction.
+    fn retry(&mut self, outbox: &mut Outbox) -> bool {
+        let stale = |failure: &Option<Failure<C::Error>>| {
+            matches!(failure, Some(Failure::Server { error: ServerError { sqlcode: own::STALE, .. }, .. }))
+        };
+        let alone = self.started == 1;
+        let Some(entry) = self.queue.front_mut() else { return false };
+        let again = stale(&entry.failure)
+            && alone
+            && entry.from_cache
+            && !entry.retried
+            && !entry.is_batch()
+            && entry.rows == 0
+            && entry.caller.is_some();
+        if !again {
+            return false;
+        }
+        let Some(mut old) = self.queue.pop_front() else { return false };
+        let mut fresh = Entry::new(old.id, old.request, old.caller.take());
+        fresh.retried = true;
+        self.queue.push_front(fresh);
+        if let Some(statement) = old.statement {
+            self.statements.remove(&*statement.sql);
+            self.clean_up(outbox, statement.id, false, true);
+        }
+        true
+    }
+}
+
+/// Whether the rows of SQ_DONE are rows that the statement changed or returned.
+fn counted(statement: &Statement) -> bool {
+    statement.columns.is_some() || matches!(statement.kind, 3..=9 | 32 | 33)
+}

@@ -1,0 +1,217 @@
+//! What can be asked of a connection, and how far each request has come.
+
+use super::statement::Statement;
+use crate::messages::server::ServerError;
+use headrace_core::Outcome;
+use std::sync::Arc;
+
+/// Which parameters an execution has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One row, the caller's current one.
+    One,
+    /// As many as the caller's `next_row` gives, all or none of them.
+    Batch,
+}
+
+/// An execution.
+#[derive(Clone, Debug)]
+pub struct Execute {
+    /// The statement, with parameters as `?`.
+    pub sql: Arc<str>,
+    /// One row of parameters or many.
+    pub rows: Rows,
+    /// Begin a transaction first, unless one is open then or the database has none.
+    pub begin: bool,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Execute a statement.
+    Execute(Execute),
+    /// COMMIT WORK, if a transaction is open then.
+    Commit,
+    /// ROLLBACK WORK, if a transaction is open then.
+    Rollback,
+    /// BEGIN WORK, unless a transaction is open then.
+    Begin,
+    /// A savepoint by its message; its name is of letters, digits and underscores.
+    Savepoint(Savepoint, Arc<str>),
+    /// A round trip that does nothing else (SQ_VERSION).
+    Ping,
+}
+
+/// What is done with a savepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Savepoint {
+    /// SQ_SQLISETSVPT
+    Set,
+    /// SQ_SQLIRELSVPT
+    Release,
+    /// SQ_SQLIRBACKSVPT
+    RollBack,
+}
+
+/// How far a request has come.
+///
+/// | from | event | to |
+/// |---|---|---|
+/// | Queued | statement known | Bindable |
+/// | Queued | statement unknown: SQ_PREPARE sent | Preparing |
+/// | Preparing | SQ_DESCRIBE | Bindable |
+/// | Bindable | SQ_EXECUTE sent | Sent |
+/// | Bindable | SQ_OPEN and SQ_NFETCH sent | Fetching |
+/// | Bindable | batch begun | Sending |
+/// | Sending | all rows sent, or an error | Draining |
+/// | Draining | every reply is there | Sent: COMMIT, ROLLBACK or their savepoint twins went out |
+/// | Fetching | a block ended without SQ_DONE | FetchMore, then Fetching |
+/// | Fetching | a block has BYTE or TEXT values | FetchLarge, then as if the block had just ended |
+/// | any | nothing more to send | Sent, and over with its last reply |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Queued,
+    Preparing,
+    Bindable,
+    Sending,
+    Draining,
+    Fetching,
+    FetchMore,
+    FetchLarge,
+    Sent,
+}
+
+/// What makes a batch atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// The database has no transactions.
+    None,
+    /// A transaction of its own.
+    Transaction,
+    /// A savepoint in the transaction that was open.
+    Savepoint,
+}
+
+/// Why a request will not be done.
+#[derive(Debug)]
+pub(super) enum Failure<E> {
+    Server { error: ServerError, row: Option<u64> },
+    Caller { error: E, row: Option<u64> },
+}
+
+impl<E> Failure<E> {
+    pub(super) fn outcome(self) -> Outcome<ServerError, E> {
+        match self {
+            Failure::Server { error, row } => Outcome::Server { error, row },
+            Failure::Caller { error, row } => Outcome::Caller { error, row },
+        }
+    }
+}
+
+/// What a group asked, so that its reply is understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Prepare,
+    Begin,
+    /// SQ_EXECUTE of so many rows, the first of them this one.
+    Execute {
+        first: u64,
+    },
+    Fetch,
+    Large,
+    /// COMMIT at the end of what was asked.
+    Commit,
+    /// COMMIT behind a statement of its own.
+    AutoCommit,
+    Rollback,
+    /// The savepoint of a batch.
+    Guard,
+    /// A savepoint of the caller's own.
+    Savepoint,
+    /// CLOSE or RELEASE: nobody waits, and an error changes nothing.
+    CleanUp,
+    Ping,
+}
+
+/// A group in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    /// The entry it was sent for; it may be over already.
+    pub entry: u64,
+    pub asked: Asked,
+}
+
+/// What has come of the reply that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    pub error: Option<ServerError>,
+    /// SQ_DONEs so far.
+    pub dones: u64,
+    /// How many of them came before the error. A server that goes on after it sends more.
+    pub good: u64,
+    /// The sum of their rows.
+    pub affected: i64,
+    pub serial: Option<i64>,
+    /// Bytes of rows so far.
+    pub row_bytes: usize,
+    /// A piece of a BYTE or TEXT value has come.
+    pub pieces: bool,
+}
+
+/// A request in the queue.
+#[derive(Debug)]
+pub(super) struct Entry<C, E> {
+    pub id: u64,
+    pub request: Request,
+    /// `None` once the caller lost interest: the reply is read and dropped.
+    pub caller: Option<C>,
+    pub stage: Stage,
+    pub statement: Option<Arc<Statement>>,
+    /// The statement is in the cache, so it outlives the request.
+    pub kept: bool,
+    /// The statement came from the cache, so it may be older than its table.
+    pub from_cache: bool,
+    pub retried: bool,
+    pub guard: Guard,
+    /// Groups in flight.
+    pub groups: usize,
+    /// Rows of a batch that were sent.
+    pub rows_sent: u64,
+    /// Rows affected, or fetched.
+    pub rows: i64,
+    pub serial: Option<i64>,
+    /// SQ_DONE of a query has come: the cursor is at its end.
+    pub ended: bool,
+    /// Rows that wait for their BYTE and TEXT values.
+    pub held: Vec<Vec<u8>>,
+    pub large: Vec<Vec<u8>>,
+    pub failure: Option<Failure<E>>,
+}
+
+impl<C, E> Entry<C, E> {
+    pub(super) fn new(id: u64, request: Request, caller: Option<C>) -> Self {
+        Self {
+            id,
+            request,
+            caller,
+            stage: Stage::Queued,
+            statement: None,
+            kept: false,
+            from_cache: false,
+            retried: false,
+            guard: Guard::None,
+            groups: 0,
+            rows_sent: 0,
+            rows: 0,
+            serial: None,
+            ended: false,
+            held: Vec::new(),
+            large: Vec::new(),
+            failure: None,
+        }
+    }
+
+    pub(super) fn is_batch(&self) -> bool {
+        matches!(&self.request, Request::Execute(Execute { rows: Rows::Batch, .. }))
+    }
+}

@@ -1,0 +1,397 @@
+//! The sending half: from the queue to the outbox.
+
+use super::request::{Asked, Entry, Execute, Failure, Group, Guard, Request, Rows, Savepoint, Stage};
+use super::statement::Statement;
+use super::{IfxCaller, Logging, Machine, Phase};
+use crate::capabilities::Feature;
+use crate::messages::{client, kind, tag};
+use crate::types::{decode, encode};
+use crate::{lexer, limits as own};
+use headrace_core::{Mismatch, Outbox, Parameters, limits};
+use std::sync::Arc;
+
+/// The savepoint of a batch inside a transaction.
+const SAVEPOINT: &str = "headrace_batch";
+
+impl<C: IfxCaller> Machine<C> {
+    pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        if !matches!(self.phase, Phase::Ready) {
+            return;
+        }
+        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            match self.tail().map(|entry| (entry.stage, entry.groups)) {
+                None | Some((Stage::Sent, _)) => {
+                    self.settle(cx, outbox);
+                    if self.held || self.started == self.queue.len() {
+                        return;
+                    }
+                    self.start_next(outbox);
+                }
+                Some((Stage::Queued, _)) => self.start_statement(outbox),
+                Some((Stage::Bindable, _)) => self.bind_tail(cx, outbox),
+                Some((Stage::Sending, _)) => self.send_rows(cx, outbox),
+                Some((Stage::Draining, 0)) => self.end_batch(outbox),
+                Some((Stage::FetchMore, _)) => self.fetch_more(outbox),
+                Some((Stage::FetchLarge, 0)) => self.fetch_large(outbox),
+                Some(_) => return,
+            }
+        }
+    }
+
+    fn ask(&mut self, asked: Asked) {
+        if let Some(entry) = self.tail() {
+            entry.groups += 1;
+            let entry = entry.id;
+            self.groups.push_back(Group { entry, asked });
+        }
+    }
+
+    fn start_next(&mut self, outbox: &mut Outbox) {
+        for id in std::mem::take(&mut self.to_release) {
+            self.clean_up(outbox, id, false, true);
+        }
+        if self.groups.is_empty() {
+            // Everything is answered, so what was sent and what holds are one.
+            self.in_block = self.open;
+        }
+        let at = self.started;
+        self.started += 1;
+        let entry = &mut self.queue[at];
+        if !matches!(entry.request, Request::Execute(_)) {
+            entry.stage = Stage::Sent;
+        }
+        let (block, logging) = (self.in_block, self.logging);
+        let out = outbox.tail();
+        match entry.request {
+            Request::Execute(_) => {}
+            Request::Commit if block || logging == Logging::Ansi => {
+                client::plain(out, tag::SQ_CMMTWORK);
+                client::eot(out);
+                self.in_block = false;
+                self.ask(Asked::Commit);
+            }
+            Request::Rollback if block || logging == Logging::Ansi => {
+                client::rollback(out);
+                client::eot(out);
+                self.in_block = false;
+                self.ask(Asked::Rollback);
+            }
+            Request::Begin if !block && logging != Logging::None => self.begin(outbox),
+            Request::Commit | Request::Rollback | Request::Begin => {}
+            Request::Savepoint(what, ref name) => {
+                let tag = match what {
+                    Savepoint::Set => tag::SQ_SQLISETSVPT,
+                    Savepoint::Release => tag::SQ_SQLIRELSVPT,
+                    Savepoint::RollBack => tag::SQ_SQLIRBACKSVPT,
+                };
+                client::savepoint(out, tag, name);
+                client::eot(out);
+                self.ask(Asked::Savepoint);
+            }
+            Request::Ping => {
+                client::plain(out, tag::SQ_VERSION);
+                client::eot(out);
+                self.ask(Asked::Ping);
+            }
+        }
+    }
+
+    /// BEGIN WORK, except in MODE ANSI, where a transaction begins by itself.
+    fn begin(&mut self, outbox: &mut Outbox) {
+        self.in_block = true;
+        self.open |= self.logging == Logging::Ansi;
+        if self.logging == Logging::Logged {
+            client::plain(outbox.tail(), tag::SQ_BEGIN);
+            client::eot(outbox.tail());
+            self.ask(Asked::Begin);
+        }
+    }
+
+    fn start_statement(&mut self, outbox: &mut Outbox) {
+        let (capabilities, codeset) = (self.capabilities, self.codeset);
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &mut self.queue[at];
+        let Request::Execute(Execute { sql, .. }) = &entry.request else { return };
+        if let Some(known) = self.statements.get(&**sql) {
+            entry.statement = Some(known.clone());
+            entry.from_cache = true;
+            entry.kept = true;
+            entry.stage = Stage::Bindable;
+            return;
+        }
+        let refuse = |message: String| Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
+        let count = lexer::count(sql);
+        match codeset.encode(sql.as_bytes()) {
+            Err(character) => {
+                let set = codeset.name();
+                entry.failure = refuse(format!("the statement has {character:?}, which the code set {set} has not"));
+                entry.stage = Stage::Sent;
+            }
+            Ok(text) if !client::fits(&text, capabilities) || count > usize::from(u16::MAX) => {
+                entry.failure = refuse("the statement is longer than the server can read (65535 bytes)".into());
+                entry.stage = Stage::Sent;
+            }
+            Ok(text) => {
+                client::prepare(outbox.tail(), &text, count as u16, capabilities);
+                client::eot(outbox.tail());
+                entry.stage = Stage::Preparing;
+                self.ask(Asked::Prepare);
+            }
+        }
+    }
+
+    /// The statement of the last started entry is known: executes it, opens its cursor, or begins its batch.
+    fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &mut self.queue[at];
+        let (Some(statement), Request::Execute(execute)) = (entry.statement.clone(), &entry.request) else { return };
+        let (begin, batch) = (execute.begin, execute.rows == Rows::Batch);
+        let Some(caller) = &mut entry.caller else {
+            // Discarded while it waited for its description.
+            entry.stage = Stage::Sent;
+            return;
+        };
+        if let Some(columns) = &statement.columns {
+            caller.columns(cx, columns);
+            if batch {
+                entry.failure = Some(Failure::Caller {
+                    error: Mismatch::wrong_type("a batch cannot execute a statement that returns rows").into(),
+                    row: None,
+                });
+                entry.stage = Stage::Sent;
+                return;
+            }
+        }
+        let mut group = Vec::new();
+        if !batch {
+            let written = bind_row(entry, &statement, self.codeset, cx, &mut group);
+            if let Err(error) = written {
+                entry.failure = Some(Failure::Caller { error, row: None });
+                entry.stage = Stage::Sent;
+                return;
+            }
+        }
+        let alone = !self.in_block;
+        let control = statement.is_control();
+        if begin && alone && !control && self.logging != Logging::None {
+            self.begin(outbox);
+        }
+        if batch {
+            self.begin_batch(at, outbox);
+        } else if let Some(columns) = &statement.columns {
+            self.open_cursor(&statement, columns.wanted.as_slice(), &group, outbox);
+        } else {
+            let out = outbox.tail();
+            client::id(out, statement.id);
+            out.extend_from_slice(&group);
+            client::plain(out, tag::SQ_EXECUTE);
+            client::eot(out);
+            self.queue[at].stage = Stage::Sent;
+            self.ask(Asked::Execute { first: 0 });
+            match statement.kind {
+                kind::BEGIN => self.in_block = true,
+                kind::COMMIT | kind::ROLLBACK => self.in_block = false,
+                _ if alone && !begin && !control && self.logging == Logging::Ansi => self.auto_commit(outbox),
+                _ => {}
+            }
+        }
+    }
+
+    /// In MODE ANSI nothing is committed by itself, so autocommit is a COMMIT behind each statement.
+    fn auto_commit(&mut self, outbox: &mut Outbox) {
+        client::plain(outbox.tail(), tag::SQ_CMMTWORK);
+        client::eot(outbox.tail());
+        self.ask(Asked::AutoCommit);
+    }
+
+    fn open_cursor(&mut self, statement: &Statement, wanted: &[client::ReturnType], bound: &[u8], outbox: &mut Outbox) {
+        self.cursors += 1;
+        let size = self.buffer(own::FIRST_FETCH_BYTES);
+        let out = outbox.tail();
+        client::id(out, statement.id);
+        client::curname(out, &format!("_hr{:013x}", self.cursors));
+        out.extend_from_slice(bound);
+        client::plain(out, tag::SQ_OPEN);
+        client::id(out, statement.id);
+        if !wanted.is_empty() {
+            client::ret_type(out, wanted);
+        }
+        client::nfetch(out, size);
+        client::eot(out);
+        self.ask(Asked::Fetch);
+        if let Some(entry) = self.tail() {
+            entry.stage = Stage::Fetching;
+        }
+    }
+
+    fn buffer(&self, bytes: i32) -> i32 {
+        if self.capabilities.has(Feature::LargeFetch) { bytes } else { bytes.min(own::OLD_FETCH_BYTES) }
+    }
+
+    fn fetch_more(&mut self, outbox: &mut Outbox) {
+        let size = self.buffer(own::FETCH_BYTES);
+        let Some(entry) = self.tail() else { return };
+        entry.stage = Stage::Fetching;
+        let Some(id) = entry.statement.as_ref().map(|statement| statement.id) else { return };
+        client::id(outbox.tail(), id);
+        client::nfetch(outbox.tail(), size);
+        client::eot(outbox.tail());
+        self.ask(Asked::Fetch);
+    }
+
+    /// Asks for the next block while this one is still being read. Only the entry that blocks the queue may do so.
+    pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
+        let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
+        let Some(entry) = self.tail() else { return };
+        let small = entry.statement.as_ref().and_then(|s| s.columns.as_ref()).is_none_or(|columns| columns.large);
+        if full && !small && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+            self.fetch_more(outbox);
+        }
+    }
+
+    /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
+    fn fetch_large(&mut self, outbox: &mut Outbox) {
+        let Some(entry) = self.tail() else { return };
+        let Some(statement) = entry.statement.clone() else { return };
+        let Some(columns) = &statement.columns else { return };
+        let held = std::mem::take(&mut entry.held);
+        let mut asked = 0;
+        for row in &held {
+            // Rows were checked when they came.
+            for descriptor in decode::descriptors(&columns.decoders, row).unwrap_or_default() {
+                let out = outbox.tail();
+                client::id(out, statement.id);
+                client::fetchblob(out, descriptor);
+                client::eot(out);
+                asked += 1;
+            }
+        }
+        for _ in 0..asked {
+            self.ask(Asked::Large);
+        }
+        if let Some(entry) = self.tail() {
+            entry.held = held;
+            entry.stage = Stage::Fetching;
+        }
+    }
+
+    /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
+    fn begin_batch(&mut self, at: usize, outbox: &mut Outbox) {
+        let guard = match self.logging {
+            Logging::None => Guard::None,
+            _ if !self.in_block => Guard::Transaction,
+            _ if self.capabilities.has(Feature::Savepoints) => Guard::Savepoint,
+            // A server before 11.50: what a failed batch did stays in the user's transaction.
+            _ => Guard::None,
+        };
+        match guard {
+            Guard::None => {}
+            Guard::Transaction => self.begin(outbox),
+            Guard::Savepoint => {
+                client::savepoint(outbox.tail(), tag::SQ_SQLISETSVPT, SAVEPOINT);
+                client::eot(outbox.tail());
+                self.ask(Asked::Guard);
+            }
+        }
+        self.queue[at].guard = guard;
+        self.queue[at].stage = Stage::Sending;
+    }
+
+    /// Sends one group of rows.
+    fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let codeset = self.codeset;
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &mut self.queue[at];
+        let Some(statement) = entry.statement.clone() else { return };
+        let first = entry.rows_sent;
+        let out = outbox.tail();
+        let start = out.len();
+        client::id(out, statement.id);
+        let mut more = entry.failure.is_none();
+        while more && out.len() - start < own::GROUP_BYTES {
+            let Some(caller) = &mut entry.caller else {
+                more = false;
+                break;
+            };
+            let mark = out.len();
+            let written = match caller.next_row(cx) {
+                Ok(true) => bind_row(entry, &statement, codeset, cx, out),
+                Ok(false) => {
+                    more = false;
+                    break;
+                }
+                Err(error) => Err(error),
+            };
+            match written {
+                Ok(()) => {
+                    client::plain(out, tag::SQ_EXECUTE);
+                    entry.rows_sent += 1;
+                }
+                Err(error) => {
+                    out.truncate(mark);
+                    entry.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
+                    more = false;
+                }
+            }
+        }
+        if !more {
+            entry.stage = Stage::Draining;
+        }
+        if entry.rows_sent == first {
+            out.truncate(start);
+        } else {
+            client::eot(out);
+            self.ask(Asked::Execute { first });
+        }
+    }
+
+    /// Every row is answered: keeps them all, or none.
+    fn end_batch(&mut self, outbox: &mut Outbox) {
+        let Some(entry) = self.tail() else { return };
+        entry.stage = Stage::Sent;
+        let good = entry.failure.is_none() && entry.caller.is_some();
+        let guard = entry.guard;
+        let out = outbox.tail();
+        match (guard, good) {
+            (Guard::None, _) => return,
+            (Guard::Transaction, true) => client::plain(out, tag::SQ_CMMTWORK),
+            (Guard::Transaction, false) => client::rollback(out),
+            (Guard::Savepoint, true) => client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT),
+            (Guard::Savepoint, false) => client::savepoint(out, tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
+        }
+        client::eot(out);
+        if guard == Guard::Transaction {
+            self.in_block = false;
+        }
+        self.ask(match (guard, good) {
+            (Guard::Transaction, true) => Asked::Commit,
+            (Guard::Transaction, false) => Asked::Rollback,
+            _ => Asked::Guard,
+        });
+    }
+}
+
+/// Appends SQ_BIND for the caller's current row, if the statement has parameters.
+fn bind_row<C: IfxCaller>(
+    entry: &mut Entry<C, C::Error>,
+    statement: &Arc<Statement>,
+    codeset: crate::codeset::CodeSet,
+    cx: C::Cx<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), C::Error> {
+    let Some(caller) = &mut entry.caller else { return Ok(()) };
+    let params = caller.params(cx);
+    let (expected, given) = (statement.parameters, params.count());
+    if given != expected {
+        return Err(Mismatch::wrong_type(format!(
+            "the statement has {expected} parameter{}, but {given} {} given",
+            if expected == 1 { "" } else { "s" },
+            if given == 1 { "was" } else { "were" },
+        ))
+        .into());
+    }
+    if expected == 0 {
+        return Ok(());
+    }
+    encode::bind(&params, &statement.targets, codeset, out)
+}

@@ -1,0 +1,322 @@
+//! From the first byte to a session: CONREQ, then SQ_PROTOCOLS, SQ_INFO and SQ_DBOPEN in one flight, then the question for
+//! the database's code set unless the user named it.
+
+use super::Machine;
+use super::statement::{Columns, Statement};
+use crate::capabilities::{self, Capabilities, Feature};
+use crate::codeset::CodeSet;
+use crate::messages::login::{self, Answer, ConnectionRequest};
+use crate::messages::server::{Message, ServerError};
+use crate::messages::{client, tag};
+use crate::types;
+use headrace_core::{Fatal, Inbox, Outbox};
+use std::fmt;
+use std::sync::Arc;
+
+/// A password that no Debug output shows.
+#[derive(Clone)]
+pub struct Secret(pub Vec<u8>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+/// How to open a session.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: Option<Secret>,
+    /// DBSERVERNAME.
+    pub server: String,
+    /// The database; without one a DATABASE statement has to follow.
+    pub database: Option<String>,
+    /// Variables of the login (CLIENT_LOCALE, DB_LOCALE, DBDATE, DELIMIDENT, …).
+    pub environment: Vec<(String, String)>,
+    /// Variables of the session (OPTCOMPIND, PDQPRIORITY, …).
+    pub session: Vec<(String, String)>,
+    /// The code set of the database where it is known; otherwise the server is asked.
+    pub codeset: Option<CodeSet>,
+    /// The connection is encrypted from its first byte.
+    pub tls: bool,
+    /// What the server shows as the program.
+    pub program: String,
+    /// The client's host.
+    pub host: String,
+    /// The client's working directory.
+    pub directory: String,
+    /// The client's process.
+    pub process_id: i32,
+}
+
+/// What the pump has to do about TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsStep {
+    /// Nothing.
+    Nothing,
+    /// Put the layer in place, and say so with `tls_ready`.
+    Start,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Tls,
+    Login,
+    Protocols,
+    Info,
+    Database,
+    LocalePrepare,
+    LocaleFetch,
+}
+
+/// A session being set up.
+#[derive(Debug)]
+pub(super) struct Startup {
+    options: Options,
+    state: State,
+    error: Option<ServerError>,
+    /// The columns of the question for the locale, and the statement that asks.
+    locale: Option<(u16, Arc<Columns>)>,
+}
+
+/// The row of the catalogue that holds the database's locale.
+const LOCALE_QUERY: &str = "select FIRST 1 site from informix.systables where tabname = ' GL_COLLATE'";
+
+/// What a database without a locale of its own has: en_US.8859-1.
+const DEFAULT: CodeSet = CodeSet::Latin1;
+
+impl Startup {
+    pub(super) fn new(options: Options, outbox: &mut Outbox) -> Result<Self, Fatal> {
+        let state = if options.tls { State::Tls } else { State::Login };
+        let startup = Self { options, state, error: None, locale: None };
+        if state == State::Login {
+            startup.log_in(outbox)?;
+        }
+        Ok(startup)
+    }
+
+    fn log_in(&self, outbox: &mut Outbox) -> Result<(), Fatal> {
+        let options = &self.options;
+        let request = ConnectionRequest {
+            user: &options.user,
+            password: options.password.as_ref().map(|secret| secret.0.as_slice()),
+            server: &options.server,
+            environment: &options.environment,
+            process_id: options.process_id,
+            host: &options.host,
+            directory: &options.directory,
+            program: &options.program,
+        };
+        request.write(outbox.tail())
+    }
+
+    pub(super) fn tls_step(&self) -> TlsStep {
+        if self.state == State::Tls { TlsStep::Start } else { TlsStep::Nothing }
+    }
+
+    pub(super) fn tls_ready(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if self.state == State::Tls {
+            self.state = State::Login;
+            self.log_in(outbox)?;
+        }
+        Ok(())
+    }
+}
+
+impl<C: super::IfxCaller> Machine<C> {
+    /// Goes on with the session; says whether it wants to be called again.
+    pub(super) fn start(
+        &mut self,
+        startup: &mut Startup,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+    ) -> Result<Progress, Fatal> {
+        match startup.state {
+            State::Tls => Ok(Progress::Wait),
+            State::Login => {
+                let Some(total) = login::length(inbox.unread())? else { return Ok(Progress::Wait) };
+                let Some(packet) = inbox.unread().get(..total) else {
+                    inbox.want(total);
+                    return Ok(Progress::Wait);
+                };
+                let answer = login::answer(packet)?;
+                inbox.consume(total);
+                self.logged_in(startup, answer, outbox)?;
+                Ok(Progress::Again)
+            }
+            _ => {
+                let (message, used) =
+                    match crate::messages::server::read(inbox.unread(), self.capabilities, self.codeset) {
+                        Ok(read) => read,
+                        Err(Ok(total)) => {
+                            inbox.want(total);
+                            return Ok(Progress::Wait);
+                        }
+                        Err(Err(fatal)) => return Err(fatal),
+                    };
+                let ready = self.set_up(startup, &message, outbox)?;
+                inbox.consume(used);
+                Ok(if ready { Progress::Ready } else { Progress::Again })
+            }
+        }
+    }
+
+    fn logged_in(&mut self, startup: &mut Startup, answer: Answer, outbox: &mut Outbox) -> Result<(), Fatal> {
+        match answer {
+            Answer::Accepted { banner, process_id } => {
+                self.banner = banner;
+                self.process_id = process_id;
+            }
+            Answer::Rejected { sqlcode, os_error, messages } => {
+                let error = ServerError { sqlcode, isam: 0, offset: 0, token: startup.options.user.clone() };
+                self.last_words = Some(error);
+                let mut reason = format!("the server rejected the connection with error {sqlcode}");
+                if os_error != 0 {
+                    reason += &format!(", operating system error {os_error}");
+                }
+                for message in messages {
+                    reason += &format!("; {message}");
+                }
+                return Err(Fatal::refused(reason));
+            }
+            Answer::Redirect { server, host, port } => {
+                let reason = format!("the server redirects to {server} at {host}:{port}");
+                self.redirect = Some((server, host, port));
+                return Err(Fatal::refused(reason));
+            }
+        }
+        let out = outbox.tail();
+        client::protocols(out, &capabilities::OFFER);
+        client::eot(out);
+        client::info_environment(out, &startup.options.session);
+        client::eot(out);
+        if let Some(database) = &startup.options.database {
+            client::dbopen(out, database.as_bytes());
+            client::eot(out);
+        }
+        startup.state = State::Protocols;
+        Ok(())
+    }
+
+    fn set_up(&mut self, startup: &mut Startup, message: &Message<'_>, outbox: &mut Outbox) -> Result<bool, Fatal> {
+        match message {
+            Message::Protocols(mask) if startup.state == State::Protocols => {
+                self.capabilities = Capabilities::negotiate(&capabilities::OFFER, mask);
+                if self.capabilities.has(Feature::Pam) {
+                    return Err(Fatal::refused(
+                        "the server wants a PAM dialogue, which headrace does not support; use an account or a \
+                         listener without pam_serv",
+                    ));
+                }
+            }
+            Message::Err(error) => startup.error = Some(error.clone()),
+            Message::Done { warnings, .. } if startup.state == State::Database => self.opened(*warnings),
+            Message::Describe(described) if startup.state == State::LocalePrepare => {
+                let sql = LOCALE_QUERY.into();
+                let statement = Statement::new(described.clone(), sql, 0, self.capabilities, DEFAULT);
+                startup.locale = statement.columns.map(|columns| (statement.id, columns));
+            }
+            Message::Tuple(row) if startup.state == State::LocaleFetch => {
+                if let Some((_, columns)) = &startup.locale {
+                    let mut text = FirstText::default();
+                    types::decode_row(&columns.decoders, DEFAULT, row, &mut std::iter::empty(), &mut text)?;
+                    if let Some(locale) = text.0 {
+                        self.locale = Some(locale.trim().to_owned());
+                    }
+                }
+            }
+            Message::Eot => return self.next_step(startup, outbox),
+            Message::Done { .. } | Message::Cost | Message::XactStat { .. } => {}
+            other => {
+                return Err(Fatal::peer(format!("the server sent {other:?} while the session was being set up")));
+            }
+        }
+        Ok(false)
+    }
+
+    /// A group of the set-up is answered.
+    fn next_step(&mut self, startup: &mut Startup, outbox: &mut Outbox) -> Result<bool, Fatal> {
+        let failed = startup.error.take();
+        match (startup.state, failed) {
+            (State::LocalePrepare | State::LocaleFetch, Some(_)) => startup.locale = None,
+            (_, Some(error)) => {
+                let reason = format!("the server refused the session with error {}", error.sqlcode);
+                self.last_words = Some(error);
+                return Err(Fatal::refused(reason));
+            }
+            _ => {}
+        }
+        let out = outbox.tail();
+        match startup.state {
+            State::Protocols => startup.state = State::Info,
+            State::Info if startup.options.database.is_some() => startup.state = State::Database,
+            State::Database if startup.options.codeset.is_none() => {
+                client::prepare(out, LOCALE_QUERY.as_bytes(), 0, self.capabilities);
+                client::eot(out);
+                startup.state = State::LocalePrepare;
+            }
+            State::LocalePrepare if startup.locale.is_some() => {
+                let id = startup.locale.as_ref().map_or(0, |(id, _)| *id);
+                client::id(out, id);
+                client::curname(out, "_hr0000000000000");
+                client::plain(out, tag::SQ_OPEN);
+                client::id(out, id);
+                client::nfetch(out, 4096);
+                client::eot(out);
+                startup.state = State::LocaleFetch;
+            }
+            _ => {
+                if let Some((id, _)) = startup.locale.take() {
+                    self.clean_up(outbox, id, true, true);
+                }
+                return self.settle_codeset(startup).map(|()| true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn settle_codeset(&mut self, startup: &Startup) -> Result<(), Fatal> {
+        self.codeset = match (startup.options.codeset, &self.locale) {
+            (Some(codeset), _) => codeset,
+            (None, Some(locale)) => CodeSet::of_locale(locale).ok_or_else(|| {
+                Fatal::refused(format!(
+                    "the database's locale is {locale:?}, a code set that headrace does not know; name an equivalent one \
+                     with the setting codeset"
+                ))
+            })?,
+            (None, None) => DEFAULT,
+        };
+        Ok(())
+    }
+}
+
+/// How the set-up goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    Wait,
+    Again,
+    Ready,
+}
+
+/// Keeps the first text of a row.
+#[derive(Default)]
+struct FirstText(Option<String>);
+
+macro_rules! ignore {
+    ($($name:ident($($kind:ty),*);)*) => { $(fn $name(&mut self, $(_: $kind),*) {})* };
+}
+
+impl headrace_core::Sink for FirstText {
+    fn text(&mut self, utf8: &[u8]) {
+        self.0.get_or_insert_with(|| String::from_utf8_lossy(utf8).into_owned());
+    }
+    ignore! {
+        begin_row(usize); end_row(); null(); bool(bool); int(i64); uint(u64); float(f64); decimal(&str); bytes(&[u8]);
+        date(i32); time(i64); timetz(i64, i32); timestamp(i64); timestamptz(i64); interval(i32, i32, i64);
+        uuid(&[u8; 16]); json(&[u8]); inet(headrace_core::Inet<'_>); bits(usize, &[u8]); custom(u32, bool, &[u8]);
+        begin(headrace_core::Container, usize); end(); invalid(&str);
+    }
+}

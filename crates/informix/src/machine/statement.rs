@@ -1,0 +1,105 @@
+//! Prepared statements and the plans made for them once.
+
+use crate::capabilities::Capabilities;
+use crate::codeset::CodeSet;
+use crate::messages::client::ReturnType;
+use crate::messages::kind;
+use crate::messages::server::{Description, Field};
+use crate::types::{Decoder, code, decode::Inner};
+use std::sync::Arc;
+
+/// The columns of a result, and how to decode each.
+#[derive(Debug)]
+pub struct Columns {
+    /// As the server describes them.
+    pub fields: Vec<Field>,
+    /// One decoder per column.
+    pub decoders: Vec<Decoder>,
+    /// The code set of their text.
+    pub codeset: CodeSet,
+    /// Some values are only named by a row and have to be fetched one by one.
+    pub(super) large: bool,
+    /// What SQ_RET_TYPE asks for; empty where the server's own choice is right.
+    pub(super) wanted: Vec<ReturnType>,
+}
+
+impl Columns {
+    /// Plans for a result.
+    pub fn new(fields: Vec<Field>, capabilities: Capabilities, codeset: CodeSet) -> Self {
+        let decoders: Vec<Decoder> = fields.iter().map(|field| Decoder::new(field, capabilities)).collect();
+        let large = decoders.iter().any(Decoder::is_large);
+        // Only BOOLEAN has a shorter form to be asked for; the binary form of a collection is nothing we can read.
+        let booleans = decoders.contains(&Decoder::Envelope(Inner::Boolean));
+        let plain = |decoder: &Decoder| !matches!(decoder, Decoder::Envelope(inner) if !matches!(inner, Inner::Boolean | Inner::Text));
+        let collections = fields.iter().any(|f| matches!(f.type_word & 0xff, code::SET..=code::COLLECTION));
+        let wanted = if booleans && !collections && decoders.iter().all(plain) {
+            fields.iter().map(return_type).collect()
+        } else {
+            Vec::new()
+        };
+        Self { fields, decoders, codeset, large, wanted }
+    }
+}
+
+fn return_type(field: &Field) -> ReturnType {
+    let type_code = field.type_word & 0xff;
+    let (type_code, owner, name) = match type_code {
+        code::UDTVAR | code::LVARCHAR => (code::LVARCHAR, "", ""),
+        code::UDTFIXED | code::BOOLEAN => (code::BOOLEAN, "informix", "boolean"),
+        other => (other, "", ""),
+    };
+    ReturnType { type_code, owner: owner.into(), name: name.into(), length: field.length }
+}
+
+/// A statement that the server has prepared.
+#[derive(Debug)]
+pub struct Statement {
+    /// The server's number for it.
+    pub id: u16,
+    /// What it is: see [`crate::messages::kind`].
+    pub kind: u16,
+    /// Its text.
+    pub sql: Arc<str>,
+    /// How many `?` it has.
+    pub parameters: usize,
+    /// Its columns, `None` when it returns no rows.
+    pub columns: Option<Arc<Columns>>,
+    /// The columns that an INSERT's parameters fill, where that is certain.
+    pub targets: Vec<Field>,
+}
+
+impl Statement {
+    pub(super) fn new(
+        described: Description,
+        sql: Arc<str>,
+        parameters: usize,
+        capabilities: Capabilities,
+        codeset: CodeSet,
+    ) -> Self {
+        let Description { kind, id, fields } = described;
+        // ROLLBACK WORK TO SAVEPOINT is described as a rollback too, and ends nothing.
+        let back = kind == kind::ROLLBACK && sql.to_ascii_lowercase().contains("savepoint");
+        let kind = if back { kind::SAVEPOINT } else { kind };
+        let rows = kind == kind::SELECT || (kind == kind::EXECUTE_PROCEDURE && !fields.is_empty());
+        let (columns, targets) = match rows {
+            true => (Some(Arc::new(Columns::new(fields, capabilities, codeset))), Vec::new()),
+            // Columns that are filled by something else than a parameter are described too.
+            false if kind == kind::INSERT && fields.len() == parameters => (None, fields),
+            false => (None, Vec::new()),
+        };
+        Self { id, kind, sql, parameters, columns, targets }
+    }
+
+    /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        matches!(self.kind, kind::SELECT | 4..=6 | 32 | 33 | kind::EXECUTE_PROCEDURE)
+    }
+
+    /// BEGIN, COMMIT and ROLLBACK, and what changes the database: they come with no BEGIN of ours.
+    pub(super) fn is_control(&self) -> bool {
+        matches!(
+            self.kind,
+            kind::BEGIN | kind::COMMIT | kind::ROLLBACK | kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE
+        )
+    }
+}

@@ -1,0 +1,254 @@
+//! The login: one SL packet from the client, one from the server.
+
+use super::{put_i32, put_u16};
+use headrace_core::Fatal;
+
+/// Bytes of the SL header: total length, type, 60, flags.
+pub const HEADER: usize = 6;
+
+const CONREQ: u8 = 1;
+const CONACC: u8 = 2;
+const CONREJ: u8 = 3;
+const REDIRECT: u8 = 13;
+
+/// What CONREQ says.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectionRequest<'a> {
+    /// The user.
+    pub user: &'a str,
+    /// The password.
+    pub password: Option<&'a [u8]>,
+    /// DBSERVERNAME.
+    pub server: &'a str,
+    /// Environment variables that the session starts with.
+    pub environment: &'a [(String, String)],
+    /// The client's process.
+    pub process_id: i32,
+    /// The client's host.
+    pub host: &'a str,
+    /// The client's working directory.
+    pub directory: &'a str,
+    /// What the server shows as the program.
+    pub program: &'a str,
+}
+
+fn text(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_u16(out, bytes.len() as u16 + 1);
+    out.extend_from_slice(bytes);
+    out.push(0);
+}
+
+fn fixed(out: &mut Vec<u8>, name: &[u8], len: usize) {
+    out.extend_from_slice(name);
+    out.resize(out.len() + len - name.len(), 0);
+}
+
+impl ConnectionRequest<'_> {
+    /// Appends the packet.
+    ///
+    /// # Errors
+    /// [`Fatal`] when the settings do not fit the 64 KiB that a login may have.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Fatal> {
+        let given = self.environment.iter().map(|(name, value)| name.len() + value.len() + 6).sum::<usize>();
+        let rest = [self.user, self.server, self.host, self.directory, self.program];
+        let rest = rest.iter().map(|s| s.len()).sum::<usize>() + self.password.map_or(0, <[u8]>::len);
+        if given + rest > 60_000 {
+            return Err(Fatal::refused("the connection settings are longer than a login packet can be (60000 bytes)"));
+        }
+        let start = out.len();
+        put_u16(out, 0);
+        out.extend_from_slice(&[CONREQ, 60, 0, 0]);
+        out.extend_from_slice(&[0, 100, 0, 101]);
+        put_i32(out, 61);
+        text(out, b"IEEEM");
+        put_u16(out, 108);
+        fixed(out, b"sqlexec", 12);
+        text(out, b"9.280");
+        text(out, b"RDS#R000000");
+        text(out, b"sqli");
+        for capability in [316, 0, 0] {
+            put_i32(out, capability);
+        }
+        put_u16(out, 1);
+        text(out, self.user.as_bytes());
+        match self.password {
+            Some(password) => text(out, password),
+            None => put_u16(out, 0),
+        }
+        fixed(out, b"ol", 8);
+        put_i32(out, 61);
+        fixed(out, b"tlitcp", 8);
+        put_i32(out, 1);
+        out.extend_from_slice(&[0, 104, 0, 11]);
+        put_i32(out, 3);
+        text(out, self.server.as_bytes());
+        // The database is opened by SQ_DBOPEN: named here the server refuses it (-759).
+        out.extend_from_slice(&[0; 10]);
+        put_u16(out, 106);
+        put_u16(out, self.environment.len() as u16);
+        for (name, value) in self.environment {
+            text(out, name.as_bytes());
+            text(out, value.as_bytes());
+        }
+        put_u16(out, 107);
+        put_i32(out, 0);
+        put_i32(out, self.process_id);
+        put_i32(out, 1);
+        text(out, self.host.as_bytes());
+        put_u16(out, 0);
+        text(out, self.directory.as_bytes());
+        put_u16(out, 116);
+        put_u16(out, self.program.len() as u16 + 11);
+        put_i32(out, 0);
+        put_i32(out, 0);
+        text(out, self.program.as_bytes());
+        put_u16(out, 127);
+        let total = (out.len() - start) as u16;
+        out[start..start + 2].copy_from_slice(&total.to_be_bytes());
+        Ok(())
+    }
+}
+
+/// The server's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// CONACC.
+    Accepted {
+        /// The server's banner. It is for people; what the server can do is in its capability mask.
+        banner: String,
+        /// The server's process.
+        process_id: i32,
+    },
+    /// CONREJ.
+    Rejected {
+        /// The sqlcode, negative.
+        sqlcode: i32,
+        /// The operating system's error number.
+        os_error: i32,
+        /// What the server adds.
+        messages: Vec<String>,
+    },
+    /// REDIRECT: another server is to be asked.
+    Redirect {
+        /// Its DBSERVERNAME.
+        server: String,
+        /// Its host.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
+}
+
+/// Length of the packet that begins with `bytes`; `None` until that is known.
+///
+/// # Errors
+/// [`Fatal`] when this is no SL packet.
+pub fn length(bytes: &[u8]) -> Result<Option<usize>, Fatal> {
+    let Some(header) = bytes.get(..HEADER) else { return Ok(None) };
+    let total = usize::from(u16::from_be_bytes([header[0], header[1]]));
+    if total < HEADER || header[3] != 60 {
+        return Err(Fatal::peer("the server's first bytes are no SQLI login packet; is this an onsoctcp listener?"));
+    }
+    Ok(Some(total))
+}
+
+struct Body<'a>(&'a [u8]);
+
+impl<'a> Body<'a> {
+    fn bytes(&mut self, n: usize) -> Result<&'a [u8], Fatal> {
+        let (head, tail) = self.0.split_at_checked(n).ok_or_else(|| Fatal::peer("the login answer is cut short"))?;
+        self.0 = tail;
+        Ok(head)
+    }
+    fn u16(&mut self) -> Result<u16, Fatal> {
+        self.bytes(2).map(|b| u16::from_be_bytes([b[0], b[1]]))
+    }
+    fn i32(&mut self) -> Result<i32, Fatal> {
+        self.bytes(4).map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+    }
+    fn text(&mut self) -> Result<String, Fatal> {
+        let len = usize::from(self.u16()?);
+        let bytes = self.bytes(len)?;
+        Ok(String::from_utf8_lossy(bytes.strip_suffix(&[0]).unwrap_or(bytes)).into_owned())
+    }
+    fn padded(&mut self) -> Result<String, Fatal> {
+        let len = usize::from(self.u16()?);
+        let text = String::from_utf8_lossy(self.bytes(len)?).into_owned();
+        self.bytes(len % 2)?;
+        Ok(text)
+    }
+}
+
+/// Reads a whole packet.
+///
+/// # Errors
+/// [`Fatal`] when it does not follow the layout.
+pub fn answer(packet: &[u8]) -> Result<Answer, Fatal> {
+    let kind = *packet.get(2).ok_or_else(|| Fatal::peer("the login answer is cut short"))?;
+    if !matches!(kind, CONACC | CONREJ | REDIRECT) {
+        return Err(Fatal::peer(format!("the server answered the login with a packet of the unknown type {kind}")));
+    }
+    let mut body = Body(packet.get(HEADER..).unwrap_or_default());
+    body.bytes(8)?;
+    body.text()?;
+    body.bytes(14)?;
+    let banner = body.text()?;
+    body.text()?;
+    body.text()?;
+    body.bytes(12 + 6 + 24)?;
+    let (mut sqlcode, mut os_error, mut process_id, mut messages) = (0, 0, 0, Vec::new());
+    let mut redirect = None;
+    loop {
+        match body.u16()? {
+            0x66 => {
+                body.bytes(6)?;
+                sqlcode = i32::from(body.u16()? as i16);
+                os_error = i32::from(body.u16()? as i16);
+                body.u16()?;
+                for _ in 0..body.u16()? {
+                    body.u16()?;
+                    messages.push(body.padded()?);
+                }
+            }
+            0x67 => {
+                body.u16()?;
+                redirect = Some(body.padded()?);
+            }
+            0x6b => {
+                body.i32()?;
+                process_id = body.i32()?;
+                body.i32()?;
+                // Host, terminal, directory.
+                for _ in 0..3 {
+                    body.text()?;
+                }
+            }
+            0x6e => {
+                body.bytes(6)?;
+            }
+            0x74 => {
+                let len = usize::from(body.u16()?);
+                body.bytes(len)?;
+            }
+            0x7f => break,
+            marker => {
+                return Err(Fatal::peer(format!("the login answer has the unknown marker {marker}")));
+            }
+        }
+    }
+    match (kind, redirect) {
+        (CONACC, _) => Ok(Answer::Accepted { banner, process_id }),
+        (REDIRECT, Some(text)) => {
+            let parts: Vec<&str> = text.split([':', '=', '|']).collect();
+            let port = parts.get(3).and_then(|port| port.trim().parse().ok());
+            match (parts.get(1), parts.get(2), port) {
+                (Some(server), Some(host), Some(port)) => {
+                    Ok(Answer::Redirect { server: (*server).to_owned(), host: (*host).to_owned(), port })
+                }
+                _ => Err(Fatal::peer(format!("the server redirects to {text:?}, which names no server"))),
+            }
+        }
+        (REDIRECT, None) => Err(Fatal::peer("the server redirects without saying where to")),
+        _ => Ok(Answer::Rejected { sqlcode, os_error, messages }),
+    }
+}

@@ -1,0 +1,131 @@
+//! The wire: the login packets ([`login`]), what the client says ([`client`]) and what the server says ([`server`]).
+
+pub mod client;
+pub mod login;
+pub mod server;
+
+/// Message tags, by the manual's names.
+pub mod tag {
+    macro_rules! tags {
+        ($($name:ident = $value:literal, $what:literal;)*) => {
+            $(#[doc = $what] pub const $name: u16 = $value;)*
+        };
+    }
+    tags! {
+        SQ_COMMAND = 1, "A statement without rows, in one message.";
+        SQ_PREPARE = 2, "A statement to prepare.";
+        SQ_CURNAME = 3, "The name of a cursor.";
+        SQ_ID = 4, "The statement that the following actions are for.";
+        SQ_BIND = 5, "One row of parameters.";
+        SQ_OPEN = 6, "Opens a cursor.";
+        SQ_EXECUTE = 7, "Executes.";
+        SQ_DESCRIBE = 8, "What a prepared statement is.";
+        SQ_NFETCH = 9, "Fetches a buffer of rows.";
+        SQ_CLOSE = 10, "Closes a cursor.";
+        SQ_RELEASE = 11, "Frees a statement.";
+        SQ_EOT = 12, "The end of a group.";
+        SQ_ERR = 13, "An error.";
+        SQ_TUPLE = 14, "A row.";
+        SQ_DONE = 15, "A statement is done.";
+        SQ_CMMTWORK = 19, "COMMIT WORK.";
+        SQ_RBWORK = 20, "ROLLBACK WORK.";
+        SQ_NDESCRIBE = 22, "Asks for a description.";
+        SQ_TUPID = 25, "The number of a row of a scroll cursor.";
+        SQ_BEGIN = 35, "BEGIN WORK.";
+        SQ_DBOPEN = 36, "Opens a database.";
+        SQ_FETCHBLOB = 38, "Fetches a BYTE or TEXT value.";
+        SQ_BLOB = 39, "A piece of a BYTE or TEXT value.";
+        SQ_BBIND = 41, "BYTE and TEXT parameters follow.";
+        SQ_WANTDONE = 49, "Asks for DONE.";
+        SQ_VERSION = 53, "The server's version.";
+        SQ_COST = 55, "The optimizer's estimate.";
+        SQ_EXIT = 56, "The end of a session.";
+        SQ_INFO = 81, "Settings of the session.";
+        SQ_INSERTDONE = 94, "Serial values of an INSERT.";
+        SQ_XACTSTAT = 99, "The transaction has changed.";
+        SQ_RET_TYPE = 100, "The types that columns are wanted in.";
+        SQ_PROTOCOLS = 126, "The capability mask.";
+        SQ_SQLISETSVPT = 137, "Sets a savepoint.";
+        SQ_SQLIRELSVPT = 138, "Releases a savepoint.";
+        SQ_SQLIRBACKSVPT = 139, "Rolls back to a savepoint.";
+    }
+}
+
+/// Statement types, the first field of SQ_DESCRIBE.
+pub mod kind {
+    /// DATABASE.
+    pub const DATABASE: u16 = 1;
+    /// SELECT.
+    pub const SELECT: u16 = 2;
+    /// INSERT.
+    pub const INSERT: u16 = 6;
+    /// CREATE DATABASE.
+    pub const CREATE_DATABASE: u16 = 12;
+    /// CLOSE DATABASE.
+    pub const CLOSE_DATABASE: u16 = 31;
+    /// BEGIN WORK.
+    pub const BEGIN: u16 = 34;
+    /// COMMIT WORK.
+    pub const COMMIT: u16 = 35;
+    /// ROLLBACK WORK.
+    pub const ROLLBACK: u16 = 36;
+    /// SAVEPOINT, and what else is done with one.
+    pub const SAVEPOINT: u16 = 37;
+    /// EXECUTE PROCEDURE, EXECUTE FUNCTION.
+    pub const EXECUTE_PROCEDURE: u16 = 56;
+
+    /// The statement's name, as far as a program may want to tell statements apart by it.
+    pub fn name(kind: u16) -> &'static str {
+        match kind {
+            DATABASE => "DATABASE",
+            SELECT => "SELECT",
+            3 => "SELECT INTO TEMP",
+            4 | 7 | 33 => "UPDATE",
+            5 | 8 | 32 => "DELETE",
+            INSERT => "INSERT",
+            CREATE_DATABASE => "CREATE DATABASE",
+            14 => "CREATE TABLE",
+            15 => "DROP TABLE",
+            16 => "CREATE INDEX",
+            17 => "DROP INDEX",
+            29 => "ALTER TABLE",
+            CLOSE_DATABASE => "CLOSE DATABASE",
+            BEGIN => "BEGIN WORK",
+            COMMIT => "COMMIT WORK",
+            ROLLBACK => "ROLLBACK WORK",
+            SAVEPOINT => "SAVEPOINT",
+            40 => "CREATE VIEW",
+            45 => "CREATE TEMP TABLE",
+            48 => "SET ISOLATION",
+            EXECUTE_PROCEDURE => "EXECUTE PROCEDURE",
+            _ => "",
+        }
+    }
+}
+
+/// Appends CHAR: a length of 16 bits, the bytes, and a pad byte behind an odd number of them.
+///
+/// Lengths beyond 65535 do not fit the field; callers check theirs before.
+pub(crate) fn put_char(out: &mut Vec<u8>, bytes: &[u8]) {
+    debug_assert!(bytes.len() <= usize::from(u16::MAX));
+    out.extend_from_slice(&(bytes.len() as u16).to_be_bytes());
+    out.extend_from_slice(bytes);
+    pad(out, bytes.len());
+}
+
+/// Appends a pad byte behind an odd number of bytes.
+pub(crate) fn pad(out: &mut Vec<u8>, len: usize) {
+    if len % 2 == 1 {
+        out.push(0);
+    }
+}
+
+/// Appends 16 bits.
+pub(crate) fn put_u16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+/// Appends 32 bits.
+pub(crate) fn put_i32(out: &mut Vec<u8>, value: i32) {
+    out.extend_from_slice(&value.to_be_bytes());
+}

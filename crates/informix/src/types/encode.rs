@@ -1,0 +1,303 @@
+//! Parameters into SQ_BIND.
+//!
+//! A parameter says its own type, and the server converts it to what the statement wants. Of an INSERT the target columns
+//! are known, so that text goes into TEXT as such, and what is too long for its column is refused here: the server would
+//! cut it off without a word.
+
+use super::{DATE_EPOCH, code, packed, qualifier};
+use crate::codeset::CodeSet;
+use crate::messages::server::Field;
+use crate::messages::{client, put_char, put_i32, put_u16, tag::SQ_BIND};
+use headrace_core::civil::{self, DAY_MICROS};
+use headrace_core::{Mismatch, Parameters, Value, ValueKind};
+
+/// Bytes of CHAR that one parameter can carry.
+const CHAR_BYTES: usize = 32_767;
+
+/// Appends SQ_BIND for one row, and the values of its BYTE and TEXT parameters.
+///
+/// `targets` are the columns that the parameters fill, or nothing where that is not known.
+///
+/// # Errors
+/// The caller's own, or a [`Mismatch`] for what Informix cannot hold. What was appended is then to be taken back.
+pub fn bind<P: Parameters>(params: &P, targets: &[Field], codeset: CodeSet, out: &mut Vec<u8>) -> Result<(), P::Error> {
+    put_u16(out, SQ_BIND);
+    put_u16(out, params.count() as u16);
+    let mut large = Vec::new();
+    for i in 0..params.count() {
+        let value = params.get(i)?;
+        parameter(&value, targets.get(i), codeset, out, &mut large).map_err(|fault| match fault {
+            Fault::Mismatch(mut mismatch) => {
+                let name = targets.get(i).map_or(String::new(), |field| format!(" ('{}')", field.name));
+                mismatch.message = format!("parameter {}{name}: {}", i + 1, mismatch.message);
+                P::Error::from(mismatch)
+            }
+            Fault::Own(error) => error,
+        })?;
+    }
+    if !large.is_empty() {
+        client::bbind(out, &large);
+    }
+    Ok(())
+}
+
+enum Fault<E> {
+    Mismatch(Mismatch),
+    Own(E),
+}
+
+impl<E> From<Mismatch> for Fault<E> {
+    fn from(mismatch: Mismatch) -> Self {
+        Fault::Mismatch(mismatch)
+    }
+}
+
+/// Type, no owner and name, indicator 0, precision.
+fn head(out: &mut Vec<u8>, type_code: u16, precision: u16) {
+    put_u16(out, type_code);
+    put_u16(out, 0);
+    put_u16(out, precision);
+}
+
+fn parameter<V: Value>(
+    value: &V,
+    target: Option<&Field>,
+    codeset: CodeSet,
+    out: &mut Vec<u8>,
+    large: &mut Vec<Vec<u8>>,
+) -> Result<(), Fault<V::Error>> {
+    let own = Fault::Own;
+    match value.kind() {
+        ValueKind::Null => {
+            put_u16(out, target.map_or(code::CHAR, null_type));
+            out.extend_from_slice(&[0xff, 0xff, 0, 0]);
+        }
+        ValueKind::Bool => boolean(value.bool().map_err(own)?, target, out),
+        ValueKind::Int => match value.int() {
+            Ok(number) => integer(number, out),
+            // More than 64 bits: DECIMAL holds 32 digits.
+            Err(_) => value.with_decimal(|text| decimal(text, out)).map_err(own)??,
+        },
+        ValueKind::Float => {
+            let number = value.float().map_err(own)?;
+            if !number.is_finite() {
+                return Err(Mismatch::out_of_range(format!("{} does not fit FLOAT", value.describe())).into());
+            }
+            head(out, code::FLOAT, 0);
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        ValueKind::Decimal => value.with_decimal(|text| decimal(text, out)).map_err(own)??,
+        ValueKind::Date => date(value.date().map_err(own)?, out)?,
+        ValueKind::Time => time(value.time().map_err(own)?, out),
+        ValueKind::Timestamp => timestamp(value.timestamp().map_err(own)?, out)?,
+        ValueKind::Interval => {
+            let (months, days, micros) = value.interval().map_err(own)?;
+            interval(months, days, micros, out)?;
+        }
+        ValueKind::Bytes => value.with_bytes(|bytes| descriptor(code::BYTE, bytes, out, large)).map_err(own)??,
+        ValueKind::Text | ValueKind::Uuid => {
+            value.with_text(|utf8| text(utf8, target, codeset, out, large)).map_err(own)??;
+        }
+        ValueKind::Json | ValueKind::Jsonb => {
+            value.with_json(|utf8| text(utf8, target, codeset, out, large)).map_err(own)??;
+        }
+        ValueKind::TimestampTz | ValueKind::TimeTz => {
+            return Err(Mismatch::wrong_type(format!(
+                "{} has a time zone, and no type of Informix has one; convert it to the zone you keep and drop tzinfo",
+                value.describe()
+            ))
+            .into());
+        }
+        _ => {
+            return Err(Mismatch::wrong_type(format!("{} has no type in Informix", value.describe())).into());
+        }
+    }
+    Ok(())
+}
+
+/// NULL of a built-in column's own type; of any other as CHAR, which the server converts.
+fn null_type(field: &Field) -> u16 {
+    match field.type_word & 0xff {
+        type_code if client::is_named(type_code) => code::CHAR,
+        code::SERIAL => code::INTEGER,
+        code::SERIAL8 => code::INT8,
+        code::BIGSERIAL => code::BIGINT,
+        type_code => type_code,
+    }
+}
+
+fn boolean(value: bool, target: Option<&Field>, out: &mut Vec<u8>) {
+    let target = target.map_or(code::BOOLEAN, |field| field.type_word & 0xff);
+    if matches!(target, code::SMALLINT | code::INTEGER | code::BIGINT | code::INT8 | code::DECIMAL) {
+        head(out, code::SMALLINT, 0x0500);
+        put_u16(out, u16::from(value));
+        return;
+    }
+    put_u16(out, code::BOOLEAN);
+    put_char(out, b"informix");
+    put_char(out, b"boolean");
+    put_u16(out, 0);
+    put_u16(out, 1);
+    put_i32(out, 1);
+    out.extend_from_slice(&[u8::from(value), 0]);
+}
+
+fn integer(value: i64, out: &mut Vec<u8>) {
+    match i32::try_from(value) {
+        // The smallest number of each type stands for NULL.
+        Ok(small) if small != i32::MIN => {
+            head(out, code::INTEGER, 0x0a00);
+            put_i32(out, small);
+        }
+        _ if value != i64::MIN => {
+            head(out, code::BIGINT, 0x1300);
+            out.extend_from_slice(&value.to_be_bytes());
+        }
+        _ => {
+            let number = packed::decimal(&value.to_string()).expect("19 digits fit");
+            head(out, code::DECIMAL, number.scale as u16);
+            put_char(out, &number.packed);
+        }
+    }
+}
+
+fn decimal(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let number = packed::decimal(text).map_err(Mismatch::out_of_range)?;
+    head(out, code::DECIMAL, number.scale as u16);
+    put_char(out, &number.packed);
+    Ok(())
+}
+
+fn date(days: i32, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let counted = days.checked_add(DATE_EPOCH).filter(|_| days != i32::MAX && days != i32::MIN);
+    let counted = counted.ok_or_else(|| Mismatch::out_of_range("DATE has no infinity"))?;
+    head(out, code::DATE, 0);
+    put_i32(out, counted);
+    Ok(())
+}
+
+fn packed_value(out: &mut Vec<u8>, type_code: u16, word: u16, negative: bool, pairs: &[u8]) {
+    let digits = i32::from(word >> 8);
+    let last = i32::from(word & 15);
+    let mut value = Vec::with_capacity(pairs.len() + 1);
+    packed::write(&mut value, negative, (digits + 10 - last + 1) / 2, pairs);
+    head(out, type_code, word);
+    put_char(out, &value);
+}
+
+fn word(digits: u8, first: u8, last: u8) -> u16 {
+    u16::from(digits) << 8 | u16::from(first) << 4 | u16::from(last)
+}
+
+/// To ten microseconds, the finest that Informix has.
+fn hundred_thousandths(micros: i64) -> i64 {
+    (micros + 5).div_euclid(10)
+}
+
+/// Hours, minutes, seconds and five digits behind them as pairs.
+fn clock(ticks: i64) -> [u8; 6] {
+    let (seconds, fraction) = (ticks / 100_000, ticks % 100_000);
+    let [hour, minute, second] = [seconds / 3600, seconds / 60 % 60, seconds % 60];
+    [hour, minute, second, fraction / 1000, fraction / 10 % 100, fraction % 10 * 10].map(|pair| pair as u8)
+}
+
+fn time(micros: i64, out: &mut Vec<u8>) {
+    // Rounding must not turn the last moment of a day into 24:00.
+    let ticks = hundred_thousandths(micros).min(8_640_000_000 - 1);
+    let pairs = clock(ticks);
+    if ticks % 100_000 == 0 {
+        packed_value(out, code::DATETIME, word(6, qualifier::HOUR, qualifier::SECOND), false, &pairs[..3]);
+    } else {
+        packed_value(out, code::DATETIME, word(11, qualifier::HOUR, qualifier::FRACTION5), false, &pairs);
+    }
+}
+
+fn timestamp(micros: i64, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let ticks = hundred_thousandths(micros);
+    let day_ticks = DAY_MICROS / 10;
+    let (year, month, day) = civil::civil_from_days(ticks.div_euclid(day_ticks));
+    if !(1..=9999).contains(&year) {
+        return Err(Mismatch::out_of_range("DATETIME holds the years 1 to 9999"));
+    }
+    let mut pairs = [0; 10];
+    pairs[..4].copy_from_slice(&[(year / 100) as u8, (year % 100) as u8, month as u8, day as u8]);
+    pairs[4..].copy_from_slice(&clock(ticks.rem_euclid(day_ticks)));
+    packed_value(out, code::DATETIME, word(19, qualifier::YEAR, qualifier::FRACTION5), false, &pairs);
+    Ok(())
+}
+
+fn interval(months: i32, days: i32, micros: i64, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    if months != 0 {
+        if days != 0 || micros != 0 {
+            return Err(Mismatch::wrong_type(
+                "an INTERVAL counts years and months or days and seconds, and this value has both",
+            ));
+        }
+        let (years, rest) = (months.unsigned_abs() / 12, months.unsigned_abs() % 12);
+        let lead: u8 = if years > 9999 { 9 } else { 4 };
+        let mut pairs = leading(u64::from(years), lead);
+        pairs.push(rest as u8);
+        packed_value(out, code::INTERVAL, word(lead + 2, qualifier::YEAR, qualifier::MONTH), months < 0, &pairs);
+        return Ok(());
+    }
+    let total = i128::from(days) * i128::from(DAY_MICROS) + i128::from(micros);
+    let ticks = (total.unsigned_abs() + 5) / 10;
+    let day_ticks = (DAY_MICROS / 10) as u128;
+    let days = u64::try_from(ticks / day_ticks).ok().filter(|days| *days <= 999_999_999);
+    let days = days.ok_or_else(|| Mismatch::out_of_range("an INTERVAL holds at most 999999999 days"))?;
+    let lead = (2..=8).step_by(2).find(|digits| days < 10u64.pow(u32::from(*digits))).unwrap_or(9);
+    let mut pairs = leading(days, lead);
+    pairs.extend(clock((ticks % day_ticks) as i64));
+    packed_value(out, code::INTERVAL, word(lead + 11, qualifier::DAY, qualifier::FRACTION5), total < 0, &pairs);
+    Ok(())
+}
+
+/// A leading part of `digits` digits, as pairs.
+fn leading(value: u64, digits: u8) -> Vec<u8> {
+    (0..u32::from(digits.div_ceil(2))).rev().map(|i| (value / 100u64.pow(i) % 100) as u8).collect()
+}
+
+fn text(
+    utf8: &[u8],
+    target: Option<&Field>,
+    codeset: CodeSet,
+    out: &mut Vec<u8>,
+    large: &mut Vec<Vec<u8>>,
+) -> Result<(), Mismatch> {
+    let bytes = codeset.encode(utf8).map_err(|character| {
+        Mismatch::out_of_range(format!("{character:?} is not in the database's code set, {}", codeset.name()))
+    })?;
+    if bytes.contains(&0) {
+        return Err(Mismatch::out_of_range("text with a NUL character, which Informix cannot hold"));
+    }
+    if let Some(field) = target {
+        let room = match field.type_word & 0xff {
+            code::CHAR | code::NCHAR => usize::try_from(field.length).ok(),
+            code::VARCHAR | code::NVARCHAR => Some((field.length & 0xff) as usize),
+            code::TEXT | code::BYTE => return descriptor(field.type_word & 0xff, &bytes, out, large),
+            _ => None,
+        };
+        let len = bytes.iter().rposition(|b| *b != b' ').map_or(0, |at| at + 1);
+        if let Some(room) = room.filter(|room| *room > 0 && len > *room) {
+            let name = super::name(field.type_word, &field.type_name, field.length);
+            return Err(Mismatch::out_of_range(format!("text of {len} bytes does not fit {name}, which holds {room}")));
+        }
+    }
+    if bytes.len() > CHAR_BYTES {
+        return descriptor(code::TEXT, &bytes, out, large);
+    }
+    head(out, code::CHAR, 0);
+    put_char(out, &bytes);
+    Ok(())
+}
+
+/// A BYTE or TEXT parameter: here only its size, the bytes follow behind all parameters.
+fn descriptor(type_code: u16, bytes: &[u8], out: &mut Vec<u8>, large: &mut Vec<Vec<u8>>) -> Result<(), Mismatch> {
+    let size = i32::try_from(bytes.len()).map_err(|_| Mismatch::out_of_range("a value of more than 2 GiB"))?;
+    head(out, type_code, 0x38);
+    out.extend_from_slice(&[0; 16]);
+    put_i32(out, size);
+    out.resize(out.len() + 36, 0);
+    large.push(bytes.to_vec());
+    Ok(())
+}

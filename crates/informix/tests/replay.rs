@@ -1,0 +1,408 @@
+//! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and whoever
+//! waits is always told.
+
+mod support;
+
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Inbox, Outbox};
+use headrace_informix::machine::{Execute, Logging, Machine, Options, Request, Rows};
+use std::cell::RefCell;
+use std::rc::Rc;
+use support::{TestCaller, Told, V, bytes, hex};
+
+const EOT: &str = "000c";
+const OK: &str = "000f000000000000000000000000000000370000000100000001000c";
+
+struct Session {
+    machine: Machine<TestCaller>,
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+/// What the server says while a session is set up, one reply for each flight.
+fn greeting() -> Vec<Vec<u8>> {
+    let set_up = [bytes("reply", "connect_004"), hex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
+    vec![
+        bytes("reply", "conacc_gbase_1"),
+        set_up,
+        bytes("reply", "srv_t2_connect_010"),
+        bytes("reply", "srv_t2_connect_012"),
+    ]
+}
+
+impl Session {
+    fn new() -> Self {
+        let mut outbox = Outbox::new();
+        let options = Options {
+            user: "informix".into(),
+            server: "informix".into(),
+            database: Some("testdb".into()),
+            ..Options::default()
+        };
+        let machine = Machine::new(options, 16, &mut outbox).unwrap();
+        Self { machine, inbox: Inbox::new(), outbox }
+    }
+
+    fn start() -> Self {
+        let mut session = Self::new();
+        for reply in greeting() {
+            session.feed(&reply).unwrap();
+        }
+        assert!(session.machine.is_ready());
+        session.feed(&hex("000c000c")).unwrap();
+        session.outbox.take();
+        session
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
+        self.inbox.extend(bytes);
+        self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
+        self.machine.transmit((), &mut self.outbox);
+        Ok(())
+    }
+
+    fn ask(&mut self, request: Request, row: Vec<V>, batch: Vec<Vec<V>>) -> Rc<RefCell<Told>> {
+        let told = Rc::new(RefCell::new(Told::default()));
+        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), row };
+        self.machine.enqueue(request, caller);
+        self.machine.transmit((), &mut self.outbox);
+        told
+    }
+
+    fn execute(&mut self, sql: &str, row: Vec<V>, begin: bool) -> Rc<RefCell<Told>> {
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin }), row, Vec::new())
+    }
+
+    fn batch(&mut self, rows: usize, begin: bool) -> Rc<RefCell<Told>> {
+        let rows = (0..rows).map(|i| vec![V::Int(i as i64), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
+        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin };
+        self.ask(Request::Execute(request), Vec::new(), rows)
+    }
+
+    /// The groups that wait to be sent, each told by the tags that matter.
+    fn sent(&mut self) -> String {
+        let bytes = self.outbox.take();
+        bytes.iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+fn select_rows() -> Vec<Vec<String>> {
+    [1, 5, 6].map(|n| vec![n.to_string()]).to_vec()
+}
+
+#[test]
+fn a_session_is_set_up_whatever_the_split() {
+    let whole = greeting();
+    let total: usize = whole.iter().map(Vec::len).sum();
+    for cut in 1..total {
+        let mut session = Session::new();
+        let mut left = cut;
+        for reply in &whole {
+            let at = left.min(reply.len());
+            left -= at;
+            session.feed(&reply[..at]).unwrap();
+            session.feed(&reply[at..]).unwrap();
+        }
+        assert!(session.machine.is_ready(), "split at {cut}");
+        assert_eq!(session.machine.logging(), Logging::Logged);
+        assert_eq!(session.machine.locale(), Some("en_US.819"));
+    }
+}
+
+#[test]
+fn a_refused_login_says_why() {
+    let mut packet = bytes("reply", "conacc_gbase_1");
+    packet[2] = 3;
+    let at = packet.windows(2).position(|w| w == [0, 0x66]).unwrap();
+    packet[at + 8..at + 10].copy_from_slice(&(-951i16).to_be_bytes());
+    let mut session = Session::new();
+    assert!(session.feed(&packet).is_err());
+    assert_eq!(session.machine.last_words().unwrap().sqlcode, -951);
+    let mut session = Session::new();
+    session.feed(&greeting()[0]).unwrap();
+    let refused = [bytes("reply", "connect_004"), hex(EOT), hex("000dfeb7ff910000000000046e6f6e65000c")].concat();
+    assert!(session.feed(&refused).is_err());
+    assert_eq!(session.machine.last_words().unwrap().sqlcode, -329);
+}
+
+#[test]
+fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() {
+    let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
+    for cut in 0..=described.len() + rows.len() {
+        let mut session = Session::start();
+        let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+        assert_eq!(
+            session.sent(),
+            "000200010000001b73656c65637420612066726f6d20742077686572652061203e203f0000160031000c"
+        );
+        let first = cut.min(described.len());
+        session.feed(&described[..first]).unwrap();
+        session.feed(&described[first..]).unwrap();
+        assert_eq!(
+            session.sent(),
+            "000400000003 0012 5f687230303030303030303030303031 00050001000200000a0000000000 0006 \
+             00040000 0009 00010000 0000 000c"
+                .replace(' ', "")
+                .replace("00125f", "00105f"),
+        );
+        let second = cut.saturating_sub(described.len());
+        session.feed(&rows[..second]).unwrap();
+        session.feed(&rows[second..]).unwrap();
+        let told = told.borrow();
+        assert_eq!(told.rows, select_rows(), "split at {cut}");
+        assert_eq!(told.results, [("SELECT".to_owned(), Some(3), None)]);
+        assert_eq!(told.end.as_deref(), Some("done"));
+        // The cursor is closed with whatever comes next, and the statement is kept.
+        assert_eq!(session.sent(), "00040000000a000c");
+    }
+}
+
+#[test]
+fn a_reply_cut_at_every_byte_gives_no_wrong_row_and_an_end() {
+    let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
+    for cut in 0..described.len() + rows.len() {
+        let mut session = Session::start();
+        let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+        session.feed(&described[..cut.min(described.len())]).unwrap();
+        session.feed(&rows[..cut.saturating_sub(described.len())]).unwrap();
+        session.machine.abort((), &Fatal::gone("cut"));
+        let told = told.borrow();
+        assert!(select_rows().starts_with(&told.rows));
+        assert_eq!(told.end.as_deref(), Some("fatal cut"));
+        assert!(session.machine.is_idle());
+    }
+}
+
+#[test]
+fn every_byte_changed_ends_in_an_answer_or_an_error() {
+    let reply = [bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036")].concat();
+    for at in 0..reply.len() {
+        for flip in [1u8, 0x80, 0xff] {
+            let mut session = Session::start();
+            let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+            let mut wrong = reply.clone();
+            wrong[at] ^= flip;
+            let middle = bytes("reply", "prep_select_032").len();
+            let fed = session.feed(&wrong[..middle]).and_then(|()| session.feed(&wrong[middle..]));
+            if let Err(fatal) = fed {
+                session.machine.abort((), &fatal);
+                assert!(told.borrow().end.is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn known_statements_are_pipelined_and_not_prepared_again() {
+    let mut session = Session::start();
+    let first = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::Dec("1.5".into())], false);
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    session.feed(&bytes("reply", "insert_int_str_dec_026")).unwrap();
+    assert_eq!(first.borrow().results, [("INSERT".to_owned(), Some(1), None)]);
+    session.sent();
+    let row = || vec![V::Int(1), V::Null, V::Dec("1.5".into())];
+    let told = [0; 3].map(|_| session.execute("insert into t values (?,?,?)", row(), false));
+    assert_eq!(session.sent().matches("0007000c").count(), 3);
+    let reply = bytes("reply", "insert_int_str_dec_026");
+    let failed = hex("000dfef4ff9c00000000000475313030000c");
+    session.feed(&[reply.clone(), failed, reply].concat()).unwrap();
+    let ends: Vec<_> = told.iter().map(|t| t.borrow().end.clone().unwrap()).collect();
+    assert_eq!(ends, ["done", "server -268 -100 None", "done"]);
+    assert!(session.machine.is_idle());
+}
+
+/// The replies to the groups of a batch whose row `bad` fails. `on` says that the server goes on in a failed group.
+fn batch_replies(sent: &str, bad: usize, on: bool) -> Vec<u8> {
+    const DONE: &str = "000f000000000001000000000000000000370000000100000001";
+    const ERROR: &str = "000dfef4ff9c00000000000475313030";
+    let groups = sent.split("0007000c").filter(|group| group.contains("0005000300"));
+    let (mut out, mut row) = (String::new(), 0);
+    for group in groups {
+        let mut failed = false;
+        for _ in 0..group.matches("0005000300").count() {
+            if row == bad {
+                out += ERROR;
+                failed = true;
+            } else if !failed || on {
+                out += DONE;
+            }
+            row += 1;
+        }
+        out += EOT;
+    }
+    hex(&out)
+}
+
+#[test]
+fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_in_its_group() {
+    for (bad, rows) in [(0, 100), (500, 1000), (99, 100), (2999, 3000)] {
+        for on in [false, true] {
+            let mut session = Session::start();
+            let told = session.batch(rows, false);
+            session.sent();
+            session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+            let sent = session.sent();
+            assert!(sent.starts_with("0023000c"), "the batch is one transaction");
+            session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+            session.feed(&batch_replies(&sent, bad, on)).unwrap();
+            assert_eq!(session.sent(), "00140000000c", "row {bad} of {rows}: rolled back");
+            assert_eq!(told.borrow().end, None);
+            session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+            let end = told.borrow().end.clone().unwrap();
+            assert_eq!(end, format!("server -268 -100 Some({bad})"), "server goes on: {on}");
+            assert!(session.machine.is_idle() && !session.machine.in_transaction());
+        }
+    }
+}
+
+#[test]
+fn a_good_batch_is_committed_once_and_counted() {
+    let mut session = Session::start();
+    let told = session.batch(3000, false);
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    let sent = session.sent();
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+    session.feed(&batch_replies(&sent, usize::MAX, false)).unwrap();
+    assert_eq!(session.sent(), "0013000c");
+    session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
+    assert_eq!(told.borrow().results, [("INSERT".to_owned(), Some(3000), None)]);
+    assert!(!session.machine.in_transaction());
+}
+
+#[test]
+fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
+    let mut session = Session::start();
+    session.ask(Request::Begin, Vec::new(), Vec::new());
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+    let told = session.batch(10, true);
+    session.sent();
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    let sent = session.sent();
+    assert!(sent.starts_with("0089000e"), "{sent}");
+    session.feed(&bytes("reply", "srv_t2_savepoint_072")).unwrap();
+    session.feed(&batch_replies(&sent, 4, false)).unwrap();
+    assert!(session.sent().starts_with("008b000e"));
+    session.feed(&bytes("reply", "srv_t2_savepoint_072")).unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("server -268 -100 Some(4)"));
+    assert!(session.machine.in_transaction(), "the user's own transaction goes on");
+}
+
+#[test]
+fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
+    let mut session = Session::start();
+    let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
+    rows[3][2] = V::Dec("NaN".into());
+    let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false };
+    let told = session.ask(Request::Execute(request), Vec::new(), rows);
+    session.sent();
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    session.sent();
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+    session.feed(&hex(&OK[..OK.len() - 4].repeat(3))).unwrap();
+    session.feed(&hex(EOT)).unwrap();
+    assert_eq!(session.sent(), "00140000000c");
+    session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+    let end = told.borrow().end.clone().unwrap();
+    assert!(end.starts_with("caller parameter 3 ('d')") && end.ends_with("Some(3)"), "{end}");
+}
+
+#[test]
+fn a_transaction_begins_with_the_first_statement_that_wants_one() {
+    let mut session = Session::start();
+    session.execute("select a from t where a > ?", vec![V::Int(0)], true);
+    session.sent();
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    assert!(session.sent().starts_with("0023000c00040000"));
+    session.feed(&[bytes("reply", "srv_t2_tx_056"), bytes("reply", "prep_select_036")].concat()).unwrap();
+    assert!(session.machine.in_transaction());
+    let told = session.ask(Request::Commit, Vec::new(), Vec::new());
+    assert_eq!(session.sent(), "00040000000a000c0013000c");
+    session.feed(&[hex(EOT), bytes("reply", "srv_t2_tx_060")].concat()).unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert!(!session.machine.in_transaction());
+    let nothing = session.ask(Request::Rollback, Vec::new(), Vec::new());
+    assert_eq!(session.sent(), "");
+    assert_eq!(nothing.borrow().end.as_deref(), Some("done"));
+}
+
+#[test]
+fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
+    let mut session = Session::start();
+    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.sent();
+    let row = |n: u32| hex(&format!("000e000000000004{n:08x}"));
+    let block = |range: std::ops::Range<u32>| range.flat_map(row).collect::<Vec<u8>>();
+    session.feed(&block(0..8000)).unwrap();
+    assert_eq!(session.sent(), "", "not half full");
+    session.feed(&block(8000..9000)).unwrap();
+    assert_eq!(session.sent(), "000400000009000400000000000c");
+    session.feed(&hex(EOT)).unwrap();
+    session.feed(&block(9000..9010)).unwrap();
+    session.feed(&hex("000f00000000232e0000000000000000000c")).unwrap();
+    assert_eq!(told.borrow().rows.len(), 9010);
+    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(session.sent(), "00040000000a000c");
+}
+
+#[test]
+fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
+    let mut session = Session::start();
+    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.feed(&hex("000e00000000000400000001")).unwrap();
+    let id = session.machine.find(|_| true).unwrap();
+    assert!(session.machine.discard(id));
+    session.sent();
+    session.feed(&hex("000e00000000000400000002000c")).unwrap();
+    assert_eq!(session.sent(), "00040000000a000c");
+    assert!(session.machine.is_idle());
+    assert_eq!(told.borrow().end, None);
+    session.feed(&hex(EOT)).unwrap();
+    let next = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    session.feed(&bytes("reply", "prep_select_036")).unwrap();
+    assert_eq!(next.borrow().rows, select_rows());
+}
+
+#[test]
+fn text_values_are_fetched_behind_their_rows() {
+    let (described, rows) = (bytes("reply", "srv_t2_text_157"), bytes("reply", "srv_t2_text_159"));
+    let value = hex("002700036162630000270001640000270000000c");
+    let mut session = Session::start();
+    let told = session.execute("select i,t from texts", Vec::new(), false);
+    session.feed(&described).unwrap();
+    session.sent();
+    session.feed(&rows).unwrap();
+    assert!(session.sent().starts_with("000400000026"));
+    session.feed(&value).unwrap();
+    let told = told.borrow();
+    assert_eq!(told.rows[0], ["1", "abcd"]);
+    assert_eq!(told.rows[1], ["2", "NULL"]);
+    assert_eq!(told.end.as_deref(), Some("done"));
+}
+
+#[test]
+fn a_statement_older_than_its_table_is_prepared_again() {
+    let mut session = Session::start();
+    session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.feed(&bytes("reply", "prep_select_036")).unwrap();
+    session.feed(&hex(EOT)).unwrap();
+    session.sent();
+    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    session.sent();
+    session.feed(&hex("000dfd3a00000000000000017400000c")).unwrap();
+    assert!(session.sent().contains("000200010000001b"), "prepared again");
+    session.feed(&hex(EOT)).unwrap();
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.feed(&bytes("reply", "prep_select_036")).unwrap();
+    assert_eq!(told.borrow().rows, select_rows());
+}
+
+#[test]
+fn what_nobody_asked_for_ends_the_connection() {
+    for unasked in ["000f0000000000010000000000000000000c", "000e00000000000400000001", "00ff", "000c"] {
+        let mut session = Session::start();
+        assert!(session.feed(&hex(unasked)).is_err(), "{unasked}");
+    }
+}

@@ -1,0 +1,338 @@
+"""The blocking connection, whatever the database."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Generator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from . import defaults, errors
+from ._core import Core, Flow, Rollback, timings
+from ._cursor import BlockingCursor
+from ._native import PgResult, Wire
+from .errors import InterfaceError
+from .rows import RowFactory, tuple_row
+from .types import TransactionStatus
+
+R = TypeVar("R")
+T = TypeVar("T")
+Self = TypeVar("Self", bound="BlockingConnection[Any]")
+
+
+class BlockingConnection(Generic[R]):
+    """A connection that threads may share: their calls queue up.
+
+    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    """
+
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
+
+    _core: Core
+
+    def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
+        self._core = core
+        self.row_factory: RowFactory[R] = row_factory
+        self._strict_close = False
+
+    # what each database adds
+
+    @abstractmethod
+    def _cursor(self, factory: RowFactory[T]) -> BlockingCursor[T]:
+        """A new cursor."""
+
+    @abstractmethod
+    def _send_cancel(self, timeout: float) -> None:
+        """Asks the server to end what this connection runs, within ``timeout`` seconds."""
+
+    # waiting
+
+    def _wait(self, ticket: Any, timeout: float | None) -> Any:
+        """The result of a ticket. An interrupted or overdue request is cancelled before the error goes on."""
+        try:
+            result = self._core.wire.wait(ticket, timeout)
+        except TimeoutError:
+            self._abandon(ticket)
+            raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled") from None
+        except errors.Error:
+            raise
+        except BaseException:
+            self._abandon(ticket)
+            raise
+        if self._core.wire.has_notices():
+            self._core.notices()
+        return result
+
+    def _look(self, ticket: Any, timeout: float) -> Any:
+        """The result of a ticket, or TimeoutError, after which the request is still in flight."""
+        try:
+            result = self._core.wire.wait(ticket, timeout)
+        except (TimeoutError, errors.Error):
+            raise
+        except BaseException:
+            self._abandon(ticket)
+            raise
+        if self._core.wire.has_notices():
+            self._core.notices()
+        return result
+
+    def _run(self, flow: Flow[T]) -> T:
+        """Runs a flow to its end."""
+        try:
+            ticket = next(flow)
+            while True:
+                try:
+                    value = self._wait(ticket, None)
+                except BaseException as error:
+                    ticket = flow.throw(error)
+                else:
+                    ticket = flow.send(value)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    def _abandon(self, ticket: Any) -> None:
+        """Gets the connection back in step after a request that nobody waits for any more, or closes it."""
+        wire = self._core.wire
+        if wire.closed:
+            return
+        try:
+            if wire.discard(ticket):
+                wire.push(0)
+                self._send_cancel(defaults.CANCEL_TIMEOUT)
+            wire.wait(self._core.round_trip(), defaults.CANCEL_TIMEOUT)
+        except BaseException:
+            # Out of step, or a second interrupt: only a closed connection is safe now.
+            wire.close()
+
+    # queries
+
+    def _script(self, cursor: BlockingCursor[Any], sql: str) -> None:
+        """Executes text as it is; the results are the cursor's."""
+        core = self._core
+        ticket = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = ticket
+            core.pipelined.append(cursor)
+        else:
+            cursor._take(self._wait(ticket, None))
+
+    def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
+        core = self._core
+        if core.pipelined is not None or core.timing:
+            return self._cursor(factory).execute(sql, args or None).fetchall()
+        # What a cursor would give, without one.
+        result = self._wait(core.submit(sql, args or None), None)
+        if factory is tuple_row and isinstance(result, PgResult) and result.rows is not None:
+            return result.rows  # type: ignore[return-value]
+        cursor = self._cursor(factory)
+        cursor._take(result)
+        return cursor._all()
+
+    def fetch(self, sql: str, *args: Any) -> list[R]:
+        """All rows of a query, its parameters given one by one."""
+        return self._rows(self.row_factory, sql, args)
+
+    def fetchrow(self, sql: str, *args: Any) -> R | None:
+        """The first row of a query, or ``None``."""
+        rows = self._rows(self.row_factory, sql, args)
+        return rows[0] if rows else None
+
+    def fetchval(self, sql: str, *args: Any) -> Any:
+        """The first value of the first row of a query, or ``None``."""
+        rows = self._rows(tuple_row, sql, args)
+        return rows[0][0] if rows else None
+
+    # transactions
+
+    def commit(self) -> None:
+        """Commits the open transaction; nothing happens where none is open."""
+        self._run(self._core.end(False))
+
+    def rollback(self) -> None:
+        """Rolls the open transaction back; nothing happens where none is open."""
+        self._run(self._core.end(True))
+
+    @contextlib.contextmanager
+    def transaction(self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False) -> Generator[Self]:
+        """A block that is committed at its end and rolled back when it raises. Inside another transaction it is a
+        savepoint. Raising :class:`Rollback` rolls back without an error outside."""
+        core = self._core
+        block = self._run(core.enter_transaction(savepoint_name))
+        try:
+            yield self
+        except Rollback:
+            self._run(core.leave_transaction(block, True))
+        except BaseException as error:
+            try:
+                self._run(core.leave_transaction(block, True))
+            except errors.Error as second:
+                raise error from second
+            raise
+        else:
+            self._run(core.leave_transaction(block, force_rollback))
+
+    @contextlib.contextmanager
+    def pipeline(self) -> Generator[Pipeline]:
+        """A block in which statements are sent at once and their results read later.
+
+        Each cursor has its own result and its own error, raised where it is fetched from, or at the end of the
+        block. Outside a transaction each statement stands for itself; inside one PostgreSQL ends them all with the
+        first error.
+        """
+        core = self._core
+        if core.pipelined is not None:
+            yield Pipeline(self)
+            return
+        core.begin_pipeline()
+        pipeline = Pipeline(self)
+        try:
+            yield pipeline
+        except BaseException:
+            cursors, core.pipelined = core.pipelined, None
+            self._drain(cursors or deque(), quiet=True)
+            raise
+        else:
+            cursors, core.pipelined = core.pipelined, None
+            self._drain(cursors or deque(), quiet=False)
+
+    def _drain(self, cursors: deque[BlockingCursor[Any]], quiet: bool) -> None:
+        core = self._core
+        if core.wire.closed:
+            return
+        end = core.ask_for_answers()
+        first: BaseException | None = None
+        for cursor in cursors:
+            try:
+                cursor._resolve()
+            except errors.PipelineAborted as error:
+                first = first or error
+            except errors.Error as error:
+                if first is None or isinstance(first, errors.PipelineAborted):
+                    first = error
+        if end is not None:
+            self._wait(end, None)
+        if first is not None and not quiet:
+            raise first
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether every statement is a transaction of its own. Changed only between transactions."""
+        return self._core.autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        self._run(self._core.set_autocommit(bool(value)))
+
+    # state
+
+    @property
+    def closed(self) -> bool:
+        """True when the connection is closed, by whomever."""
+        return self._core.wire.closed
+
+    @property
+    def broken(self) -> bool:
+        """True when the connection was lost."""
+        return self._core.wire.closed
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """Where the connection stands."""
+        return self._core.status()
+
+    @property
+    def wire(self) -> Wire:
+        """The engine's connection."""
+        return self._core.wire
+
+    def timings(self) -> dict[str, dict[str, int]]:
+        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
+        return timings(self._core.wire)
+
+    def reset_timings(self) -> None:
+        """Sets the counters to zero."""
+        self._core.wire.reset_counters()
+
+    def check_alive(self) -> bool:
+        """Whether an idle connection is still there, without a round trip."""
+        return self._core.wire.is_alive()
+
+    # ending
+
+    def reset(self, mode: str = "rollback") -> None:
+        """Back to a fresh state: ``none``, ``rollback`` (an open transaction is rolled back) or ``discard`` (the
+        state of the session is forgotten too)."""
+        self._run(self._core.reset(mode))
+
+    def cancel(self) -> None:
+        """Asks the server to cancel what this connection runs; callable from any thread."""
+        if not self._core.wire.closed:
+            self._send_cancel(defaults.CANCEL_TIMEOUT)
+
+    def close(self) -> None:
+        """Closes the connection; an open transaction is rolled back by the server."""
+        if self._strict_close and self.closed:
+            raise InterfaceError("the connection is closed already")
+        if self._core.timing:
+            started = time.perf_counter_ns()
+            self._core.wire.close()
+            self._core.wire.count(3, time.perf_counter_ns() - started)
+            return
+        self._core.wire.close()
+
+    def _ends_itself(self) -> bool:
+        """Whether leaving the block neither commits nor rolls back."""
+        return False
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if not self.closed and not self._ends_itself():
+                if error is None:
+                    self.commit()
+                else:
+                    with contextlib.suppress(errors.Error):
+                        self.rollback()
+        finally:
+            self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.transaction_status.name.lower()
+        return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
+
+
+class Pipeline:
+    """What ``Connection.pipeline()`` gives."""
+
+    def __init__(self, connection: BlockingConnection[Any]) -> None:
+        self._connection = connection
+
+    def flush(self) -> None:
+        """Sends what is queued, and waits for nothing but room in the socket: the server works on it from now on, while
+        the caller does something else."""
+        core = self._connection._core
+        core.ask_for_answers()
+        core.wire.push(0)
+
+    def sync(self) -> None:
+        """Waits for all results so far; raises the first error."""
+        core = self._connection._core
+        if core.pipelined is not None:
+            cursors, core.pipelined = core.pipelined, deque()
+            self._connection._drain(cursors, quiet=False)

@@ -1,0 +1,138 @@
+"""What connections of every database share, blocking or asyncio: state, and flows of requests.
+
+A flow is a generator. It yields tickets (blocking) or futures (asyncio) that :class:`headrace._native.Wire` gave, and
+is sent their results; the two shells differ only in how they wait. No flow does I/O by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Generator, Iterable
+from typing import Any, TypeVar
+
+from ._cursor_base import Column, Params
+from ._native import Wire
+from .errors import InterfaceError, ProgrammingError
+from .types import TransactionStatus
+
+T = TypeVar("T")
+Flow = Generator[Any, Any, T]
+
+
+class Core(ABC):
+    """State and flows of a connection."""
+
+    def __init__(self, wire: Wire, timing: bool) -> None:
+        self.wire = wire
+        self.timing = timing
+        self.autocommit = False
+        self.depth = 0
+        """Blocks of ``transaction()`` that are open."""
+        self.pipelined: deque[Any] | None = None
+        """Cursors whose results a pipeline has not read, None outside of a pipeline."""
+        self.numbers = itertools.count(1)
+        """For names that nothing else has: savepoints, portals."""
+
+    # statements
+
+    @abstractmethod
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+
+    @abstractmethod
+    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch."""
+
+    @abstractmethod
+    def submit_script(self, sql: str) -> Any:
+        """Queues text as it is: one statement without parameters, or several."""
+
+    @abstractmethod
+    def round_trip(self) -> Any:
+        """Queues a round trip that changes nothing."""
+
+    @abstractmethod
+    def describe(self, columns: Any) -> list[Column]:
+        """PEP 249's description of a result."""
+
+    def notices(self) -> None:
+        """Hands the notices that have come to whoever wants them; a database without notices has none."""
+        return
+
+    # pipelines
+
+    def begin_pipeline(self) -> None:
+        """What is submitted from now on is one pipeline."""
+        self.pipelined = deque()
+
+    def ask_for_answers(self) -> Any:
+        """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives
+        its ticket, or None."""
+        return None
+
+    def resolved(self, cursor: Any) -> None:
+        """A pipeline has nothing more to ask of a cursor whose result was waited for. They come in order as a rule:
+        those that do not stay until the pipeline's end."""
+        if self.pipelined and self.pipelined[0] is cursor:
+            self.pipelined.popleft()
+
+    # transactions
+
+    def status(self) -> TransactionStatus:
+        """Where the connection stands."""
+        return TransactionStatus(self.wire.status())
+
+    def in_transaction(self) -> bool:
+        """Whether a transaction block is open."""
+        return not self.wire.closed and self.wire.last_status() != 0
+
+    def set_mode(self, name: str, value: Any) -> None:
+        """Sets autocommit or a transaction mode; only between transactions."""
+        if self.in_transaction():
+            raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
+        setattr(self, name, value)
+
+    def set_autocommit(self, value: bool) -> Flow[None]:
+        """Changes autocommit; only between transactions."""
+        self.set_mode("autocommit", value)
+        yield from ()
+
+    def check_end(self, rollback: bool) -> None:
+        """Whether commit() or rollback() can be called now."""
+        if self.depth:
+            word = "rollback" if rollback else "commit"
+            raise ProgrammingError(f"{word}() cannot be called inside a transaction() block")
+        if self.wire.closed:
+            raise InterfaceError("the connection is closed")
+
+    @abstractmethod
+    def end(self, rollback: bool) -> Flow[None]:
+        """Ends the open transaction, where there is one."""
+
+    @abstractmethod
+    def enter_transaction(self, savepoint: str | None) -> Flow[Any]:
+        """Begins a block; gives what :meth:`leave_transaction` needs."""
+
+    @abstractmethod
+    def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:
+        """Ends a block."""
+
+    @abstractmethod
+    def reset(self, mode: str) -> Flow[None]:
+        """Back to a fresh state: ``none``, ``rollback`` or ``discard``."""
+
+    @abstractmethod
+    def where(self) -> str:
+        """User, server and database, for people."""
+
+
+def timings(wire: Wire) -> dict[str, dict[str, int]]:
+    """The counters by name."""
+    names = ("connect", "execute", "fetch", "close")
+    return {name: {"count": c, "ns": ns} for name, (c, ns) in zip(names, wire.counters(), strict=True)}
+
+
+class Rollback(Exception):
+    """Raised inside a ``transaction()`` block it rolls the block back, and is not seen outside."""

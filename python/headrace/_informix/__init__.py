@@ -1,0 +1,1 @@
+"""Informix: what :mod:`headrace.informix` and :mod:`headrace.aio.informix` share."""

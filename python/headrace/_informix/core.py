@@ -1,0 +1,115 @@
+"""What blocking and asyncio connections to Informix share: every flow of requests is written here once.
+
+A flow is a generator that yields tickets or futures and is sent their results, as in :mod:`headrace._postgres.core`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+from collections.abc import Iterable
+from typing import Any
+
+from .._core import Core, Flow
+from .._cursor_base import Column, Params
+from .._native import IfxColumns, Wire
+from ..errors import NotSupportedError, ProgrammingError
+from ..types import TypeCode
+from .settings import ConnectOptions
+
+
+class InformixCore(Core):
+    """State and flows of a connection."""
+
+    def __init__(self, wire: Wire, options: ConnectOptions) -> None:
+        super().__init__(wire, options.enable_timing)
+        self.options = options
+        self.socket: int | None = None
+        """The socket's number, for the urgent byte that cancels; None under TLS, which has no way to send one."""
+
+    # statements
+
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+        return self.wire.sqli_execute(sql, params, begin=not self.autocommit)
+
+    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch."""
+        if returning:
+            raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
+        return self.wire.sqli_execute_batch(sql, rows, begin=not self.autocommit)
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues one statement without parameters."""
+        return self.submit(sql, None)
+
+    def round_trip(self) -> Any:
+        """Queues SQ_VERSION, which changes nothing."""
+        return self.wire.sqli_ping()
+
+    def describe(self, columns: IfxColumns) -> list[Column]:
+        """PEP 249's description of a result."""
+        return [
+            (name, TypeCode(sql, number, re.split(r"[ (]", sql)[0].lower()), None, size, precision, scale, null)
+            for name, number, sql, size, precision, scale, null in columns.fields
+        ]
+
+    # transactions
+
+    def end(self, rollback: bool) -> Flow[None]:
+        """COMMIT WORK or ROLLBACK WORK, where there is anything to end."""
+        self.check_end(rollback)
+        yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
+
+    def enter_transaction(self, savepoint: str | None) -> Flow[str | None]:
+        """Begins a block; gives the savepoint (None for a transaction of its own)."""
+        if self.wire.sqli_session()[3] == "none":
+            raise NotSupportedError("the database has no transactions (it is not logged)")
+        if self.depth == 0 and not self.in_transaction():
+            yield self.wire.sqli_begin()
+            self.depth += 1
+            return None
+        name = savepoint or f"headrace_{next(self.numbers)}"
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise ProgrammingError(f"{name!r} is no name of a savepoint")
+        yield self.wire.sqli_savepoint("set", name)
+        self.depth += 1
+        return name
+
+    def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:
+        """Ends a block."""
+        savepoint: str | None = block
+        self.depth -= 1
+        if self.wire.closed:
+            return
+        if savepoint is None:
+            yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
+            return
+        if rollback:
+            yield self.wire.sqli_savepoint("rollback", savepoint)
+        yield self.wire.sqli_savepoint("release", savepoint)
+
+    def reset(self, mode: str) -> Flow[None]:
+        """Back to a fresh state: an open transaction is rolled back."""
+        if mode not in ("none", "rollback"):
+            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
+        self.depth = 0
+        self.pipelined = None
+        if mode == "rollback":
+            yield self.wire.sqli_rollback()
+
+    def where(self) -> str:
+        """User, server and database, for people."""
+        return f"{self.options.user}@{self.options.host}:{self.options.port}/{self.options.database or ''}"
+
+    # cancelling
+
+    def send_urgent(self) -> bool:
+        """Sends the urgent byte that interrupts the running statement; says whether there is a way to."""
+        if self.socket is None or self.wire.closed:
+            return False
+        with contextlib.closing(socket.socket(fileno=os.dup(self.socket))) as urgent:
+            urgent.send(b"B", socket.MSG_OOB)
+        return True

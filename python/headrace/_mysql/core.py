@@ -1,0 +1,233 @@
+"""What blocking and asyncio connections to MySQL and MariaDB share: every flow of requests is written here once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+from .._core import Core, Flow
+from .._cursor_base import Column, Params
+from .._native import MyColumns, PgResult, Wire
+from ..errors import ProgrammingError
+from ..rows import RowFactory, tuple_row
+from ..types import TypeCode
+from .settings import ConnectOptions
+
+R = TypeVar("R")
+
+ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
+
+# MySQL: "enum_field_types"; the SQL name of each.
+_TYPES: Final = {
+    0: "decimal",
+    1: "tinyint",
+    2: "smallint",
+    3: "int",
+    4: "float",
+    5: "double",
+    6: "null",
+    7: "timestamp",
+    8: "bigint",
+    9: "mediumint",
+    10: "date",
+    11: "time",
+    12: "datetime",
+    13: "year",
+    14: "date",
+    15: "varchar",
+    16: "bit",
+    242: "vector",
+    245: "json",
+    246: "decimal",
+    247: "enum",
+    248: "set",
+    249: "tinytext",
+    250: "mediumtext",
+    251: "longtext",
+    252: "text",
+    253: "varchar",
+    254: "char",
+    255: "geometry",
+}
+_BYTES: Final = {
+    "tinytext": "tinyblob",
+    "mediumtext": "mediumblob",
+    "longtext": "longblob",
+    "text": "blob",
+    "varchar": "varbinary",
+    "char": "binary",
+}
+_BINARY_COLLATION: Final = 63
+_NOT_NULL: Final = 1
+_ENUM, _SET = 256, 2048
+_VARYING_DECIMALS: Final = 31
+
+
+def quote_identifier(name: str) -> str:
+    """A name in backticks."""
+    if "\0" in name:
+        raise ProgrammingError("an identifier cannot hold a NUL character")
+    return "`" + name.replace("`", "``") + "`"
+
+
+def checked_fetch_size(rows: int) -> int:
+    """Rows to fetch at a time. Raises ProgrammingError."""
+    if rows < 1:
+        raise ProgrammingError("fetch_size must be at least 1")
+    return rows
+
+
+def row_maker(result: PgResult, factory: RowFactory[R]) -> Callable[[Any], R] | None:
+    """What makes a row of a tuple, None where tuples are wanted. Raises ProgrammingError for a result without rows."""
+    if result.columns is None:
+        raise ProgrammingError("the statement returns no rows")
+    return None if factory is tuple_row else factory(result.columns.names)
+
+
+class MySqlCore(Core):
+    """State and flows of a connection."""
+
+    def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
+        super().__init__(wire, options.enable_timing)
+        self.options = options
+        self.wire_options = wire_options
+        self.isolation_level: str | None = None
+        self.read_only: bool | None = None
+        self.text = not options.prepared
+
+    @property
+    def thread_id(self) -> int:
+        """The connection's number, which KILL takes. Never waits for a statement that runs."""
+        return self.wire.process_id & 0xFFFF_FFFF
+
+    def start(self, autocommit: bool) -> Flow[None]:
+        """Makes the session what was asked for."""
+        self.autocommit = autocommit
+        tickets: list[Any] = []
+        if not autocommit:
+            tickets.append(self.wire.my_query("SET autocommit=0"))
+        if self.options.init_command:
+            tickets.append(self.wire.my_query(self.options.init_command))
+        for ticket in tickets:  # noqa: UP028  (a list takes no results)
+            yield ticket
+
+    # statements
+
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+        return self.wire.my_execute(sql, params, text=self.text)
+
+    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch."""
+        return self.wire.my_execute_batch(sql, rows, returning=returning, text=self.text)
+
+    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+        """Queues a batch whose rows come as one list."""
+        return self.wire.my_execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues a COM_QUERY: text as it is."""
+        return self.wire.my_query(sql)
+
+    def round_trip(self) -> Any:
+        """Queues COM_PING."""
+        return self.wire.my_ping()
+
+    def describe(self, columns: MyColumns) -> list[Column]:
+        """PEP 249's description of a result."""
+        out: list[Column] = []
+        for name, kind, extended, flags, collation, length, decimals, _table in columns.fields:
+            base = extended or _TYPES.get(kind, "unknown")
+            if not extended and collation == _BINARY_COLLATION:
+                base = _BYTES.get(base, base)
+            if flags & (_ENUM | _SET):
+                base = "enum" if flags & _ENUM else "set"
+            precision = scale = None
+            if base == "decimal":
+                # The length counts a sign, and a point where there are digits behind it.
+                scale = decimals
+                precision = length - 1 - (1 if decimals else 0)
+            size = length if scale is None else None
+            out.append((name, TypeCode(base, kind), None, size, precision, scale, not flags & _NOT_NULL))
+        return out
+
+    # transactions
+
+    def set_autocommit(self, value: bool) -> Flow[None]:
+        """Changes autocommit, on the server too."""
+        self.set_mode("autocommit", value)
+        yield self.wire.my_query(f"SET autocommit={int(value)}")
+
+    def set_isolation_level(self, value: str | None) -> Flow[None]:
+        """Changes the isolation level of transactions to come; None is the server's default."""
+        level = None if value is None else str(value).replace("_", " ").lower()
+        if level is not None and level not in ISOLATION_LEVELS:
+            raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
+        self.set_mode("isolation_level", level)
+        if level is None:
+            name = "tx_isolation" if self.wire.my_session()["mariadb"] else "transaction_isolation"
+            yield self.wire.my_query(f"SET SESSION {name} = DEFAULT")
+        else:
+            yield self.wire.my_query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level.upper()}")
+
+    def set_read_only(self, value: bool | None) -> Flow[None]:
+        """Changes whether transactions to come are read-only."""
+        self.set_mode("read_only", value)
+        yield self.wire.my_query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
+
+    def end(self, rollback: bool) -> Flow[None]:
+        """COMMIT or ROLLBACK, where there is anything to end."""
+        self.check_end(rollback)
+        if self.wire.queued() == 0 and self.wire.last_status() == 0:
+            return
+        yield self.wire.my_query("ROLLBACK" if rollback else "COMMIT")
+
+    def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
+        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
+        outer = self.depth == 0 and not self.in_transaction()
+        name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
+        tickets: list[Any] = []
+        if outer:
+            tickets.append(self.wire.my_query("START TRANSACTION"))
+        if name is not None:
+            tickets.append(self.wire.my_query(f"SAVEPOINT {quote_identifier(name)}"))
+        for ticket in tickets:  # noqa: UP028  (a list takes no results)
+            yield ticket
+        self.depth += 1
+        return name, outer
+
+    def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
+        """Ends a block."""
+        savepoint, outer = block
+        self.depth -= 1
+        # A deadlock, or a statement that commits by itself, may have ended it.
+        if self.wire.closed or not (self.in_transaction() or outer):
+            return
+        tickets: list[Any] = []
+        if savepoint is not None and not outer:
+            name = quote_identifier(savepoint)
+            if rollback:
+                tickets.append(self.wire.my_query(f"ROLLBACK TO SAVEPOINT {name}"))
+            tickets.append(self.wire.my_query(f"RELEASE SAVEPOINT {name}"))
+        if outer:
+            tickets.append(self.wire.my_query("ROLLBACK" if rollback else "COMMIT"))
+        for ticket in tickets:  # noqa: UP028  (a list takes no results)
+            yield ticket
+
+    def reset(self, mode: str) -> Flow[None]:
+        """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
+        if mode not in ("none", "rollback", "discard"):
+            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
+        self.depth = 0
+        self.pipelined = None
+        if mode == "rollback" and (self.wire.queued() or self.wire.last_status() != 0):
+            yield self.wire.my_query("ROLLBACK")
+        if mode == "discard":
+            yield self.wire.my_reset_connection()
+            yield from self.start(self.autocommit)
+
+    def where(self) -> str:
+        """User, server and database, for people."""
+        options = self.options
+        place = options.socket or ",".join(f"{host}:{port}" for host, port in options.hosts)
+        return f"{options.user}@{place}/{options.database or ''}"

@@ -1,0 +1,63 @@
+"""Opening a blocking connection."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .. import errors
+from .._native import Wire
+from .._opening import no_connection, open_wire, plain_password, resolve
+from ..rows import RowFactory, tuple_row
+from .connection import Connection
+from .core import MySqlCore
+from .settings import ConnectOptions, connect_options
+
+
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Any]:
+    """Connects to MySQL or MariaDB.
+
+    ``conninfo`` is a URL (``mysql://user@host/db`` or ``mariadb://...``); keywords can also be given one by one. With
+    ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks.
+
+    Raises ProgrammingError for wrong settings, OperationalError when no connection can be made.
+    """
+    started = time.perf_counter_ns()
+    core = _connect(connect_options(conninfo, keywords))
+    connection = Connection(core, row_factory or tuple_row)
+    connection._strict_close = strict_close
+    try:
+        connection._run(core.start(autocommit))
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count(0, time.perf_counter_ns() - started)
+    return connection
+
+
+def _connect(options: ConnectOptions) -> MySqlCore:
+    failures: list[errors.Error] = []
+    for host, port in options.hosts or ((None, 0),):
+        found: list[tuple[str, int] | None] = [None]
+        if host is not None:
+            try:
+                found = [*resolve(host, port)]
+            except errors.Error as error:
+                failures.append(error)
+                continue
+        for address in found:
+            wire_options = options.wire_options(address, host or "localhost", plain_password(options.password))
+            try:
+                return MySqlCore(open_wire(Wire(wire_options), options.timeout), options, wire_options)
+            except errors.Error as error:
+                failures.append(error)
+    raise no_connection(failures)

@@ -1,0 +1,69 @@
+"""Opening the engine's connection and waiting for its session, blocking."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+import time
+from typing import Any
+
+from ._native import Wire
+from .errors import ConnectionTimeout, Error, OperationalError, ProgrammingError
+
+
+def open_wire(wire: Wire, timeout: float | None) -> Wire:
+    """Connects ``wire`` and waits for its session, within ``timeout`` seconds (None: however long it takes). Gives it
+    back; it is closed when this fails.
+
+    Raises ConnectionTimeout, and OperationalError with the server's refusal.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    try:
+        wire.open(timeout)
+        wire.wait(wire.ready(), None if deadline is None else max(0.0, deadline - time.monotonic()))
+    except TimeoutError:
+        wire.close()
+        raise overdue(timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+    return wire
+
+
+def overdue(timeout: float | None) -> ConnectionTimeout:
+    """The error for a session that took too long."""
+    return ConnectionTimeout(f"no session within connect_timeout={timeout} s")
+
+
+def resolve(host: str, port: int) -> list[tuple[str, int]]:
+    """The addresses of a host. Raises OperationalError."""
+    try:
+        return addresses(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), port)
+    except OSError as error:
+        raise unknown_host(host, error) from None
+
+
+def addresses(found: list[Any], port: int) -> list[tuple[str, int]]:
+    """What getaddrinfo found, each once."""
+    return list(dict.fromkeys((str(entry[4][0]), port) for entry in found))
+
+
+def unknown_host(host: str, error: OSError) -> OperationalError:
+    """The error for a name that has no address."""
+    return OperationalError(f"host {host!r} is unknown: {error}")
+
+
+def plain_password(password: Any) -> Any:
+    """A password, or what a callable gives. Raises ProgrammingError for an asynchronous one."""
+    if callable(password):
+        password = password()
+        if inspect.isawaitable(password):
+            raise ProgrammingError("the password callable is asynchronous; a blocking connection needs a plain one")
+    return password
+
+
+def no_connection(failures: list[Error]) -> Error:
+    """The error for failed attempts."""
+    if len(failures) == 1:
+        return failures[0]
+    return OperationalError("no connection could be made: " + "; ".join(str(error) for error in failures))

@@ -1,0 +1,317 @@
+"""The asyncio connection, whatever the database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from abc import abstractmethod
+from collections import deque
+from collections.abc import AsyncGenerator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from .. import defaults, errors
+from .._core import Core, Flow, Rollback, timings
+from .._native import PgResult, Wire
+from ..errors import OperationalError
+from ..rows import RowFactory, tuple_row
+from ..types import TransactionStatus
+from ._cursor import LoopCursor
+from ._within import within
+
+R = TypeVar("R")
+T = TypeVar("T")
+Self = TypeVar("Self", bound="LoopConnection[Any]")
+
+
+class LoopConnection(Generic[R]):
+    """The twin of :class:`headrace._connection.BlockingConnection`. Tasks may share it: their awaits queue up and are
+    pipelined."""
+
+    _core: Core
+
+    def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
+        self._core = core
+        self.row_factory: RowFactory[R] = row_factory
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    # what each database adds
+
+    @abstractmethod
+    def _cursor(self, factory: RowFactory[T]) -> LoopCursor[T]:
+        """A new cursor."""
+
+    @abstractmethod
+    async def _send_cancel(self) -> None:
+        """Asks the server to end what this connection runs."""
+
+    # waiting
+
+    async def _wait(self, future: Any, timeout: float | None) -> Any:
+        try:
+            if timeout is None:
+                result = await future
+            else:
+                # Not asyncio.timeout(), which Python 3.10 has not.
+                done, _ = await asyncio.wait([future], timeout=timeout)
+                if not done:
+                    self._abandon(future)
+                    raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled")
+                result = future.result()
+        except asyncio.CancelledError:
+            self._abandon(future)
+            raise
+        if self._core.wire.has_notices():
+            self._core.notices()
+        return result
+
+    async def _run(self, flow: Flow[T]) -> T:
+        try:
+            future = next(flow)
+            while True:
+                try:
+                    value = await self._wait(future, None)
+                except BaseException as error:
+                    future = flow.throw(error)
+                else:
+                    future = flow.send(value)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    def _abandon(self, future: Any) -> None:
+        """Forgets a request. If the server works on it, a cancel request is sent, and nothing new is started before
+        that has been delivered: it must not hit the next statement."""
+        wire = self._core.wire
+        if wire.closed:
+            return
+        if wire.discard(future):
+            wire.hold_requests(True)
+            task = asyncio.get_running_loop().create_task(self._cancel_current())
+            self._cancelling.add(task)
+            task.add_done_callback(self._cancelling.discard)
+
+    async def _cancel_current(self) -> None:
+        wire = self._core.wire
+        try:
+            await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
+        except (OSError, errors.Error, TimeoutError):
+            # Not cancelled: then it runs to its end, and its reply is dropped. If even the cancel request got no
+            # answer the server is out of reach.
+            pass
+        finally:
+            if not wire.closed:
+                wire.hold_requests(False)
+
+    # queries
+
+    async def _script(self, cursor: LoopCursor[Any], sql: str) -> None:
+        """Executes text as it is; the results are the cursor's."""
+        core = self._core
+        ticket = core.submit_script(sql)
+        if core.pipelined is not None:
+            cursor._pending = ticket
+            core.pipelined.append(cursor)
+        else:
+            cursor._take(await self._wait(ticket, None))
+
+    async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
+        core = self._core
+        if core.pipelined is not None or core.timing:
+            cursor = await self._cursor(factory).execute(sql, args or None)
+            return await cursor.fetchall()
+        # What a cursor would give, without one.
+        result = await self._wait(core.submit(sql, args or None), None)
+        if factory is tuple_row and isinstance(result, PgResult) and result.rows is not None:
+            return result.rows  # type: ignore[return-value]
+        cursor = self._cursor(factory)
+        cursor._take(result)
+        return cursor._all()
+
+    async def fetch(self, sql: str, *args: Any) -> list[R]:
+        """All rows of a query, its parameters given one by one."""
+        return await self._rows(self.row_factory, sql, args)
+
+    async def fetchrow(self, sql: str, *args: Any) -> R | None:
+        """The first row of a query, or ``None``."""
+        rows = await self._rows(self.row_factory, sql, args)
+        return rows[0] if rows else None
+
+    async def fetchval(self, sql: str, *args: Any) -> Any:
+        """The first value of the first row of a query, or ``None``."""
+        rows = await self._rows(tuple_row, sql, args)
+        return rows[0][0] if rows else None
+
+    # transactions
+
+    async def commit(self) -> None:
+        """Commits the open transaction; nothing happens where none is open."""
+        await self._run(self._core.end(False))
+
+    async def rollback(self) -> None:
+        """Rolls the open transaction back; nothing happens where none is open."""
+        await self._run(self._core.end(True))
+
+    @contextlib.asynccontextmanager
+    async def transaction(
+        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False
+    ) -> AsyncGenerator[Self]:
+        """A block that is committed at its end and rolled back when it raises: see
+        :meth:`headrace.Connection.transaction`."""
+        core = self._core
+        block = await self._run(core.enter_transaction(savepoint_name))
+        try:
+            yield self
+        except Rollback:
+            await self._run(core.leave_transaction(block, True))
+        except BaseException as error:
+            try:
+                await self._run(core.leave_transaction(block, True))
+            except errors.Error as second:
+                raise error from second
+            raise
+        else:
+            await self._run(core.leave_transaction(block, force_rollback))
+
+    @contextlib.asynccontextmanager
+    async def pipeline(self) -> AsyncGenerator[AsyncPipeline]:
+        """A block in which statements are sent at once and their results read later: see
+        :meth:`headrace.Connection.pipeline`."""
+        core = self._core
+        if core.pipelined is not None:
+            yield AsyncPipeline(self)
+            return
+        core.begin_pipeline()
+        try:
+            yield AsyncPipeline(self)
+        except BaseException:
+            cursors, core.pipelined = core.pipelined, None
+            await self._drain(cursors or deque(), quiet=True)
+            raise
+        else:
+            cursors, core.pipelined = core.pipelined, None
+            await self._drain(cursors or deque(), quiet=False)
+
+    async def _drain(self, cursors: deque[LoopCursor[Any]], quiet: bool) -> None:
+        core = self._core
+        if core.wire.closed:
+            return
+        end = core.ask_for_answers()
+        first: BaseException | None = None
+        for cursor in cursors:
+            try:
+                await cursor._resolve()
+            except errors.PipelineAborted as error:
+                first = first or error
+            except errors.Error as error:
+                if first is None or isinstance(first, errors.PipelineAborted):
+                    first = error
+        if end is not None:
+            await self._wait(end, None)
+        if first is not None and not quiet:
+            raise first
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether every statement is a transaction of its own."""
+        return self._core.autocommit
+
+    async def set_autocommit(self, value: bool) -> None:
+        """Changes autocommit; only between transactions."""
+        await self._run(self._core.set_autocommit(bool(value)))
+
+    # state
+
+    @property
+    def closed(self) -> bool:
+        """True when the connection is closed, by whomever."""
+        return self._core.wire.closed
+
+    @property
+    def broken(self) -> bool:
+        """True when the connection was lost."""
+        return self._core.wire.closed
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """Where the connection stands."""
+        return self._core.status()
+
+    @property
+    def wire(self) -> Wire:
+        """The engine's connection."""
+        return self._core.wire
+
+    def timings(self) -> dict[str, dict[str, int]]:
+        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
+        return timings(self._core.wire)
+
+    def reset_timings(self) -> None:
+        """Sets the counters to zero."""
+        self._core.wire.reset_counters()
+
+    def check_alive(self) -> bool:
+        """Whether an idle connection is still there, without a round trip: the loop has seen its end if not."""
+        return self._core.wire.is_alive()
+
+    # ending
+
+    async def reset(self, mode: str = "rollback") -> None:
+        """Back to a fresh state: ``none``, ``rollback`` or ``discard``: see :meth:`headrace.Connection.reset`."""
+        await self._run(self._core.reset(mode))
+
+    async def cancel(self) -> None:
+        """Asks the server to cancel what this connection runs."""
+        if self._core.wire.closed:
+            return
+        try:
+            await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
+        except TimeoutError:
+            raise OperationalError(f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s") from None
+
+    async def close(self) -> None:
+        """Closes the connection; an open transaction is rolled back by the server."""
+        started = time.perf_counter_ns()
+        for task in list(self._cancelling):
+            task.cancel()
+        self._core.wire.close()
+        if self._core.timing:
+            self._core.wire.count(3, time.perf_counter_ns() - started)
+
+    def _ends_itself(self) -> bool:
+        """Whether leaving the block neither commits nor rolls back."""
+        return False
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if not self.closed and not self._ends_itself():
+                if error is None:
+                    await self.commit()
+                else:
+                    with contextlib.suppress(errors.Error):
+                        await self.rollback()
+        finally:
+            await self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.transaction_status.name.lower()
+        return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
+
+
+class AsyncPipeline:
+    """What ``AsyncConnection.pipeline()`` gives."""
+
+    def __init__(self, connection: LoopConnection[Any]) -> None:
+        self._connection = connection
+
+    async def sync(self) -> None:
+        """Waits for all results so far; raises the first error."""
+        core = self._connection._core
+        if core.pipelined is not None:
+            cursors, core.pipelined = core.pipelined, deque()
+            await self._connection._drain(cursors, quiet=False)

@@ -1,0 +1,38 @@
+"""Waiting with a limit, for every Python that headrace supports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+    """What ``work`` gives, within ``seconds`` (None: however long it takes).
+
+    When the time is up, or the caller is cancelled, the work is cancelled and has ended before this does. Not
+    :func:`asyncio.wait_for`, which before Python 3.12 swallows a cancellation that comes as the work ends, and not
+    :func:`asyncio.timeout`, which Python 3.10 has not.
+
+    Raises TimeoutError.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    except BaseException:
+        await _end(task)
+        raise
+    if not task.done():
+        await _end(task)
+        raise TimeoutError
+    return task.result()
+
+
+async def _end(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        # Whatever it ended with, nobody wants it any more.
+        task.exception()

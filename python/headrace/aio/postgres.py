@@ -1,0 +1,9 @@
+"""PostgreSQL on asyncio: same names as :mod:`headrace.postgres`, awaited."""
+
+from __future__ import annotations
+
+from .connection import AsyncConnection
+from .cursor import AsyncCursor, AsyncServerCursor
+from .opening import connect
+
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncServerCursor", "connect"]

@@ -1,0 +1,1 @@
+"""Other drivers' interfaces, on headrace."""

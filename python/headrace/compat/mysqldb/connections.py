@@ -1,0 +1,375 @@
+"""Connections, with MySQLdb's names."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Generator, Mapping
+from types import TracebackType
+from typing import Any, Final, Literal
+
+from ... import errors, mysql
+from ..._native import PgResult
+from . import _exceptions as exceptions
+from . import converters, cursors
+from .constants import CLIENT
+from .results import Result
+
+_NO_BACKSLASH_ESCAPES: Final = 512
+_AUTOCOMMIT: Final = 2
+_PROTOCOL: Final = 10
+FALLBACKS: Final = ("loop", "multi")
+_IGNORED: Final = ("named_pipe", "auth_plugin", "local_infile_dir")
+# Keywords by which MySQLdb calls what headrace.mysql calls otherwise.
+_RENAMED: Final = {"passwd": "password", "db": "database"}
+
+
+class BaseConnection:
+    """A connection without cursors. A second thread that uses it meanwhile gets ProgrammingError."""
+
+    _connection: mysql.Connection[Any] | None = None
+
+    def __init__(
+        self,
+        host: str | None = None,
+        user: str | None = None,
+        password: str | None = None,
+        database: str | None = None,
+        port: int = 0,
+        unix_socket: str | None = None,
+        conv: Mapping[Any, Any] | None = None,
+        *,
+        client_flag: int = 0,
+        compress: bool = False,
+        charset: str = "",
+        collation: str = "",
+        use_unicode: bool = True,
+        sql_mode: str = "",
+        multi_statements: bool = True,
+        binary_prefix: bool = False,
+        autocommit: bool | None = False,
+        ssl: Mapping[str, str] | bool | None = None,
+        **keywords: Any,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._results: list[PgResult] = []
+        self._current: PgResult | None = None
+        self.converter: Mapping[Any, Any] = dict(converters.conversions if conv is None else conv)
+        self.encoders: dict[Any, Any] = {key: value for key, value in self.converter.items() if isinstance(key, type)}
+        self.use_unicode = use_unicode
+        self.encoding = "utf8"
+        self._binary_prefix = binary_prefix
+        flags = client_flag | (CLIENT.MULTI_STATEMENTS if multi_statements else 0) | CLIENT.MULTI_RESULTS
+        self._client_flag = flags
+        given = {_RENAMED.get(name, name): value for name, value in keywords.items() if name not in _IGNORED}
+        given |= {"host": host, "user": user, "password": password, "database": database, "unix_socket": unix_socket}
+        given |= {"port": port or None, "compression": "zlib" if compress or client_flag & CLIENT.COMPRESS else None}
+        given |= _tls(ssl)
+        given = {
+            **{_RENAMED.get(name, name): value for name, value in keywords.items() if name in _RENAMED},
+            **{name: value for name, value in given.items() if value not in (None, "")},
+        }
+        try:
+            self._connection = mysql.connect(
+                autocommit=True,
+                client_found_rows=bool(flags & CLIENT.FOUND_ROWS),
+                multi_statements=bool(flags & CLIENT.MULTI_STATEMENTS),
+                unrepresentable="none",
+                json_text=True,
+                **given,
+            )
+            if charset or collation:
+                self._set_names(charset or "utf8mb4", collation)
+            if sql_mode:
+                self.query(f"SET SESSION sql_mode={self.string_literal(sql_mode).decode()}")
+            if autocommit is not None and not autocommit:
+                self.autocommit(False)
+        except errors.Error as error:
+            raise exceptions.translated(error, exceptions.CONNECTION_FAILED) from error
+        # What setting up the session left behind is not the user's.
+        self._results, self._current = [], None
+
+    # who may use it, and how
+
+    @contextlib.contextmanager
+    def _busy(self) -> Generator[mysql.Connection[Any]]:
+        connection = self._connection
+        if connection is None or connection.closed:
+            raise exceptions.OperationalError(exceptions.SERVER_GONE, "the connection is closed")
+        if not self._lock.acquire(blocking=False):
+            raise exceptions.ProgrammingError(
+                exceptions.UNKNOWN, "the connection is already in use by another thread; give each thread its own"
+            )
+        try:
+            yield connection
+        except errors.Error as error:
+            raise exceptions.translated(error) from error
+        finally:
+            self._lock.release()
+
+    def _session(self) -> dict[str, Any]:
+        with self._busy() as connection:
+            return connection.wire.my_session()
+
+    @property
+    def closed(self) -> int:
+        """1 when it is closed, or was never opened."""
+        return int(self._connection is None or self._connection.closed)
+
+    @property
+    def open(self) -> int:
+        """The opposite."""
+        return 1 - self.closed
+
+    @property
+    def client_flag(self) -> int:
+        """The capabilities that were asked for."""
+        return self._client_flag
+
+    # statements
+
+    def query(self, query: str | bytes | bytearray) -> None:
+        """Executes text as it is."""
+        text = query if isinstance(query, str) else bytes(query).decode()
+        self._current, self._results = None, []
+        with self._busy() as connection:
+            results = connection._wait(connection.wire.my_query(text), None)
+        self._results = list(reversed(results))
+        self._current = self._results.pop() if self._results else None
+
+    def store_result(self) -> Result | None:
+        """The current result, None where the statement has no rows."""
+        current = self._current
+        return None if current is None or current.columns is None else Result(self, current)
+
+    use_result = store_result
+
+    def next_result(self) -> int:
+        """Goes to the next result: 0, or -1 when there is none."""
+        with self._busy():
+            if not self._results:
+                return -1
+            self._current = self._results.pop()
+            return 0
+
+    def more_results(self) -> bool:
+        """Whether there is another one."""
+        return bool(self._results)
+
+    def discard_result(self) -> None:
+        """Forgets the results."""
+        self._results, self._current = [], None
+
+    def affected_rows(self) -> int:
+        """Rows changed or returned by the current statement."""
+        return 0 if self._current is None else max(self._current.rowcount, 0)
+
+    def insert_id(self) -> int:
+        """The value that it made for an AUTO_INCREMENT column, 0 if none."""
+        return (0 if self._current is None else self._current.generated) or 0
+
+    def warning_count(self) -> int:
+        """How many warnings SHOW WARNINGS would list."""
+        return 0 if self._current is None else self._current.warnings
+
+    def field_count(self) -> int:
+        """How many columns the current result has."""
+        return 0 if self._current is None or self._current.columns is None else len(self._current.columns)
+
+    def info(self) -> str | None:
+        """The server's words for the statement."""
+        return (None if self._current is None else self._current.tag) or None
+
+    # the session
+
+    def commit(self) -> None:
+        """Commits."""
+        self._simple("COMMIT")
+
+    def rollback(self) -> None:
+        """Rolls back."""
+        self._simple("ROLLBACK")
+
+    def autocommit(self, on: bool) -> None:
+        """Turns autocommit on or off."""
+        self._simple(f"SET autocommit={int(bool(on))}")
+
+    def get_autocommit(self) -> bool:
+        """Whether it is on."""
+        return bool(self._session()["status"] & _AUTOCOMMIT)
+
+    def _simple(self, statement: str) -> None:
+        with self._busy() as connection:
+            connection._wait(connection.wire.my_query(statement), None)
+
+    def select_db(self, database: str) -> None:
+        """Changes the current database."""
+        with self._busy() as connection:
+            connection._wait(connection.wire.my_select_db(database), None)
+
+    def ping(self, reconnect: bool | None = None) -> None:
+        """A round trip. Raises OperationalError when the server is gone."""
+        if reconnect is not None:
+            warnings.warn("the reconnect parameter does nothing: connections never reconnect", DeprecationWarning, 2)
+        with self._busy() as connection:
+            connection.ping()
+
+    def kill(self, thread: int) -> None:
+        """Ends another connection."""
+        self._simple(f"KILL {int(thread)}")
+
+    def stat(self) -> str:
+        """The server's uptime and counters, in its own words for people."""
+        with self._busy() as connection:
+            rows = connection.executescript("SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'Threads_connected')")
+            return "  ".join(f"{name}: {value}" for name, value in rows.fetchall())
+
+    def thread_id(self) -> int:
+        """The connection's number, which KILL takes."""
+        return int(self._session()["thread_id"])
+
+    def get_server_info(self) -> str:
+        """The server's version."""
+        return str(self._session()["server_version"])
+
+    def get_host_info(self) -> str:
+        """Where the server is."""
+        with self._busy() as connection:
+            options = connection._core.options
+            return "Localhost via UNIX socket" if options.socket else f"{options.hosts[0][0]} via TCP/IP"
+
+    def get_proto_info(self) -> int:
+        """The version of the protocol."""
+        return _PROTOCOL
+
+    def character_set_name(self) -> str:
+        """The connection's character set."""
+        return "utf8mb4"
+
+    def set_character_set(self, charset: str, collation: str | None = None) -> None:
+        """SET NAMES. Text travels as UTF-8: other character sets are refused."""
+        self._set_names(charset, collation or "")
+
+    def _set_names(self, charset: str, collation: str) -> None:
+        if charset.lower() not in ("utf8mb4", "utf8", "utf8mb3"):
+            raise exceptions.NotSupportedError(
+                exceptions.UNKNOWN, f"charset={charset!r}: text travels as utf8mb4, whatever the tables' character sets"
+            )
+        behind = f" COLLATE {collation}" if collation else ""
+        self._simple(f"SET NAMES {charset if collation else 'utf8mb4'}{behind}")
+
+    def fileno(self) -> int:
+        """The number of the socket."""
+        with self._busy() as connection:
+            return connection.wire.fileno()
+
+    def close(self) -> None:
+        """Closes it. Raises ProgrammingError where it is closed already."""
+        if self.closed:
+            raise exceptions.ProgrammingError(exceptions.SERVER_GONE, "closing a closed connection")
+        assert self._connection is not None
+        self._connection.close()
+
+    # literals
+
+    def escape_string(self, value: str | bytes | bytearray) -> bytes:
+        """Text or bytes with what would end or change a string escaped, as this session's SQL mode wants it."""
+        if self._session()["status"] & _NO_BACKSLASH_ESCAPES:
+            return (value.encode() if isinstance(value, str) else bytes(value)).replace(b"'", b"''")
+        return converters.escape_string(value)
+
+    def string_literal(self, value: Any) -> bytes:
+        """A string literal."""
+        return b"'" + self.escape_string(value if isinstance(value, (bytes, bytearray)) else str(value)) + b"'"
+
+    def _bytes_literal(self, value: bytes) -> bytes:
+        prefix = b"_binary" if self._binary_prefix else b""
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            # A statement is text: what is none is written in hexadecimal, which is a binary string too.
+            return b"x'" + value.hex().encode() + b"'"
+        return prefix + self.string_literal(value)
+
+    def literal(self, value: Any) -> bytes:
+        """The literal of a value."""
+        if isinstance(value, str):
+            return self.string_literal(value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            raw: Any = value  # pyright: ignore[reportUnknownVariableType]
+            return self._bytes_literal(bytes(raw))
+        if isinstance(value, (tuple, list)):
+            items: Any = value  # pyright: ignore[reportUnknownVariableType]
+            return b"(" + b",".join(self.literal(item) for item in items) + b")"
+        return converters.literal_bytes(self.escape(value, self.encoders))
+
+    def escape(self, value: Any, conversions: Mapping[Any, Any] | None = None) -> Any:
+        """The literal of a value by conversions."""
+        if isinstance(value, str) and str not in self.encoders:
+            return self.string_literal(value)
+        return converters.escape(value, self.encoders if conversions is None else conversions)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.closed:
+            self.close()
+
+
+class Connection(BaseConnection):
+    """A connection with cursors."""
+
+    default_cursor: type[cursors.BaseCursor] = cursors.Cursor
+    executemany_fallback: Literal["loop", "multi"] = "loop"
+
+    MySQLError = exceptions.MySQLError
+    Warning = exceptions.Warning
+    Error = exceptions.Error
+    InterfaceError = exceptions.InterfaceError
+    DatabaseError = exceptions.DatabaseError
+    DataError = exceptions.DataError
+    OperationalError = exceptions.OperationalError
+    IntegrityError = exceptions.IntegrityError
+    InternalError = exceptions.InternalError
+    ProgrammingError = exceptions.ProgrammingError
+    NotSupportedError = exceptions.NotSupportedError
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.cursorclass: type[cursors.BaseCursor] = keywords.pop("cursorclass", self.default_cursor)
+        fallback = keywords.pop("executemany_fallback", self.executemany_fallback)
+        if fallback not in FALLBACKS:
+            raise ValueError(f"executemany_fallback={fallback!r} is not one of {', '.join(FALLBACKS)}")
+        self.executemany_fallback = fallback
+        super().__init__(*args, **keywords)
+        self._server_version = tuple(self._session()["version"])
+        self._transactional = True
+        self.messages: list[Any] = []
+
+    def cursor(self, cursorclass: type[cursors.BaseCursor] | None = None) -> Any:
+        """A new cursor."""
+        return (cursorclass or self.cursorclass)(self)
+
+    def begin(self) -> None:
+        """BEGIN."""
+        self.query("BEGIN")
+
+    def show_warnings(self) -> tuple[Any, ...]:
+        """What SHOW WARNINGS lists."""
+        self.query("SHOW WARNINGS")
+        result = self.store_result()
+        return result.fetch_row(0) if result is not None else ()
+
+
+def _tls(ssl: Mapping[str, str] | bool | None) -> dict[str, Any]:
+    """The keywords of headrace.mysql for MySQLdb's ``ssl``: a mapping with ca, cert and key, or true."""
+    if not ssl:
+        return {}
+    if ssl is True:
+        return {"ssl_mode": "REQUIRED"}
+    return {f"ssl_{name}": value for name, value in ssl.items() if name in ("ca", "cert", "key")} | {
+        "ssl_mode": "VERIFY_CA" if ssl.get("ca") else "REQUIRED"
+    }

@@ -1,0 +1,94 @@
+"""``headrace iibench``: the command line."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, Final
+
+from . import databases, page, report, sessions
+from . import options as o
+from .bench import Bench
+from .live import watching
+from .options import OptionError, Options, split
+
+__all__ = ["OptionError", "add_parser", "lay_over", "run"]
+
+FOLDER: Final = Path("build/iibench")
+"""Where results go."""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "iibench",
+        help="the insert benchmark",
+        description="Inserts into a table with up to three secondary indexes, deletes and queries beside it.",
+    )
+    o.add_arguments(parser)
+
+
+def check_names(options: Options) -> None:
+    """Raises OptionError where a database has not the drivers asked for, or a driver not the ways to insert."""
+    if options.database not in databases.MODULES:
+        raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
+    database = databases.load(options.database)
+    for driver in split(options.driver):
+        if driver not in database.drivers:
+            near = difflib.get_close_matches(driver, database.drivers, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise OptionError(
+                f"{options.database} has no driver {driver!r}{hint} The drivers are: {', '.join(database.drivers)}"
+            )
+        try:
+            session = sessions.load(database, driver, options.url)
+        except ImportError as error:
+            raise OptionError(f"the driver {driver} is not installed: {error}") from None
+        for road in split(options.insert_with):
+            if road in session.roads:
+                raise OptionError(f"--insert-with {road}: {session.roads[road]}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs what was asked for; the exit code is 0 where all of it was right."""
+    options = o.from_arguments(args)
+    check_names(options)
+    earlier = [each for path in options.add for each in report.read(Path(path))]
+    folder = Path(options.out) if options.out else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    name = options.label or datetime.now().strftime("%Y%m%d-%H%M%S")
+    path = folder / f"{name}.jsonl"
+    with path.open("w", encoding="utf-8") as file, watching(options.secs_per_report) as watch:
+        right = Bench(options, Lines(file), watch).run()
+    runs = report.read(path)
+    with path.with_suffix(".csv").open("w", encoding="utf-8", newline="") as table:
+        report.write_csv(runs, table)
+    path.with_suffix(".html").write_text(page.page([*earlier, *runs]), encoding="utf-8")
+    report.terminal(runs)
+    for suffix in (".jsonl", ".csv", ".html"):
+        print(f"written: {path.with_suffix(suffix)}")
+    return 0 if right else 1
+
+
+def lay_over(paths: Sequence[Path], to_html: Path | None, to_markdown: Path | None) -> None:
+    """Makes the page and the table of runs that are over."""
+    runs = [each for path in paths for each in report.read(path)]
+    if to_html:
+        to_html.write_text(page.page(runs), encoding="utf-8")
+    if to_markdown:
+        to_markdown.write_text(report.markdown(runs), encoding="utf-8")
+    report.terminal(runs)
+
+
+class Lines:
+    """Writes results as JSON, a line each, at once: what is there when a run dies stays."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def __call__(self, what: dict[str, Any]) -> None:
+        print(json.dumps(what), file=self.file, flush=True)

@@ -1,0 +1,113 @@
+"""MariaDB, on InnoDB or RocksDB."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...mariadb import start_mariadb
+from ..options import Options
+from . import base
+from .base import INDEXES, KEY, Ask, Facts, Started
+
+SETTINGS = (
+    "version",
+    "innodb_buffer_pool_size",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_log_file_size",
+    "innodb_doublewrite",
+    "log_bin",
+    "sync_binlog",
+    "rocksdb_block_cache_size",
+    "rocksdb_flush_log_at_trx_commit",
+)
+"""Settings that stand in every result, where the server has them."""
+STARTED = {
+    "innodb_buffer_pool_size": "1G",
+    "innodb_log_file_size": "1G",
+    "innodb_flush_log_at_trx_commit": "2",
+}
+"""What a server that is started for the benchmark has, beside what the launcher gives all."""
+STARTED_ROCKSDB = {"rocksdb_block_cache_size": "1G", "rocksdb_flush_log_at_trx_commit": "2"}
+
+
+class Database(base.Database):
+    name = "mariadb"
+    drivers = {"headrace": "headrace_mariadb", "mysqlclient": "mysqlclient_mariadb", "pymysql": "pymysql_mariadb"}
+
+    thread_names = ("mariadbd", "mysqld", "one_connection")
+
+    @contextmanager
+    def start(self, options: Options) -> Iterator[Started]:
+        rocksdb = options.engine.lower() == "rocksdb"
+        settings = STARTED | (STARTED_ROCKSDB if rocksdb else {})
+        settings |= {
+            name.strip(): value.strip() for name, _, value in (s.partition("=") for s in options.server_setting)
+        }
+        with start_mariadb(settings=settings, rocksdb=rocksdb) as server:
+            yield Started(server.socket_url, server.pid, server.data_dir)
+
+    def facts(self, ask: Ask) -> Facts:
+        names = ", ".join(f"'{name}'" for name in (*SETTINGS, "datadir", "pid_file"))
+        found = {str(k): str(v) for k, v in ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")}
+        pid = None
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            pid = int((Path(found["datadir"]) / found["pid_file"]).read_text())
+        return Facts(
+            version=f"MariaDB {found.get('version', '').partition('-')[0]}",
+            settings={name: found[name] for name in SETTINGS if name in found},
+            pid=pid,
+            data_dir=Path(found["datadir"]) if "datadir" in found else None,
+        )
+
+    def create_table(self, table: str, options: Options) -> Iterator[str]:
+        partitions = ""
+        if options.num_partitions:
+            parts = [
+                f"PARTITION p{n + 1} VALUES LESS THAN ({(n + 1) * options.rows_per_partition})"
+                for n in range(options.num_partitions - 1)
+            ]
+            parts.append(f"PARTITION p{options.num_partitions} VALUES LESS THAN MAXVALUE")
+            partitions = f" PARTITION BY RANGE ({KEY}) ({', '.join(parts)})"
+        yield (
+            f"CREATE TABLE {table} ({KEY} bigint NOT NULL AUTO_INCREMENT, dateandtime datetime, "
+            "cashregisterid int NOT NULL, customerid int NOT NULL, productid int NOT NULL, price int NOT NULL, "
+            f"data varchar(4000), PRIMARY KEY ({KEY})) ENGINE={options.engine} {options.engine_options}{partitions}"
+        )
+
+    def create_indexes(self, table: str, options: Options) -> Iterator[str]:
+        wanted = list(INDEXES)[: options.num_secondary_indexes]
+        each = [f"ADD INDEX {name} ({', '.join(INDEXES[name])})" for name in wanted]
+        # As iiBench does it: InnoDB builds them in one pass, RocksDB one after the other.
+        together = [", ".join(each)] if options.engine.lower() == "innodb" and each else each
+        for changes in together:
+            yield f"ALTER TABLE {table} {changes}"
+
+    def indexed(self, table: str, index: str) -> str:
+        return f"{table} FORCE INDEX ({index})"
+
+    def delete(self, table: str, rows: int, lowest: int) -> str:
+        return f"DELETE FROM {table} WHERE {KEY} >= {lowest} ORDER BY {KEY} LIMIT {rows}"
+
+    def session(self, options: Options, loading: bool) -> Iterator[str]:
+        yield f"SET SESSION unique_checks = {options.unique_checks}"
+        if self.loads_in_bulk(options, loading):
+            yield "SET SESSION rocksdb_bulk_load = 1"
+
+    def session_end(self, options: Options, loading: bool) -> Iterator[str]:
+        if self.loads_in_bulk(options, loading):
+            yield "SET SESSION rocksdb_bulk_load = 0"
+
+    def loads_in_bulk(self, options: Options, loading: bool) -> bool:
+        """Whether rows are written past the memtable: in order of the key, so only where a table has one client."""
+        rocksdb = options.engine.lower() == "rocksdb"
+        return rocksdb and loading and bool(options.bulk_load) and options.clients <= options.tables
+
+    def thread(self) -> str:
+        return "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+
+    def settle(self, tables: list[str]) -> Iterator[str]:
+        for table in tables:
+            yield f"ANALYZE TABLE {table}"

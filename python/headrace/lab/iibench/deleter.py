@@ -1,0 +1,83 @@
+"""The process that deletes the oldest rows, as many as are inserted."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .job import NEVER, Shift, clock
+from .schedule import Schedule
+
+LOOK_SECONDS: Final = 0.000_5
+"""How long it waits until it looks again whether there is something to delete."""
+
+
+class Deleter:
+    """Deletes a block for each that the client's writer has inserted or, where there is a rate, when one is due."""
+
+    def __init__(self, shift: Shift) -> None:
+        self.shift = shift
+        self.session = shift.session
+        self.count = shift.job.step.rows_per_commit
+        self.schedule = Schedule(shift.job.step.rate, self.count, shift.start)
+        self.deleted = 0
+        self.lowest = shift.job.lowest
+        self.since_lowest = 0
+
+    def prepare(self) -> None:
+        """What is done before the clock runs."""
+
+    def start_at(self, start: int) -> None:
+        """The clock runs from here."""
+        self.schedule = Schedule(self.schedule.rate, self.count, start)
+
+    async def work(self) -> dict[str, Any]:
+        """Deletes until the step is over."""
+        shift, job = self.shift, self.shift.job
+        n = 0
+        while job.step.rows == 0 or self.deleted < job.step.rows:
+            now = clock()
+            if shift.over(now):
+                break
+            if self.schedule.open:
+                due = self.schedule.due(n)
+                if due >= shift.end:
+                    break
+                if due > now:
+                    await self.session.sleep(min((due - now), NEVER) / 1e9)
+                    continue
+                count = self.count
+            else:
+                # Others may have taken some of the rows that a delete was after, so that it is not always a block.
+                due, count = 0, min(self.count, shift.counters.inserted(job.client) - self.deleted)
+                if count <= 0:
+                    await self.session.sleep(LOOK_SECONDS)
+                    continue
+            began = clock()
+            rows = await shift.insist("delete", lambda: self._delete(count))  # noqa: B023
+            shift.recorder.note("delete", rows, due or began, began, clock())
+            self.deleted += rows
+            self.lowest += rows
+            shift.counters.set_deleted(job.client, self.deleted)
+            shift.counters.set_lowest(job.client, self.lowest)
+            n += 1
+            self.since_lowest += 1
+            if self.since_lowest >= job.options.resync_get_min:
+                await self._ask_lowest()
+        due_rows = self.deleted
+        if self.schedule.open and not shift.counters.stopped:
+            due_rows = self.schedule.due_by(shift.end - 1) * self.count
+        return {"rows": self.deleted, "due": due_rows}
+
+    async def _delete(self, count: int) -> int:
+        return await self.session.execute(self.session.database.delete(self.shift.job.table, count, self.lowest))
+
+    async def _ask_lowest(self) -> None:
+        """Asks for the lowest key. Without that each delete would begin further and further before it, among rows that
+        are gone but not yet removed."""
+        self.since_lowest = 0
+        began = clock()
+        found = await self.session.query(self.session.database.lowest(self.shift.job.table, self.lowest))
+        self.shift.recorder.note("lowest key", 1, began, began, clock())
+        if found and found[0][0] is not None:
+            self.lowest = int(found[0][0])
+            self.shift.counters.set_lowest(self.shift.job.client, self.lowest)

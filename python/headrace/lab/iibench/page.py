@@ -1,0 +1,144 @@
+"""Runs laid over each other on one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from ..page import STYLE
+from .report import HEADINGS, KINDS, WHAT, RunResult, cells, groups, name_them, troubles, where
+
+COLOURS: Final = ("#d9480f", "#4c6ef5", "#2b8a3e", "#ae3ec9", "#e67700", "#0b7285", "#c2255c", "#5c940d", "#868e96")
+SHORTEST: Final = 0.2
+"""Seconds below which what is left of a last second makes no point of a curve."""
+
+
+def page(runs: Sequence[RunResult]) -> str:
+    """The page."""
+    from plotly.offline import get_plotlyjs
+
+    name_them(runs)
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: iiBench</title>",
+        f"<style>{STYLE}.bad{{color:#c92a2a}}</style><script>{get_plotlyjs()}</script></head><body>",
+        "<h1>headrace: the insert benchmark</h1>",
+        *(f"<p>{html.escape(text)}</p>" for text in dict.fromkeys(where(run) for run in runs[:1])),
+        "<p><i>Database waits</i> is the share of time in which the server's thread slept: for its client, a disk or a "
+        "lock. <i>Unfed</i> is the share in which it had answered everything and the client had not sent the next, as "
+        "far as the client knows. <i>To pregen</i> is the rate as a part of that with all rows made beforehand, by the "
+        "same driver. Times are response times: from when an operation was due. CPU is per row, or per query.</p>",
+        *(f"<p class='bad'>{html.escape(text)}</p>" for text in troubles(runs)),
+    ]
+    for title, of_group in groups(runs):
+        parts.append(f"<h2>{html.escape(title)}</h2><div class='scroll'><table><tr>")
+        parts += [*(f"<th>{h}</th>" for h in HEADINGS), "</tr>"]
+        parts += ["<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells(line)) + "</tr>" for line in of_group]
+        parts.append("</table></div>")
+    numbers = itertools.count()
+    for step in dict.fromkeys(step for run in runs for step in run.seconds):
+        for title, figure in figures(step, runs):
+            parts.append(f"<h2>{html.escape(title)}</h2>")
+            parts.append(
+                figure.to_html(
+                    full_html=False,
+                    include_plotlyjs=False,
+                    div_id=f"plot{next(numbers)}",
+                    config={"displayModeBar": False, "responsive": True},
+                )
+            )
+    parts.append("</body></html>")
+    return "".join(parts)
+
+
+def figures(step: str, runs: Sequence[RunResult]) -> Iterator[tuple[str, Any]]:
+    """The plots of a step: rates and the slowest hundredth of each kind, and how long the database waited."""
+    for kind in KINDS:
+        rates = [(run, rate_curve(run, step, kind)) for run in runs]
+        if not any(ys for _, (_, ys) in rates):
+            continue
+        grows = kind == "insert" and not any(timed(run, step) for run in runs)
+        along = "rows in the table" if grows else "seconds"
+        yield f"{step}: {WHAT[kind]} per second", drawn(rates if grows else by_time(runs, step, kind), along, "")
+        slow = [(run, slow_curve(run, step, kind)) for run in runs]
+        yield f"{step}: 99 % of response times, {WHAT[kind]}", drawn(slow, "seconds", "ms", logarithmic=True)
+    waits = [(run, wait_curve(run, step)) for run in runs]
+    if any(ys for _, (_, ys) in waits):
+        yield f"{step}: share of time in which the database waits", drawn(waits, "seconds", "%")
+
+
+Curve = tuple[list[float], list[float]]
+
+
+def whole(run: RunResult, step: str) -> list[dict[str, Any]]:
+    """The seconds of a step that are long enough to say something."""
+    return [second for second in run.seconds.get(step, []) if second["length"] >= SHORTEST]
+
+
+def timed(run: RunResult, step: str) -> bool:
+    """Whether a step had a rate to keep, so that its curve is drawn over time."""
+    return any("target" in kind for s in run.steps if s["step"] == step for kind in s["kinds"].values())
+
+
+def rate_curve(run: RunResult, step: str, kind: str) -> Curve:
+    """Rows per second over rows."""
+    xs, ys, rows = [], [], 0
+    for second in whole(run, step):
+        here = second["kinds"].get(kind, {"rows": 0})["rows"]
+        rows += here
+        xs.append(float(rows))
+        ys.append(here / second["length"])
+    return (xs, ys) if rows else ([], [])
+
+
+def by_time(runs: Sequence[RunResult], step: str, kind: str) -> list[tuple[RunResult, Curve]]:
+    """Rows or queries per second over time."""
+    curves: list[tuple[RunResult, Curve]] = []
+    unit = "operations" if kind == "query" else "rows"
+    for run in runs:
+        seconds = whole(run, step)
+        xs = [s["second"] + s["length"] for s in seconds]
+        curves.append((run, (xs, [s["kinds"].get(kind, {unit: 0})[unit] / s["length"] for s in seconds])))
+    return curves
+
+
+def slow_curve(run: RunResult, step: str, kind: str) -> Curve:
+    """Milliseconds over time."""
+    found = [(s["second"], s["kinds"][kind]["response"]) for s in whole(run, step) if kind in s["kinds"]]
+    return [float(n) for n, r in found if r], [r["p99"] * 1e3 for _, r in found if r]
+
+
+def wait_curve(run: RunResult, step: str) -> Curve:
+    """Percent over time."""
+    found = [(s["second"], s["wait_share"]) for s in whole(run, step) if s["wait_share"] is not None]
+    return [float(n) for n, _ in found], [share * 100 for _, share in found]
+
+
+def drawn(curves: list[tuple[RunResult, Curve]], along: str, unit: str, *, logarithmic: bool = False) -> Any:
+    """Curves over each other; rounds of the same run have the same colour."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    colours: dict[str, str] = {}
+    for run, (xs, ys) in curves:
+        if not ys:
+            continue
+        fresh = run.name not in colours
+        colour = colours.setdefault(run.name, COLOURS[len(colours) % len(COLOURS)])
+        figure.add_trace(
+            go.Scatter(
+                x=xs, y=ys, name=run.name, legendgroup=run.name, showlegend=fresh, mode="lines",
+                line={"color": colour, "width": 1.6},
+                hovertemplate="%{y:,.4g} " + unit + "<extra>%{fullData.name}</extra>",
+            )
+        )  # fmt: skip
+    axis: dict[str, Any] = {"title": unit, "type": "log"} if logarithmic else {"title": unit, "rangemode": "tozero"}
+    figure.update_layout(
+        height=320, margin={"l": 8, "r": 8, "t": 4, "b": 30}, dragmode=False, showlegend=True,
+        xaxis={"title": along, "rangemode": "tozero"}, yaxis={**axis, "automargin": True},
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"},
+        legend={"orientation": "h", "y": -0.25},
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,87 @@
+"""Where blocks come from: made one by one, made beforehand, or made by a process of their own."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from .options import Options
+from .reference import PythonRows
+from .sessions.base import make_block
+
+QUEUED: Final = 8
+"""Blocks that the process which makes them may be ahead, as in iibench.py."""
+GIVE_UP_SECONDS: Final = 10.0
+"""How long the process may take to end, or to start making."""
+
+Make = Callable[[int], Any]
+"""Makes the block that begins with a row."""
+
+
+def maker(options: Options, stream: int, road: str, head: str, binary: bool, count: int) -> Make:
+    """What makes blocks of ``count`` rows of a client."""
+    if options.generator == "python":
+        slow = PythonRows(options, stream)
+        if binary:
+            return lambda first: slow.values(head, first, count).encode()
+        return lambda first: slow.values(head, first, count)
+    rows = options.rows(stream)
+    if road == "text" and not binary:
+        return lambda first: rows.values(head, first, count)
+    return lambda first: make_block(rows, road, head, binary, first, count)
+
+
+def firsts(first: int, count: int, blocks: int | None) -> Iterator[int]:
+    """The first rows of so many blocks, or of blocks without end."""
+    return iter(range(first, first + count * blocks, count)) if blocks is not None else itertools.count(first, count)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _produce(out: Any, options: Options, stream: int, road: str, head: str, binary: bool, numbers: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    first, count, blocks = numbers
+    make = maker(options, stream, road, head, binary, count)
+    for at in firsts(first, count, blocks):
+        out.put(make(at))
+    out.put(None)
+
+
+@contextmanager
+def made_elsewhere(
+    options: Options, stream: int, road: str, head: str, binary: bool, first: int, count: int, blocks: int | None
+) -> Iterator[Iterator[Any]]:
+    """The blocks, made by a process of their own."""
+    # Not a fork: what it is forked from has a connection, and a child would have its random state.
+    context = multiprocessing.get_context("spawn")
+    blocks_made: Any = context.Queue(QUEUED)
+    arguments = (blocks_made, options, stream, road, head, binary, (first, count, blocks))
+    process = context.Process(target=_produce, args=arguments, daemon=True)
+    process.start()
+
+    def take() -> Any:
+        while True:
+            try:
+                return blocks_made.get(timeout=1.0)
+            except queue.Empty:
+                if not process.is_alive():
+                    raise RuntimeError(f"the process that makes rows ended with code {process.exitcode}") from None
+
+    try:
+        yield iter(take, None)
+    finally:
+        process.terminate()
+        process.join(GIVE_UP_SECONDS)
+        blocks_made.close()
+        blocks_made.cancel_join_thread()

@@ -1,0 +1,61 @@
+"""What drivers of MySQL's family share: how they are told where to connect, and LOAD DATA by way of a file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from ..databases.base import COLUMNS
+from .base import RETRIED, Fault
+
+MEMORY = Path("/dev/shm")
+"""Where files are that no disk has to hold."""
+
+
+def keywords(url: str) -> dict[str, Any]:
+    """A ``mariadb://`` or ``mysql://`` URL as the keywords that both drivers know."""
+    parts = urlsplit(url)
+    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    made: dict[str, Any] = {"database": unquote(parts.path.lstrip("/"))}
+    if parts.username:
+        made["user"] = unquote(parts.username)
+    if parts.password:
+        made["password"] = unquote(parts.password)
+    path = options.get("unix_socket") or options.get("socket")
+    if path:
+        made["unix_socket"] = path
+    elif parts.hostname:
+        made["host"] = parts.hostname
+        made["port"] = parts.port or 3306
+    return made
+
+
+def fault(error: BaseException, kind: type[BaseException]) -> Fault | None:
+    """An error of a driver whose errors begin with the server's number."""
+    if not isinstance(error, kind):
+        return None
+    number, message = (*error.args, "", "")[:2]
+    code = str(number) if isinstance(number, int) and number else type(error).__name__
+    return Fault(code, str(message or error), code in RETRIED)
+
+
+class LoadFile:
+    """A file in memory from which LOAD DATA takes a block: these drivers send files, not bytes."""
+
+    def __init__(self) -> None:
+        folder = MEMORY if MEMORY.is_dir() else None
+        self.file: IO[bytes] = tempfile.NamedTemporaryFile(dir=folder, prefix="headrace-")  # noqa: SIM115, see close()
+
+    def fill(self, block: bytes, table: str) -> str:
+        """Puts a block in, and gives the statement that loads it."""
+        self.file.seek(0)
+        self.file.write(block)
+        self.file.truncate()
+        self.file.flush()
+        return f"LOAD DATA LOCAL INFILE '{self.file.name}' INTO TABLE {table} ({', '.join(COLUMNS)})"
+
+    def close(self) -> None:
+        """Removes the file."""
+        self.file.close()

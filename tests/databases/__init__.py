@@ -1,0 +1,1 @@
+"""Behaviour that every database shares."""

@@ -1,0 +1,96 @@
+"""MariaDB and the Informix test server: one of each for the whole run, and what differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import headrace
+import headrace.informix
+import headrace.mysql
+import headrace.testing
+from headrace.lab.mariadb import MariaDB, start_mariadb
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database that a test connects to."""
+
+    name: str
+    module: Any
+    url: str
+    slow: str
+    """A statement that runs for many seconds."""
+    wrong_password: str
+    """The URL with another password."""
+
+    def connect(self, **keywords: Any) -> Any:
+        """A blocking connection."""
+        return headrace.connect(self.url, **keywords)
+
+    async def aconnect(self, **keywords: Any) -> Any:
+        """One on the running loop."""
+        return await headrace.aio.connect(self.url, **keywords)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDB]:
+    """MariaDB from the system's packages."""
+    with start_mariadb() as running:
+        with headrace.mysql.connect(running.url, autocommit=True) as admin:
+            admin.execute("create user tester@'%' identified by 'tiger'")
+            admin.execute("grant all on *.* to tester@'%'")
+            admin.execute("create table numbers (n int primary key)")
+            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+        yield running
+
+
+@pytest.fixture(scope="session")
+def informix_server() -> Iterator[headrace.testing.InformixServer]:
+    """The test server, which is ours: what holds here is not proven for a genuine one."""
+    with headrace.testing.informix() as running:
+        with headrace.informix.connect(**running.parameters(), autocommit=True) as admin:
+            admin.execute("create table numbers (n int primary key)")
+            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+        yield running
+
+
+def _mariadb(server: MariaDB) -> Database:
+    def url(password: str) -> str:
+        return f"mariadb://tester:{password}@{server.host}:{server.port}/{server.database}"
+
+    slow = "select sleep(20)"
+    return Database("mariadb", headrace.mysql, url("tiger"), slow, url("wrong"))
+
+
+def _informix(server: headrace.testing.InformixServer) -> Database:
+    def url(password: str) -> str:
+        where = f"{server.host}:{server.port}/{server.database}"
+        return f"informix://{server.user}:{quote(password)}@{where}?server={server.server}"
+
+    slow = "select count(*) from numbers a, numbers b, numbers c where a.n + b.n + c.n = 7"
+    return Database("informix", headrace.informix, url(server.password), slow, url("wrong"))
+
+
+@pytest.fixture(params=["mariadb", "informix"])
+def db(request: pytest.FixtureRequest) -> Database:
+    """One after the other."""
+    if request.param == "mariadb":
+        return _mariadb(request.getfixturevalue("mariadb_server"))
+    return _informix(request.getfixturevalue("informix_server"))
+
+
+@pytest.fixture
+def conn(db: Database) -> Iterator[Any]:
+    """A connection in autocommit, and an empty table ``t (id, name)``."""
+    connection = db.connect(autocommit=True)
+    try:
+        connection.execute("drop table if exists t")
+        connection.execute("create table t (id int primary key, name varchar(40))")
+        yield connection
+    finally:
+        connection.close()

@@ -1,0 +1,68 @@
+"""The DB-API 2.0 compliance suite (PyPI ``dbapi-compliance``, public domain), on each database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dbapi20
+import pytest
+
+import headrace.informix
+import headrace.mysql
+import headrace.testing
+from headrace.lab.mariadb import MariaDB
+
+
+class TestMySql(dbapi20.DatabaseAPI20Test):
+    """On MariaDB."""
+
+    driver = headrace.mysql
+    lower_func = "lower"
+
+    @pytest.fixture(autouse=True)
+    def _database(self, mariadb_server: MariaDB) -> None:
+        type(self).connect_args = (mariadb_server.url,)
+        type(self).connect_kw_args: dict[str, Any] = {"strict_close": True, "multi_statements": True}
+
+    def test_nextset(self) -> None:
+        with self._connect() as con:
+            cur = con.executescript("select 1 union select 2; select 42")
+            assert cur.fetchall() == [(1,), (2,)]
+            assert cur.nextset()
+            assert cur.fetchall() == [(42,)]
+            assert cur.nextset() is None
+
+    def test_setoutputsize(self) -> None:
+        with self._connect() as con:
+            cur = con.cursor()
+            cur.setoutputsize(1000)
+            cur.setoutputsize(2000, 0)
+            cur.execute("select repeat('x', 5000)")
+            assert len(cur.fetchone()[0]) == 5000
+
+
+class TestInformix(dbapi20.DatabaseAPI20Test):
+    """On the Informix test server."""
+
+    driver = headrace.informix
+    lower_func = "lower"
+
+    @pytest.fixture(autouse=True)
+    def _database(self, informix_server: headrace.testing.InformixServer) -> None:
+        type(self).connect_args = ()
+        type(self).connect_kw_args: dict[str, Any] = {**informix_server.parameters(), "strict_close": True}
+
+    def test_nextset(self) -> None:
+        with self._connect() as con:
+            cur = con.execute("select first 1 n from numbers order by n")
+            assert cur.fetchall() == [(0,)]
+            # A statement of Informix has one result.
+            assert cur.nextset() is None
+
+    def test_setoutputsize(self) -> None:
+        with self._connect() as con:
+            cur = con.cursor()
+            cur.setoutputsize(1000)
+            cur.setoutputsize(2000, 0)
+            cur.execute("select n from numbers where n = 5")
+            assert cur.fetchone() == (5,)

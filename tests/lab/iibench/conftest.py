@@ -1,0 +1,74 @@
+"""A small bench, and a MariaDB for the whole run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.lab.iibench.bench import Bench
+from headrace.lab.iibench.options import Options
+from headrace.lab.mariadb import MariaDB, start_mariadb
+from headrace.lab.servers import Server
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    """MariaDB, without RocksDB."""
+    with start_mariadb() as running:
+        yield running
+
+
+class Ran:
+    """What a bench told."""
+
+    def __init__(self, right: bool, told: list[dict[str, Any]]) -> None:
+        self.right = right
+        self.told = told
+
+    def all(self, kind: str) -> list[dict[str, Any]]:
+        return [what for what in self.told if what["type"] == kind]
+
+    def one(self, kind: str) -> dict[str, Any]:
+        (found,) = self.all(kind)
+        return found
+
+    @property
+    def step(self) -> dict[str, Any]:
+        return self.one("step")
+
+    @property
+    def seconds(self) -> list[dict[str, Any]]:
+        return self.all("second")
+
+
+def bench(url: str, watch: Callable[[dict[str, Any]], None] = lambda what: None, **options: Any) -> Ran:
+    """Runs a bench on tables with a name of their own, and drops them."""
+    told: list[dict[str, Any]] = []
+    given = {"setup": True, "cleanup": True, "table_name": f"purchases_{next(_numbers)}", "rows_per_commit": 100}
+    right = Bench(Options(url=url, **{**given, **options}), told.append, watch).run()
+    return Ran(right, told)
+
+
+@pytest.fixture
+def postgres(server: Server) -> Callable[..., Ran]:
+    """Runs a bench on PostgreSQL."""
+    return lambda **options: bench(server.socket_url, **options)
+
+
+@pytest.fixture
+def maria(mariadb: MariaDB) -> Callable[..., Ran]:
+    """Runs a bench on MariaDB, through mysqlclient."""
+    given = {"database": "mariadb", "driver": "mysqlclient"}
+    return lambda **options: bench(mariadb.socket_url, **{**given, **options})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where results may go."""
+    return tmp_path / "results"
