@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import multiprocessing
 import os
 import resource
 import signal
@@ -23,7 +24,7 @@ from typing import Any
 from . import databases, sessions
 from .counters import Counters
 from .deleter import Deleter
-from .host import Thread
+from .host import Thread, own_cpu
 from .job import NEVER, Job, Shift, clock, fault_of
 from .measure import Recorder
 from .querier import Querier, Transaction
@@ -33,9 +34,10 @@ WORK: dict[str, Any] = {"writer": Writer, "deleter": Deleter, "querier": Querier
 
 
 def cpu() -> int:
-    """Nanoseconds of CPU time of this process and of its children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time_ns() + round((children.ru_utime + children.ru_stime) * 1e9)
+    """Nanoseconds of CPU time of this process and of its children, living and ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    living = sum(own_cpu(child.pid) for child in multiprocessing.active_children() if child.pid)
+    return time.process_time_ns() + round((ended.ru_utime + ended.ru_stime + living) * 1e9)
 
 
 def stop_with(starter: int, counters: Counters) -> None:
