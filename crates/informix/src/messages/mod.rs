@@ -69,6 +69,8 @@ pub mod kind {
     pub const COMMIT: u16 = 35;
     /// ROLLBACK WORK.
     pub const ROLLBACK: u16 = 36;
+    /// SAVEPOINT.
+    pub const SAVEPOINT: u16 = 37;
     /// EXECUTE PROCEDURE, EXECUTE FUNCTION.
     pub const EXECUTE_PROCEDURE: u16 = 56;
 
@@ -91,6 +93,7 @@ pub mod kind {
             BEGIN => "BEGIN WORK",
             COMMIT => "COMMIT WORK",
             ROLLBACK => "ROLLBACK WORK",
+            SAVEPOINT => "SAVEPOINT",
             40 => "CREATE VIEW",
             45 => "CREATE TEMP TABLE",
             48 => "SET ISOLATION",
