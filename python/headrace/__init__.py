@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
-from . import aio, errors, postgres, rows, types
+from . import _dispatch, aio, errors, postgres, rows, types
 from ._core import Rollback
 from ._postgres.connection import Connection
 from ._postgres.cursor import Cursor
@@ -63,10 +63,13 @@ def connect(
     conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
 ) -> Connection[rows.Row]: ...
 def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
-    """Connects to the database that the URL names: ``postgresql://`` (or ``postgres://``).
+    """Connects to the database that the URL names: ``postgresql://`` (or ``postgres://``), ``informix://`` (or
+    ``jdbc:informix-sqli://``), ``mysql://`` (or ``mariadb://``).
 
-    Without a URL it is PostgreSQL. See :func:`headrace.postgres.connect` for the keywords.
+    Without a URL it is PostgreSQL. See :func:`headrace.postgres.connect`, :func:`headrace.informix.connect` and
+    :func:`headrace.mysql.connect` for the keywords; a type checker is told of PostgreSQL's connection, and theirs say
+    which it is.
 
     Raises ProgrammingError for a URL of another kind.
     """
-    return postgres.connect(conninfo, **keywords)
+    return _dispatch.module(conninfo).connect(conninfo, **keywords)  # type: ignore[no-any-return]

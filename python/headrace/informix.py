@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 from ._core import Rollback
-from ._informix.connection import Connection, Cursor, connect
+from ._informix.connection import Connection, Cursor
+from ._informix.opening import connect
 from .errors import (
     DatabaseError,
     DataError,

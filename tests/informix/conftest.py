@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+import headrace.aio.informix
 import headrace.informix
 from headrace.testing import InformixServer, informix
 
@@ -42,3 +44,18 @@ def slow(conn: headrace.informix.Connection[Any], table: str) -> str:
         conn.execute(f"create table {table}_slow (n int)")
         conn.executemany(f"insert into {table}_slow values (?)", [(n,) for n in range(1000)])
     return f"select count(*) from {table}_slow a, {table}_slow b, {table}_slow c, {table}_slow d where a.n + b.n + c.n + d.n < 0"
+
+
+@pytest.fixture
+async def aconn(ifx: InformixServer) -> Any:
+    """An asyncio connection, closed afterwards."""
+    connection = await headrace.aio.informix.connect(**ifx.parameters())
+    yield connection
+    await connection.close()
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+def url(ifx: InformixServer) -> str:
+    """The server as a URL."""
+    return f"informix://{ifx.user}:{ifx.password}@{ifx.host}:{ifx.port}/{ifx.database}?server={ifx.server}"

@@ -1,0 +1,97 @@
+"""Opening a blocking connection: the attempts of :mod:`.attempts`, made one after the other."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+from .. import errors
+from .._native import Wire
+from ..errors import ConnectionTimeout
+from ..rows import RowFactory, tuple_row
+from .attempts import Resolve, Try, attempts
+from .connection import Connection
+from .core import InformixCore
+from .settings import ConnectOptions, connect_options
+
+
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Any]:
+    """Connects to Informix.
+
+    ``conninfo`` is a URL (``informix://user@host:9088/db?server=name``), an ODBC string (``SERVER=...;DATABASE=...``)
+    or a JDBC URL (``jdbc:informix-sqli://...``); keywords can also be given one by one: ``host``, ``port``, ``server``,
+    ``database``, ``user``, ``password``, ``sslmode``, ``sslrootcert``, ``connect_timeout`` (seconds, 0 waits for ever),
+    ``isolation_level``, ``lock_wait`` (seconds), and names in capitals (or ``env``) for variables of the session such
+    as ``DB_LOCALE``. Without a host the server is looked up in the sqlhosts file.
+
+    With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
+    by default it does nothing.
+
+    Raises ProgrammingError for wrong settings, OperationalError when no connection can be made.
+    """
+    started = time.perf_counter_ns()
+    options = connect_options(conninfo, keywords)
+    core = _connect(options)
+    core.autocommit = autocommit
+    connection = Connection(core, row_factory or tuple_row)
+    connection._strict_close = strict_close
+    try:
+        connection._run(core.start())
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count(0, time.perf_counter_ns() - started)
+    return connection
+
+
+def _connect(options: ConnectOptions) -> InformixCore:
+    plan = attempts(options)
+    timeout = options.connect_timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
+    answer: Any = None
+    try:
+        step = next(plan)
+        while True:
+            try:
+                answer = _resolve(step) if isinstance(step, Resolve) else _try(step, options, deadline)
+            except (OSError, errors.Error) as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as stop:
+        wire, wire_options = stop.value
+    core = InformixCore(wire, options)
+    core.socket = wire.fileno() if wire_options["tls"] == "no" else None
+    return core
+
+
+def _resolve(step: Resolve) -> list[tuple[str, int]]:
+    found = socket.getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys((str(entry[4][0]), step.port) for entry in found))
+
+
+def _try(step: Try, options: ConnectOptions, deadline: float | None) -> None:
+    wire = step.wire = Wire(step.options)
+    try:
+        wire.open(_left(deadline))
+        wire.wait(wire.ready(), _left(deadline))
+    except TimeoutError:
+        wire.close()
+        raise ConnectionTimeout(f"no session within connect_timeout={options.connect_timeout} s") from None
+    except BaseException:
+        wire.close()
+        raise
+
+
+def _left(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.001, deadline - time.monotonic())

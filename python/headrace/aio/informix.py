@@ -1,0 +1,173 @@
+"""Informix on asyncio: the twin of :mod:`headrace.informix`, on the running loop and without a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from .. import errors
+from .._cursor_base import Params
+from .._informix.attempts import Resolve, Try, attempts
+from .._informix.core import InformixCore
+from .._informix.settings import ConnectOptions, connect_options
+from .._native import Wire
+from ..errors import ConnectionTimeout, InterfaceError
+from ..rows import RowFactory, tuple_row
+from ._connection import LoopConnection
+from ._cursor import LoopCursor
+from ._within import within
+from .transport import open_transport
+
+__all__ = ["AsyncConnection", "AsyncCursor", "connect"]
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class AsyncCursor(LoopCursor[R]):
+    """The twin of :class:`headrace.informix.Cursor`."""
+
+    @property
+    def connection(self) -> AsyncConnection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+
+class AsyncConnection(LoopConnection[R]):
+    """The twin of :class:`headrace.informix.Connection`. Tasks may share it: their awaits queue up."""
+
+    _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
+        return AsyncCursor(self, factory)
+
+    # executing
+
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]:
+        """A new cursor."""
+        if self._core.wire.closed:
+            raise InterfaceError("the connection is closed")
+        return AsyncCursor(self, row_factory or self.row_factory)
+
+    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
+        """Executes one statement on a new cursor, and gives the cursor."""
+        return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
+
+    async def executemany(self, sql: str, rows: Iterable[Any]) -> AsyncCursor[R]:
+        """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows)
+
+    # the session
+
+    @property
+    def server_version(self) -> str:
+        """The server's banner. What a server can do is negotiated; nothing depends on this text."""
+        return self._core.wire.sqli_session()[0]
+
+    @property
+    def encoding(self) -> str:
+        """The code set of the database, in which text travels."""
+        return self._core.wire.sqli_session()[2]
+
+    @property
+    def logging(self) -> str:
+        """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
+        return self._core.wire.sqli_session()[3]
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level of the session as it was set here; None is the server's own."""
+        return self._core.isolation_level
+
+    async def set_isolation_level(self, value: str) -> None:
+        """Sets the isolation level of the session."""
+        await self._run(self._core.set_isolation(value))
+
+    @property
+    def lock_wait(self) -> int | None:
+        """Seconds that the session waits for a lock as they were set here: 0 not at all, -1 for ever."""
+        return self._core.lock_wait
+
+    async def set_lock_wait(self, value: int) -> None:
+        """Sets how long the session waits for a lock."""
+        await self._run(self._core.set_lock_wait(value))
+
+    async def ping(self) -> None:
+        """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
+        await self._wait(self._core.wire.sqli_ping(), None)
+
+    async def _send_cancel(self) -> None:
+        # An urgent byte; TLS cannot carry one.
+        if not self._core.send_urgent():
+            raise errors.NotSupportedError("a statement cannot be interrupted over TLS; use a timeout, or close()")
+
+
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    **keywords: Any,
+) -> AsyncConnection[Any]:
+    """Connects to Informix on the running loop: see :func:`headrace.informix.connect`."""
+    started = time.perf_counter_ns()
+    options = connect_options(conninfo, keywords)
+    core = await _connect(options)
+    core.autocommit = autocommit
+    connection = AsyncConnection(core, row_factory or tuple_row)
+    try:
+        await connection._run(core.start())
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count(0, time.perf_counter_ns() - started)
+    return connection
+
+
+async def _connect(options: ConnectOptions) -> InformixCore:
+    plan = attempts(options)
+    timeout = options.connect_timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
+    answer: Any = None
+    try:
+        step = next(plan)
+        while True:
+            try:
+                answer = await _resolve(step) if isinstance(step, Resolve) else await _try(step, options, deadline)
+            except (OSError, errors.Error) as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as stop:
+        wire, wire_options = stop.value
+    core = InformixCore(wire, options)
+    core.socket = wire.fileno() if wire_options["tls"] == "no" else None
+    return core
+
+
+async def _resolve(step: Resolve) -> list[tuple[str, int]]:
+    found = await asyncio.get_running_loop().getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys((str(entry[4][0]), step.port) for entry in found))
+
+
+async def _try(step: Try, options: ConnectOptions, deadline: float | None) -> None:
+    loop = asyncio.get_running_loop()
+    wire = step.wire = Wire(step.options, loop)
+
+    async def session() -> None:
+        await open_transport(loop, wire, step.options)
+        await wire.ready()
+
+    try:
+        await within(None if deadline is None else max(0.001, deadline - time.monotonic()), session())
+    except TimeoutError:
+        wire.close()
+        raise ConnectionTimeout(f"no session within connect_timeout={options.connect_timeout} s") from None
+    except BaseException:
+        wire.close()
+        raise
