@@ -14,6 +14,10 @@ MYSQL_PORT: Final = 3306
 """TCP port of MySQL and MariaDB."""
 INFORMIX_PORT: Final = 9088
 """TCP port of Informix (onsoctcp)."""
+INFORMIX_FETCH_BYTES: Final = 256 * 1024
+"""Bytes of rows that a streaming or named Informix cursor asks for at a time."""
+INFORMIX_SCROLL_ROWS: Final = 256
+"""Rows of a scroll cursor that are asked for in one round trip at most."""
 INFORMIX_REDIRECTS: Final = 8
 """How often in a row an Informix server may send a client on to another one."""
 CONNECT_TIMEOUT: Final = 30.0

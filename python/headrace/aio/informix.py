@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import time
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from typing import Any, TypeVar, overload
 
-from .. import errors
+from .. import defaults, errors
 from .._cursor_base import Params
 from .._informix.attempts import Resolve, Try, attempts
 from .._informix.core import InformixCore
+from .._informix.cursors import Stream
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import Wire
 from ..errors import ConnectionTimeout, InterfaceError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
+from ._informix_cursor import AsyncServerCursor
 from ._within import within
 from .transport import open_transport
 
-__all__ = ["AsyncConnection", "AsyncCursor", "connect"]
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncServerCursor", "connect"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -46,11 +49,33 @@ class AsyncConnection(LoopConnection[R]):
 
     # executing
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]:
-        """A new cursor."""
+    @overload
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]: ...
+    @overload
+    def cursor(
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> AsyncServerCursor[Any]: ...
+    def cursor(
+        self,
+        name: str | None = None,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> AsyncCursor[Any] | AsyncServerCursor[Any]:
+        """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
+        for."""
         if self._core.wire.closed:
             raise InterfaceError("the connection is closed")
-        return AsyncCursor(self, row_factory or self.row_factory)
+        factory = row_factory or self.row_factory
+        if name is not None:
+            return AsyncServerCursor(self, factory, name, scrollable, withhold)
+        return AsyncCursor(self, factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes one statement on a new cursor, and gives the cursor."""
@@ -59,6 +84,37 @@ class AsyncConnection(LoopConnection[R]):
     async def executemany(self, sql: str, rows: Iterable[Any]) -> AsyncCursor[R]:
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
         return await AsyncCursor(self, self.row_factory).executemany(sql, rows)
+
+    async def stream(
+        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+    ) -> AsyncIterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.informix.Connection.stream`."""
+        async with contextlib.aclosing(self.stream_blocks(sql, params, fetch_bytes=fetch_bytes)) as blocks:
+            async for block in blocks:
+                for row in block:
+                    yield row
+
+    async def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists: see :meth:`headrace.informix.Connection.stream_blocks`."""
+        core = self._core
+        stream = Stream(core, fetch_bytes)
+        result = await self._run(stream.open(sql, params))
+        assert result.columns is not None
+        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+        try:
+            while True:
+                stream.ask(result)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                del rows
+                if stream.ahead is None:
+                    return
+                result = await self._wait(stream.ahead, None)
+        finally:
+            await self._run(stream.close())
 
     # the session
 

@@ -247,7 +247,8 @@ impl<C: IfxCaller> Machine<C> {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let Some(entry) = self.tail() else { return };
         let small = entry.statement.as_ref().and_then(|s| s.columns.as_ref()).is_none_or(|columns| columns.large);
-        if full && !small && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+        let whole = entry.request.cursor().is_none();
+        if full && whole && !small && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
             self.fetch_more(outbox);
         }
     }
