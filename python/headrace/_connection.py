@@ -88,13 +88,13 @@ class BlockingConnection(Generic[R]):
             self._core.notices()
         return result
 
-    def _run(self, flow: Flow[T]) -> T:
-        """Runs a flow to its end."""
+    def _run(self, flow: Flow[T], timeout: float | None = None) -> T:
+        """Runs a flow to its end, each of its steps within ``timeout`` seconds."""
         try:
             ticket = next(flow)
             while True:
                 try:
-                    value = self._wait(ticket, None)
+                    value = self._wait(ticket, timeout)
                 except BaseException as error:
                     ticket = flow.throw(error)
                 else:

@@ -12,6 +12,14 @@ PORT: Final = 5432
 """TCP port."""
 MYSQL_PORT: Final = 3306
 """TCP port of MySQL and MariaDB."""
+INFORMIX_PORT: Final = 9088
+"""TCP port of Informix (onsoctcp)."""
+INFORMIX_FETCH_BYTES: Final = 256 * 1024
+"""Bytes of rows that a streaming or named Informix cursor asks for at a time."""
+INFORMIX_SCROLL_ROWS: Final = 256
+"""Rows of a scroll cursor that are asked for in one round trip at most."""
+INFORMIX_REDIRECTS: Final = 8
+"""How often in a row an Informix server may send a client on to another one."""
 CONNECT_TIMEOUT: Final = 30.0
 """Seconds to connect to one address and set up the session; 0 waits for ever."""
 APPLICATION_NAME: Final = "headrace"

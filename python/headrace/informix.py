@@ -10,6 +10,7 @@ from __future__ import annotations
 from ._core import Rollback
 from ._informix.connection import Connection, Cursor
 from ._informix.opening import connect
+from ._informix.server_cursor import ServerCursor
 from .errors import (
     DatabaseError,
     DataError,
@@ -62,6 +63,7 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "Rollback",
+    "ServerCursor",
     "Time",
     "TimeFromTicks",
     "Timestamp",

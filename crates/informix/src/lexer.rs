@@ -64,6 +64,28 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
 }
 
+/// Whether a ROLLBACK is one to a savepoint, which ends no transaction: the server describes both as the same.
+pub fn rolls_back_to_savepoint(sql: &str) -> bool {
+    let bytes = sql.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'-' if bytes.get(i + 1) == Some(&b'-') => i = behind(bytes, i + 2, b"\n"),
+            b'/' if bytes.get(i + 1) == Some(&b'*') => i = behind(bytes, i + 2, b"*/"),
+            b'{' => i = behind(bytes, i + 1, b"}"),
+            byte if byte.is_ascii_alphabetic() => {
+                let word = bytes[i..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+                if bytes[i..i + word].eq_ignore_ascii_case(b"to") {
+                    return true;
+                }
+                i += word;
+            }
+            _ => i += 1,
+        }
+    }
+    false
+}
+
 /// How many `?` a statement has.
 pub fn count(sql: &str) -> usize {
     placeholders(sql).map_or(0, |found| found.order.len())
@@ -104,6 +126,17 @@ mod tests {
             ("select 'unfinished ?", 0),
         ] {
             assert_eq!(count(sql), n, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_rollback_to_a_savepoint_is_told_from_one_of_a_transaction() {
+        for sql in ["rollback work to savepoint a", "ROLLBACK TO SAVEPOINT", "{ undo } rollback /* a */ to savepoint b"]
+        {
+            assert!(rolls_back_to_savepoint(sql), "{sql}");
+        }
+        for sql in ["rollback work", "rollback -- to savepoint a", "ROLLBACK WORK { to } /* to */"] {
+            assert!(!rolls_back_to_savepoint(sql), "{sql}");
         }
     }
 

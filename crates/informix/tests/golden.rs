@@ -142,8 +142,8 @@ fn messages_are_written_as_real_clients_write_them() {
         ("jdbc_t2_tx_055", group(&|o| client::plain(o, tag::SQ_BEGIN))),
         ("jdbc_t2_tx_059", group(&|o| client::plain(o, tag::SQ_CMMTWORK))),
         ("jdbc_t2_tx_065", group(&client::rollback)),
-        ("jdbc_t2_savepoint_071", group(&|o| client::savepoint(o, tag::SQ_SQLISETSVPT, "sp1"))),
-        ("jdbc_t2_savepoint_079", group(&|o| client::savepoint(o, tag::SQ_SQLIRELSVPT, "sp22"))),
+        ("jdbc_t2_savepoint_071", group(&|o| client::savepoint(o, tag::SQ_SQLISETSVPT, b"sp1"))),
+        ("jdbc_t2_savepoint_079", group(&|o| client::savepoint(o, tag::SQ_SQLIRELSVPT, b"sp22"))),
         ("jdbc_t2_isvalid_180", group(&|o| client::plain(o, tag::SQ_VERSION))),
         (
             "jdbc_t2_text_160",

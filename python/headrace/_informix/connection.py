@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeVar
+import contextlib
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, TypeVar, overload
 
-from .. import errors
+from .. import defaults, errors
 from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from ..errors import InterfaceError
-from ..rows import RowFactory
+from ..rows import RowFactory, tuple_row
 from .core import InformixCore
+from .cursors import Stream
+from .server_cursor import ServerCursor
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -36,11 +39,33 @@ class Connection(BlockingConnection[R]):
 
     # executing
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]:
-        """A new cursor."""
+    @overload
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]: ...
+    @overload
+    def cursor(
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> ServerCursor[Any]: ...
+    def cursor(
+        self,
+        name: str | None = None,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> Cursor[Any] | ServerCursor[Any]:
+        """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
+        for."""
         if self._core.wire.closed:
             raise InterfaceError("the connection is closed")
-        return Cursor(self, row_factory or self.row_factory)
+        factory = row_factory or self.row_factory
+        if name is not None:
+            return ServerCursor(self, factory, name, scrollable, withhold)
+        return Cursor(self, factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
         """Executes one statement on a new cursor, and gives the cursor."""
@@ -58,6 +83,40 @@ class Connection(BlockingConnection[R]):
             out += cursor._all()
         return out
 
+    def stream(
+        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+    ) -> Iterator[R]:
+        """The rows of a query one by one, in bounded memory: up to ``fetch_bytes`` of them at a time (and one where
+        that is larger), the next block on its way while this one is used."""
+        with contextlib.closing(self.stream_blocks(sql, params, fetch_bytes=fetch_bytes)) as blocks:
+            for block in blocks:
+                yield from block
+
+    def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+    ) -> Generator[list[R]]:
+        """The rows of a query in lists, as many in each as the server sends in ``fetch_bytes``: :meth:`stream` without
+        the cost of a step per row. A commit or rollback ends it."""
+        core = self._core
+        stream = Stream(core, fetch_bytes)
+        result = self._run(stream.open(sql, params))
+        assert result.columns is not None
+        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+        try:
+            while True:
+                stream.ask(result)
+                if stream.ahead is not None:
+                    core.wire.push(0)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                del rows
+                if stream.ahead is None:
+                    return
+                result = self._wait(stream.ahead, None)
+        finally:
+            self._run(stream.close())
+
     # the session
 
     @property
@@ -74,6 +133,24 @@ class Connection(BlockingConnection[R]):
     def logging(self) -> str:
         """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
         return self._core.wire.sqli_session()[3]
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level of the session as it was set here; None is the server's own."""
+        return self._core.isolation_level
+
+    @isolation_level.setter
+    def isolation_level(self, value: str) -> None:
+        self._run(self._core.set_isolation(value))
+
+    @property
+    def lock_wait(self) -> int | None:
+        """Seconds that the session waits for a lock as they were set here: 0 not at all, -1 for ever."""
+        return self._core.lock_wait
+
+    @lock_wait.setter
+    def lock_wait(self, value: int) -> None:
+        self._run(self._core.set_lock_wait(value))
 
     def ping(self) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""

@@ -17,7 +17,7 @@ from .._cursor_base import Column, Params
 from .._native import IfxColumns, Wire
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import TypeCode
-from .settings import ConnectOptions
+from .settings import ConnectOptions, isolation, lock_mode
 
 
 class InformixCore(Core):
@@ -28,6 +28,25 @@ class InformixCore(Core):
         self.options = options
         self.socket: int | None = None
         """The socket's number, for the urgent byte that cancels; None under TLS, which has no way to send one."""
+        self.isolation_level: str | None = None
+        self.lock_wait: int | None = None
+
+    def start(self) -> Flow[None]:
+        """Gives a new session the settings that were asked for."""
+        if self.options.isolation_level is not None:
+            yield from self.set_isolation(self.options.isolation_level)
+        if self.options.lock_wait is not None:
+            yield from self.set_lock_wait(self.options.lock_wait)
+
+    def set_isolation(self, level: str) -> Flow[None]:
+        """SET ISOLATION, for the rest of the session."""
+        yield self.wire.sqli_execute(isolation(level))
+        self.isolation_level = level
+
+    def set_lock_wait(self, wait: int) -> Flow[None]:
+        """SET LOCK MODE, for the rest of the session."""
+        yield self.wire.sqli_execute(lock_mode(wait))
+        self.lock_wait = wait
 
     # statements
 
@@ -102,7 +121,8 @@ class InformixCore(Core):
 
     def where(self) -> str:
         """User, server and database, for people."""
-        return f"{self.options.user}@{self.options.host}:{self.options.port}/{self.options.database or ''}"
+        options = self.options
+        return f"{options.user}@{options.host or ''}:{options.port or ''}/{options.database or ''} on {options.server}"
 
     # cancelling
 

@@ -66,12 +66,12 @@ class LoopConnection(Generic[R]):
             self._core.notices()
         return result
 
-    async def _run(self, flow: Flow[T]) -> T:
+    async def _run(self, flow: Flow[T], timeout: float | None = None) -> T:
         try:
             future = next(flow)
             while True:
                 try:
-                    value = await self._wait(future, None)
+                    value = await self._wait(future, timeout)
                 except BaseException as error:
                     future = flow.throw(error)
                 else:

@@ -1,24 +1,29 @@
-"""Informix on asyncio: same names as :mod:`headrace.informix`, awaited."""
+"""Informix on asyncio: the twin of :mod:`headrace.informix`, on the running loop and without a thread."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from typing import Any, TypeVar, overload
 
-from .. import errors
+from .. import defaults, errors
 from .._cursor_base import Params
+from .._informix.attempts import Resolve, attempts
 from .._informix.connection import no_interrupt
 from .._informix.core import InformixCore
-from .._informix.opening import Resolve, attempts
+from .._informix.cursors import Stream
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import Wire
 from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
+from ._informix_cursor import AsyncServerCursor
 from ._opening import open_wire, resolve
+
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncServerCursor", "connect"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -34,18 +39,42 @@ class AsyncCursor(LoopCursor[R]):
 
 
 class AsyncConnection(LoopConnection[R]):
-    """The twin of :class:`headrace.informix.Connection`."""
+    """The twin of :class:`headrace.informix.Connection`. Tasks may share it: their awaits queue up."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
         return AsyncCursor(self, factory)
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]:
-        """A new cursor."""
+    # executing
+
+    @overload
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]: ...
+    @overload
+    def cursor(
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> AsyncServerCursor[Any]: ...
+    def cursor(
+        self,
+        name: str | None = None,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> AsyncCursor[Any] | AsyncServerCursor[Any]:
+        """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
+        for."""
         if self._core.wire.closed:
             raise InterfaceError("the connection is closed")
-        return AsyncCursor(self, row_factory or self.row_factory)
+        factory = row_factory or self.row_factory
+        if name is not None:
+            return AsyncServerCursor(self, factory, name, scrollable, withhold)
+        return AsyncCursor(self, factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes one statement on a new cursor, and gives the cursor."""
@@ -63,13 +92,42 @@ class AsyncConnection(LoopConnection[R]):
             out += cursor._all()
         return out
 
-    async def ping(self) -> None:
-        """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
-        await self._wait(self._core.round_trip(), None)
+    async def stream(
+        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+    ) -> AsyncIterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.informix.Connection.stream`."""
+        async with contextlib.aclosing(self.stream_blocks(sql, params, fetch_bytes=fetch_bytes)) as blocks:
+            async for block in blocks:
+                for row in block:
+                    yield row
+
+    async def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists: see :meth:`headrace.informix.Connection.stream_blocks`."""
+        core = self._core
+        stream = Stream(core, fetch_bytes)
+        result = await self._run(stream.open(sql, params))
+        assert result.columns is not None
+        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+        try:
+            while True:
+                stream.ask(result)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                del rows
+                if stream.ahead is None:
+                    return
+                result = await self._wait(stream.ahead, None)
+        finally:
+            await self._run(stream.close())
+
+    # the session
 
     @property
     def server_version(self) -> str:
-        """The server's banner."""
+        """The server's banner. What a server can do is negotiated; nothing depends on this text."""
         return self._core.wire.sqli_session()[0]
 
     @property
@@ -81,6 +139,28 @@ class AsyncConnection(LoopConnection[R]):
     def logging(self) -> str:
         """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
         return self._core.wire.sqli_session()[3]
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level of the session as it was set here; None is the server's own."""
+        return self._core.isolation_level
+
+    async def set_isolation_level(self, value: str) -> None:
+        """Sets the isolation level of the session."""
+        await self._run(self._core.set_isolation(value))
+
+    @property
+    def lock_wait(self) -> int | None:
+        """Seconds that the session waits for a lock as they were set here: 0 not at all, -1 for ever."""
+        return self._core.lock_wait
+
+    async def set_lock_wait(self, value: int) -> None:
+        """Sets how long the session waits for a lock."""
+        await self._run(self._core.set_lock_wait(value))
+
+    async def ping(self) -> None:
+        """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
+        await self._wait(self._core.wire.sqli_ping(), None)
 
     async def _send_cancel(self) -> None:
         if not self._core.send_urgent():
@@ -98,36 +178,40 @@ async def connect(
     """Connects to Informix on the running loop: see :func:`headrace.informix.connect`."""
     started = time.perf_counter_ns()
     options = connect_options(conninfo, keywords)
-    wire, transport = await _connect(options)
-    core = InformixCore(wire, options)
+    core = await _connect(options)
     core.autocommit = autocommit
-    if options.sslmode == "disable":
-        core.socket = transport.get_extra_info("socket").fileno()
-    if core.timing:
-        wire.count(0, time.perf_counter_ns() - started)
-    return AsyncConnection(core, row_factory or tuple_row)
-
-
-async def _connect(options: ConnectOptions) -> tuple[Wire, asyncio.BaseTransport]:
-    deadline = None if options.connect_timeout is None else time.monotonic() + options.connect_timeout
-    plan = attempts(options)
-    answer: Any = None
-    transport: Any = None
+    connection = AsyncConnection(core, row_factory or tuple_row)
     try:
+        await connection._run(core.start())
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count(0, time.perf_counter_ns() - started)
+    return connection
+
+
+async def _connect(options: ConnectOptions) -> InformixCore:
+    plan = attempts(options)
+    timeout = options.connect_timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
+    answer: Any = None
+    try:
+        step = next(plan)
         while True:
-            step = plan.send(answer)
-            if isinstance(step, Resolve):
-                answer = await resolve(step.host, step.port)
-                continue
-            wire = Wire(step.options, asyncio.get_running_loop())
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:
-                transport = await open_wire(wire, step.options, left)
-            except errors.ConnectionTimeout:
-                raise
-            except errors.Error as failure:
-                answer = wire, failure
+                if isinstance(step, Resolve):
+                    answer = await resolve(step.host, step.port)
+                else:
+                    step.wire = Wire(step.options, asyncio.get_running_loop())
+                    left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                    await open_wire(step.wire, step.options, left)
+            except errors.Error as error:
+                step = plan.throw(error)
             else:
-                answer = wire, None
+                step = plan.send(answer)
     except StopIteration as stop:
-        return stop.value, transport
+        wire, wire_options = stop.value
+    core = InformixCore(wire, options)
+    core.socket = wire.fileno() if wire_options["tls"] == "no" else None
+    return core

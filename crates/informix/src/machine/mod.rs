@@ -4,13 +4,14 @@
 //! something to send, so groups leave in the order of the queue. Each group that left is in `groups`, and a reply always
 //! belongs to the first of these.
 
+mod cursor;
 mod receive;
 mod request;
 mod send;
 mod startup;
 mod statement;
 
-pub use request::{Execute, Request, Rows, Savepoint};
+pub use request::{Declare, Execute, Position, Request, Rows, Savepoint};
 pub use startup::{Options, Secret, TlsStep};
 pub use statement::{Columns, Statement};
 
@@ -18,10 +19,11 @@ use crate::capabilities::Capabilities;
 use crate::codeset::CodeSet;
 use crate::messages::server::ServerError;
 use crate::messages::{client, tag};
+use cursor::Open;
 use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
 use request::{Asked, Entry, Failure, Group, Reply};
 use startup::{Progress, Startup};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A caller that speaks SQLI.
@@ -64,6 +66,10 @@ pub struct Machine<C: Caller> {
     cursors: u64,
     /// No new request is started: a cancel request is under way, and must not hit the next statement.
     held: bool,
+    /// An interrupt was sent, and may come after the statement that it was for.
+    interrupted: bool,
+    /// Cursors that stay open, by the callers' numbers.
+    open_cursors: HashMap<u64, Open>,
     statements: StatementCache<Arc<str>, Arc<Statement>>,
     /// Evicted statements that the server has not been told about.
     to_release: Vec<u16>,
@@ -94,6 +100,8 @@ impl<C: IfxCaller> Machine<C> {
             next_id: 1,
             cursors: 0,
             held: false,
+            interrupted: false,
+            open_cursors: HashMap::new(),
             statements: StatementCache::new(statements),
             to_release: Vec::new(),
             capabilities: Capabilities::default(),
@@ -157,8 +165,9 @@ impl<C: IfxCaller> Machine<C> {
         self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
     }
 
-    /// Starts no further request until released.
+    /// Starts no further request until released; an interrupt was sent meanwhile.
     pub fn hold(&mut self, held: bool) {
+        self.interrupted |= self.held && !held;
         self.held = held;
     }
 

@@ -1,6 +1,6 @@
 //! The receiving half: from the inbox to the callers.
 
-use super::request::{Asked, Entry, Failure, Group, Guard, Reply, Request, Stage};
+use super::request::{Asked, Declare, Entry, Failure, Group, Guard, Reply, Request, Stage};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
 use crate::messages::kind;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// A transaction is already open.
 const ALREADY_OPEN: i32 = -535;
+/// The statement was interrupted.
+const INTERRUPTED: i32 = -213;
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
@@ -143,8 +145,13 @@ impl<C: IfxCaller> Machine<C> {
                     }
                 }
             }
-            Message::Version(_) if group.asked == Asked::Ping => {}
-            Message::Cost | Message::TupId(_) => {}
+            Message::Version(_) if matches!(group.asked, Asked::Ping | Asked::CleanUp) => {}
+            Message::Cost => {}
+            Message::TupId(number) => {
+                if let Some(entry) = self.entry(group.entry) {
+                    entry.row_number = Some(number);
+                }
+            }
             Message::Exit => return Err(Fatal::gone("the server ended the session")),
             other => {
                 return Err(Fatal::peer(format!("the server sent {other:?}, which answers nothing that was asked")));
@@ -157,12 +164,12 @@ impl<C: IfxCaller> Machine<C> {
     fn described(&mut self, group: Group, described: Description) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
         let Some(entry) = self.entry(group.entry) else { return };
-        let Request::Execute(execute) = &entry.request else { return };
-        let sql = execute.sql.clone();
+        let Some(sql) = entry.request.sql().cloned() else { return };
+        let alone = entry.request.cursor().is_some();
         let parameters = lexer::count(&sql);
         let statement = Arc::new(Statement::new(described, sql.clone(), parameters, capabilities, codeset));
         entry.statement = Some(statement.clone());
-        if statement.is_worth_keeping() && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES {
+        if !alone && statement.is_worth_keeping() && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES {
             let id = statement.id;
             let evicted = self.statements.insert(sql, statement);
             let kept = evicted.as_ref().is_none_or(|evicted| evicted.id != id);
@@ -216,7 +223,9 @@ impl<C: IfxCaller> Machine<C> {
                     self.large_values_came(cx, group)?;
                 }
             }
-            Asked::Guard | Asked::Savepoint | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping => {
+            // An interrupt that came too late for its statement.
+            Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == INTERRUPTED) => {}
+            Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
                 let guarded = entry.is_batch() && entry.guard == Guard::Transaction;
                 if reply.error.is_some() && group.asked == Asked::Commit && guarded {
                     // A constraint that is checked at the end, for one. Nothing of the batch may stay.
@@ -285,6 +294,7 @@ impl<C: IfxCaller> Machine<C> {
                 // Statements belong to their database.
                 self.statements.drain();
                 self.to_release.clear();
+                self.open_cursors.clear();
                 if kind == kind::CLOSE_DATABASE {
                     self.logging = Logging::None;
                 }
@@ -314,7 +324,7 @@ impl<C: IfxCaller> Machine<C> {
 
     fn next_block(&mut self, group: Group) {
         let Some(entry) = self.entry(group.entry) else { return };
-        if entry.ended || entry.caller.is_none() || entry.failure.is_some() {
+        if entry.ended || entry.caller.is_none() || entry.failure.is_some() || entry.request.cursor().is_some() {
             entry.stage = Stage::Sent;
         } else if entry.groups == 0 {
             entry.stage = Stage::FetchMore;
@@ -358,12 +368,25 @@ impl<C: IfxCaller> Machine<C> {
                 if stale && entry.kept {
                     self.statements.remove(&*statement.sql);
                 }
-                self.clean_up(outbox, statement.id, opened, !entry.kept || stale);
+                let scroll =
+                    matches!(&entry.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
+                let more = entry.failure.is_none() && (scroll || !entry.ended);
+                match entry.request.cursor() {
+                    Some(cursor) if statement.columns.is_some() && !stale => {
+                        let keep = more && entry.caller.is_some();
+                        self.keep_cursor(cursor, &entry.request, statement.clone(), keep, outbox);
+                    }
+                    _ => self.clean_up(outbox, statement.id, opened, !entry.kept || stale),
+                }
                 if let (Some(caller), None) = (&mut entry.caller, &entry.failure) {
                     let tag = kind::name(statement.kind).as_bytes();
-                    let rows = counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0));
+                    let rows = match (scroll, entry.row_number) {
+                        (true, number) => number.and_then(|number| u64::try_from(number).ok()),
+                        _ => counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0)),
+                    };
                     let generated = entry.serial.map(i128::from);
-                    caller.result(cx, Summary { tag, rows, generated, ..Summary::default() });
+                    let suspended = more && entry.request.cursor().is_some();
+                    caller.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
                 }
             }
             let outcome = entry.failure.take().map_or(Outcome::Done, Failure::<C::Error>::outcome);

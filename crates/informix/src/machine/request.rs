@@ -2,7 +2,7 @@
 
 use super::statement::Statement;
 use crate::messages::server::ServerError;
-use headrace_core::Outcome;
+use headrace_core::{Mismatch, Outcome};
 use std::sync::Arc;
 
 /// Which parameters an execution has.
@@ -25,32 +25,111 @@ pub struct Execute {
     pub begin: bool,
 }
 
+/// A cursor that stays open: its rows are fetched by further requests.
+#[derive(Clone, Debug)]
+pub struct Declare {
+    /// The caller's number for it.
+    pub cursor: u64,
+    /// The query.
+    pub sql: Arc<str>,
+    /// The name for `WHERE CURRENT OF`; without one the machine makes one up.
+    pub name: Option<Arc<str>>,
+    /// Its rows are fetched by number.
+    pub scroll: bool,
+    /// It outlives its transaction.
+    pub hold: bool,
+    /// Begin a transaction first, as for [`Execute::begin`].
+    pub begin: bool,
+    /// Bytes of rows that come with the opening (none of a scroll cursor); at least one row does.
+    pub bytes: i32,
+}
+
+/// A row of a scroll cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// By its number, counted from 1.
+    Row(i32),
+    /// The last one.
+    Last,
+}
+
+/// What is to be done with a savepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Savepoint {
+    /// Set it.
+    Set,
+    /// Forget it.
+    Release,
+    /// Undo what came after it.
+    Rollback,
+}
+
 /// A request.
 #[derive(Clone, Debug)]
 pub enum Request {
     /// Execute a statement.
     Execute(Execute),
+    /// Open a cursor, and fetch its first rows. Its result is suspended where there may be more.
+    Declare(Declare),
+    /// Fetch more rows of a cursor, up to so many bytes of them but at least one.
+    Fetch {
+        /// Its number.
+        cursor: u64,
+        /// Bytes of rows.
+        bytes: i32,
+    },
+    /// Fetch one row of a scroll cursor. The result's count is the row's number.
+    Scroll {
+        /// Its number.
+        cursor: u64,
+        /// Which row.
+        to: Position,
+    },
+    /// Close a cursor.
+    Close {
+        /// Its number.
+        cursor: u64,
+    },
+    /// A savepoint of this name.
+    Savepoint(Savepoint, Arc<str>),
     /// COMMIT WORK, if a transaction is open then.
     Commit,
     /// ROLLBACK WORK, if a transaction is open then.
     Rollback,
     /// BEGIN WORK, unless a transaction is open then.
     Begin,
-    /// A savepoint by its message; its name is of letters, digits and underscores.
-    Savepoint(Savepoint, Arc<str>),
     /// A round trip that does nothing else (SQ_VERSION).
     Ping,
 }
 
-/// What is done with a savepoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Savepoint {
-    /// SQ_SQLISETSVPT
-    Set,
-    /// SQ_SQLIRELSVPT
-    Release,
-    /// SQ_SQLIRBACKSVPT
-    RollBack,
+impl Request {
+    /// The statement that it has to be prepared for.
+    pub(super) fn sql(&self) -> Option<&Arc<str>> {
+        match self {
+            Request::Execute(execute) => Some(&execute.sql),
+            Request::Declare(declare) => Some(&declare.sql),
+            _ => None,
+        }
+    }
+
+    /// Whether it wants a transaction.
+    pub(super) fn begins(&self) -> bool {
+        match self {
+            Request::Execute(execute) => execute.begin,
+            Request::Declare(declare) => declare.begin,
+            _ => false,
+        }
+    }
+
+    /// The cursor that stays open behind it.
+    pub(super) fn cursor(&self) -> Option<u64> {
+        match self {
+            Request::Declare(Declare { cursor, .. })
+            | Request::Fetch { cursor, .. }
+            | Request::Scroll { cursor, .. } => Some(*cursor),
+            _ => None,
+        }
+    }
 }
 
 /// How far a request has come.
@@ -126,11 +205,10 @@ pub(super) enum Asked {
     Rollback,
     /// The savepoint of a batch.
     Guard,
-    /// A savepoint of the caller's own.
-    Savepoint,
-    /// CLOSE or RELEASE: nobody waits, and an error changes nothing.
+    /// CLOSE or RELEASE, or a ping that takes a late interrupt upon itself: nobody waits, and an error changes nothing.
     CleanUp,
     Ping,
+    Savepoint,
 }
 
 /// A group in flight.
@@ -154,6 +232,7 @@ pub(super) struct Reply {
     pub serial: Option<i64>,
     /// Bytes of rows so far.
     pub row_bytes: usize,
+
     /// A piece of a BYTE or TEXT value has come.
     pub pieces: bool,
 }
@@ -182,6 +261,8 @@ pub(super) struct Entry<C, E> {
     pub serial: Option<i64>,
     /// SQ_DONE of a query has come: the cursor is at its end.
     pub ended: bool,
+    /// The number of the row of a scroll cursor that came last.
+    pub row_number: Option<i32>,
     /// Rows that wait for their BYTE and TEXT values.
     pub held: Vec<Vec<u8>>,
     pub large: Vec<Vec<u8>>,
@@ -205,10 +286,20 @@ impl<C, E> Entry<C, E> {
             rows: 0,
             serial: None,
             ended: false,
+            row_number: None,
             held: Vec::new(),
             large: Vec::new(),
             failure: None,
         }
+    }
+
+    /// Ends it for a reason of the caller's own making.
+    pub(super) fn refuse(&mut self, message: String)
+    where
+        E: From<Mismatch>,
+    {
+        self.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
+        self.stage = Stage::Sent;
     }
 
     pub(super) fn is_batch(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
-use super::request::{Asked, Entry, Execute, Failure, Group, Guard, Request, Rows, Savepoint, Stage};
+use super::cursor::Opening;
+use super::request::{Asked, Entry, Failure, Group, Guard, Request, Savepoint, Stage};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine, Phase};
 use crate::capabilities::Feature;
@@ -11,7 +12,7 @@ use headrace_core::{Mismatch, Outbox, Parameters, limits};
 use std::sync::Arc;
 
 /// The savepoint of a batch inside a transaction.
-const SAVEPOINT: &str = "headrace_batch";
+const SAVEPOINT: &[u8] = b"headrace_batch";
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -25,7 +26,7 @@ impl<C: IfxCaller> Machine<C> {
                     if self.held || self.started == self.queue.len() {
                         return;
                     }
-                    self.start_next(outbox);
+                    self.start_next(cx, outbox);
                 }
                 Some((Stage::Queued, _)) => self.start_statement(outbox),
                 Some((Stage::Bindable, _)) => self.bind_tail(cx, outbox),
@@ -38,7 +39,7 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    fn ask(&mut self, asked: Asked) {
+    pub(super) fn ask(&mut self, asked: Asked) {
         if let Some(entry) = self.tail() {
             entry.groups += 1;
             let entry = entry.id;
@@ -46,7 +47,12 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    fn start_next(&mut self, outbox: &mut Outbox) {
+    fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        if std::mem::take(&mut self.interrupted) {
+            client::plain(outbox.tail(), tag::SQ_VERSION);
+            client::eot(outbox.tail());
+            self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
+        }
         for id in std::mem::take(&mut self.to_release) {
             self.clean_up(outbox, id, false, true);
         }
@@ -57,13 +63,22 @@ impl<C: IfxCaller> Machine<C> {
         let at = self.started;
         self.started += 1;
         let entry = &mut self.queue[at];
-        if !matches!(entry.request, Request::Execute(_)) {
+        if entry.request.sql().is_none() {
             entry.stage = Stage::Sent;
         }
         let (block, logging) = (self.in_block, self.logging);
         let out = outbox.tail();
-        match entry.request {
-            Request::Execute(_) => {}
+        match &entry.request {
+            Request::Execute(_) | Request::Declare(_) => {}
+            Request::Fetch { .. } | Request::Scroll { .. } => self.fetch_cursor(cx, at, outbox),
+            Request::Close { cursor } => {
+                let cursor = *cursor;
+                self.close_cursor(cursor, outbox);
+            }
+            Request::Savepoint(verb, name) => {
+                let (verb, name) = (*verb, name.clone());
+                self.savepoint(verb, &name, at, outbox);
+            }
             Request::Commit if block || logging == Logging::Ansi => {
                 client::plain(out, tag::SQ_CMMTWORK);
                 client::eot(out);
@@ -78,16 +93,6 @@ impl<C: IfxCaller> Machine<C> {
             }
             Request::Begin if !block && logging != Logging::None => self.begin(outbox),
             Request::Commit | Request::Rollback | Request::Begin => {}
-            Request::Savepoint(what, ref name) => {
-                let tag = match what {
-                    Savepoint::Set => tag::SQ_SQLISETSVPT,
-                    Savepoint::Release => tag::SQ_SQLIRELSVPT,
-                    Savepoint::RollBack => tag::SQ_SQLIRBACKSVPT,
-                };
-                client::savepoint(out, tag, name);
-                client::eot(out);
-                self.ask(Asked::Savepoint);
-            }
             Request::Ping => {
                 client::plain(out, tag::SQ_VERSION);
                 client::eot(out);
@@ -107,29 +112,49 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
+    fn savepoint(&mut self, verb: Savepoint, name: &str, at: usize, outbox: &mut Outbox) {
+        let tag = match verb {
+            Savepoint::Set => tag::SQ_SQLISETSVPT,
+            Savepoint::Release => tag::SQ_SQLIRELSVPT,
+            Savepoint::Rollback => tag::SQ_SQLIRBACKSVPT,
+        };
+        match self.codeset.encode(name.as_bytes()) {
+            Ok(name) if self.capabilities.has(Feature::Savepoints) => {
+                client::savepoint(outbox.tail(), tag, &name);
+                client::eot(outbox.tail());
+                self.ask(Asked::Savepoint);
+            }
+            Ok(_) => self.queue[at].refuse("the server has no savepoints (it is older than 11.50)".into()),
+            Err(character) => {
+                let message = format!("the savepoint's name has {character:?}, which the database's code set has not");
+                self.queue[at].refuse(message);
+            }
+        }
+    }
+
     fn start_statement(&mut self, outbox: &mut Outbox) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
         let Some(at) = self.started.checked_sub(1) else { return };
         let entry = &mut self.queue[at];
-        let Request::Execute(Execute { sql, .. }) = &entry.request else { return };
-        if let Some(known) = self.statements.get(&**sql) {
-            entry.statement = Some(known.clone());
+        let Some(sql) = entry.request.sql() else { return };
+        // A statement has one cursor: who keeps that open has the statement alone.
+        let alone = entry.request.cursor().is_some();
+        let known = if alone { self.statements.remove(&**sql) } else { self.statements.get(&**sql).cloned() };
+        if let Some(known) = known {
+            entry.statement = Some(known);
             entry.from_cache = true;
-            entry.kept = true;
+            entry.kept = !alone;
             entry.stage = Stage::Bindable;
             return;
         }
-        let refuse = |message: String| Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
         let count = lexer::count(sql);
         match codeset.encode(sql.as_bytes()) {
             Err(character) => {
                 let set = codeset.name();
-                entry.failure = refuse(format!("the statement has {character:?}, which the code set {set} has not"));
-                entry.stage = Stage::Sent;
+                entry.refuse(format!("the statement has {character:?}, which the code set {set} has not"));
             }
             Ok(text) if !client::fits(&text, capabilities) || count > usize::from(u16::MAX) => {
-                entry.failure = refuse("the statement is longer than the server can read (65535 bytes)".into());
-                entry.stage = Stage::Sent;
+                entry.refuse("the statement is longer than the server can read (65535 bytes)".into());
             }
             Ok(text) => {
                 client::prepare(outbox.tail(), &text, count as u16, capabilities);
@@ -144,8 +169,8 @@ impl<C: IfxCaller> Machine<C> {
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.started.checked_sub(1) else { return };
         let entry = &mut self.queue[at];
-        let (Some(statement), Request::Execute(execute)) = (entry.statement.clone(), &entry.request) else { return };
-        let (begin, batch) = (execute.begin, execute.rows == Rows::Batch);
+        let Some(statement) = entry.statement.clone() else { return };
+        let (begin, batch) = (entry.request.begins(), entry.is_batch());
         let Some(caller) = &mut entry.caller else {
             // Discarded while it waited for its description.
             entry.stage = Stage::Sent;
@@ -154,13 +179,10 @@ impl<C: IfxCaller> Machine<C> {
         if let Some(columns) = &statement.columns {
             caller.columns(cx, columns);
             if batch {
-                entry.failure = Some(Failure::Caller {
-                    error: Mismatch::wrong_type("a batch cannot execute a statement that returns rows").into(),
-                    row: None,
-                });
-                entry.stage = Stage::Sent;
-                return;
+                return entry.refuse("a batch cannot execute a statement that returns rows".into());
             }
+        } else if entry.request.cursor().is_some() {
+            return entry.refuse("the statement returns no rows, so it has no cursor".into());
         }
         let mut group = Vec::new();
         if !batch {
@@ -179,7 +201,8 @@ impl<C: IfxCaller> Machine<C> {
         if batch {
             self.begin_batch(at, outbox);
         } else if let Some(columns) = &statement.columns {
-            self.open_cursor(&statement, columns.wanted.as_slice(), &group, outbox);
+            let opening = Opening::of(&self.queue[at].request);
+            self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, outbox);
         } else {
             let out = outbox.tail();
             client::id(out, statement.id);
@@ -204,27 +227,7 @@ impl<C: IfxCaller> Machine<C> {
         self.ask(Asked::AutoCommit);
     }
 
-    fn open_cursor(&mut self, statement: &Statement, wanted: &[client::ReturnType], bound: &[u8], outbox: &mut Outbox) {
-        self.cursors += 1;
-        let size = self.buffer(own::FIRST_FETCH_BYTES);
-        let out = outbox.tail();
-        client::id(out, statement.id);
-        client::curname(out, &format!("_hr{:013x}", self.cursors));
-        out.extend_from_slice(bound);
-        client::plain(out, tag::SQ_OPEN);
-        client::id(out, statement.id);
-        if !wanted.is_empty() {
-            client::ret_type(out, wanted);
-        }
-        client::nfetch(out, size);
-        client::eot(out);
-        self.ask(Asked::Fetch);
-        if let Some(entry) = self.tail() {
-            entry.stage = Stage::Fetching;
-        }
-    }
-
-    fn buffer(&self, bytes: i32) -> i32 {
+    pub(super) fn buffer(&self, bytes: i32) -> i32 {
         if self.capabilities.has(Feature::LargeFetch) { bytes } else { bytes.min(own::OLD_FETCH_BYTES) }
     }
 
@@ -244,7 +247,8 @@ impl<C: IfxCaller> Machine<C> {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let Some(entry) = self.tail() else { return };
         let small = entry.statement.as_ref().and_then(|s| s.columns.as_ref()).is_none_or(|columns| columns.large);
-        if full && !small && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+        let whole = entry.request.cursor().is_none();
+        if full && whole && !small && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
             self.fetch_more(outbox);
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::capabilities::Capabilities;
 use crate::codeset::CodeSet;
+use crate::lexer;
 use crate::messages::client::ReturnType;
 use crate::messages::kind;
 use crate::messages::server::{Description, Field};
@@ -76,10 +77,10 @@ impl Statement {
         capabilities: Capabilities,
         codeset: CodeSet,
     ) -> Self {
-        let Description { kind, id, fields } = described;
-        // ROLLBACK WORK TO SAVEPOINT is described as a rollback too, and ends nothing.
-        let back = kind == kind::ROLLBACK && sql.to_ascii_lowercase().contains("savepoint");
-        let kind = if back { kind::SAVEPOINT } else { kind };
+        let Description { mut kind, id, fields } = described;
+        if kind == kind::ROLLBACK && lexer::rolls_back_to_savepoint(&sql) {
+            kind = kind::SAVEPOINT;
+        }
         let rows = kind == kind::SELECT || (kind == kind::EXECUTE_PROCEDURE && !fields.is_empty());
         let (columns, targets) = match rows {
             true => (Some(Arc::new(Columns::new(fields, capabilities, codeset))), Vec::new()),

@@ -84,7 +84,8 @@ pub fn curname(out: &mut Vec<u8>, name: &str) {
     put_char(out, name.as_bytes());
 }
 
-/// A message that is only its tag: SQ_OPEN, SQ_EXECUTE, SQ_CLOSE, SQ_RELEASE, SQ_BEGIN, SQ_CMMTWORK, SQ_VERSION.
+/// A message that is only its tag: SQ_OPEN, SQ_EXECUTE, SQ_SCROLL, SQ_HOLD, SQ_CLOSE, SQ_RELEASE, SQ_BEGIN,
+/// SQ_CMMTWORK, SQ_VERSION.
 pub fn plain(out: &mut Vec<u8>, tag: u16) {
     put_u16(out, tag);
 }
@@ -94,6 +95,14 @@ pub fn nfetch(out: &mut Vec<u8>, bytes: i32) {
     put_u16(out, SQ_NFETCH);
     put_i32(out, bytes);
     put_u16(out, 0);
+}
+
+/// SQ_SFETCH of one row of a scroll cursor. `kind` 6 is row number `row`, counted from 1, and 4 the last one.
+pub fn sfetch(out: &mut Vec<u8>, kind: u16, row: i32, bytes: i32) {
+    put_u16(out, SQ_SFETCH);
+    put_u16(out, kind);
+    put_i32(out, row);
+    put_i32(out, bytes);
 }
 
 /// One column of SQ_RET_TYPE.
@@ -157,9 +166,9 @@ pub fn rollback(out: &mut Vec<u8>) {
 }
 
 /// SQ_SQLISETSVPT, SQ_SQLIRELSVPT or SQ_SQLIRBACKSVPT.
-pub fn savepoint(out: &mut Vec<u8>, tag: u16, name: &str) {
+pub fn savepoint(out: &mut Vec<u8>, tag: u16, name: &[u8]) {
     put_u16(out, tag);
-    put_char(out, name.as_bytes());
+    put_char(out, name);
     if tag == SQ_SQLISETSVPT {
         put_u16(out, 0);
     }

@@ -27,15 +27,20 @@ pub mod tag {
         SQ_ERR = 13, "An error.";
         SQ_TUPLE = 14, "A row.";
         SQ_DONE = 15, "A statement is done.";
+        SQ_PUT = 17, "Rows of an insert cursor.";
+        SQ_PUTERR = 18, "A row of an insert cursor failed.";
         SQ_CMMTWORK = 19, "COMMIT WORK.";
         SQ_RBWORK = 20, "ROLLBACK WORK.";
         SQ_NDESCRIBE = 22, "Asks for a description.";
+        SQ_SFETCH = 23, "Fetches a row of a scroll cursor.";
+        SQ_SCROLL = 24, "The cursor is to be a scroll cursor.";
         SQ_TUPID = 25, "The number of a row of a scroll cursor.";
         SQ_BEGIN = 35, "BEGIN WORK.";
         SQ_DBOPEN = 36, "Opens a database.";
         SQ_FETCHBLOB = 38, "Fetches a BYTE or TEXT value.";
         SQ_BLOB = 39, "A piece of a BYTE or TEXT value.";
         SQ_BBIND = 41, "BYTE and TEXT parameters follow.";
+        SQ_HOLD = 43, "The cursor is to outlive its transaction.";
         SQ_WANTDONE = 49, "Asks for DONE.";
         SQ_VERSION = 53, "The server's version.";
         SQ_COST = 55, "The optimizer's estimate.";
@@ -69,7 +74,7 @@ pub mod kind {
     pub const COMMIT: u16 = 35;
     /// ROLLBACK WORK.
     pub const ROLLBACK: u16 = 36;
-    /// SAVEPOINT, and what else is done with one.
+    /// SAVEPOINT.
     pub const SAVEPOINT: u16 = 37;
     /// EXECUTE PROCEDURE, EXECUTE FUNCTION.
     pub const EXECUTE_PROCEDURE: u16 = 56;

@@ -132,9 +132,13 @@ impl Wire {
     /// The socket's number, or -1.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
         let state = self.hold(py)?;
-        Ok(match &state.io {
-            Io::Blocking(link) => link.fd(),
-            _ => -1,
-        })
+        let transport = match &state.io {
+            Io::Blocking(link) => return Ok(link.fd()),
+            Io::Transport { transport, .. } => transport.clone_ref(py),
+            Io::None => return Ok(-1),
+        };
+        drop(state);
+        let socket = transport.call_method1(py, "get_extra_info", ("socket",))?;
+        if socket.is_none(py) { Ok(-1) } else { socket.call_method0(py, "fileno")?.extract(py) }
     }
 }

@@ -5,7 +5,7 @@ use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
 use crate::params::Args;
-use headrace_informix::machine::{Execute, Logging, Request, Rows, Savepoint};
+use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
@@ -71,16 +71,57 @@ impl Wire {
         self.bare(py, Request::Rollback)
     }
 
-    /// Queues what `what` says of a savepoint: `set`, `release` or `rollback`. Its name is of letters, digits and
-    /// underscores.
-    fn sqli_savepoint(&self, py: Python<'_>, what: &str, name: String) -> PyResult<Py<PyAny>> {
-        let what = match what {
+    /// Queues what is to be done with a savepoint: `set`, `release` or `rollback`.
+    fn sqli_savepoint(&self, py: Python<'_>, verb: &str, name: &str) -> PyResult<Py<PyAny>> {
+        let verb = match verb {
             "set" => Savepoint::Set,
             "release" => Savepoint::Release,
-            "rollback" => Savepoint::RollBack,
-            _ => return Err(errors::programming(py, &format!("{what:?} is not one of set, release, rollback"))),
+            "rollback" => Savepoint::Rollback,
+            _ => return Err(errors::programming(py, &format!("{verb:?} is not one of set, release, rollback"))),
         };
-        self.bare(py, Request::Savepoint(what, name.into()))
+        self.bare(py, Request::Savepoint(verb, name.into()))
+    }
+
+    /// Queues the opening of a cursor that stays open: its first rows up to so many `bytes`, but at least one; none of a
+    /// scroll cursor. `cursor` is a number of the caller's own.
+    #[pyo3(signature = (cursor, sql, params=None, *, name=None, scroll=false, hold=false, begin=false, bytes=65536))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn sqli_declare(
+        &self,
+        py: Python<'_>,
+        cursor: u64,
+        sql: &Bound<'_, PyString>,
+        params: Option<&Bound<'_, PyAny>>,
+        name: Option<&str>,
+        scroll: bool,
+        hold: bool,
+        begin: bool,
+        bytes: i32,
+    ) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let query = self.query(&state, sql, true)?;
+        let query = query.get();
+        let row = query.arrange(py, params)?;
+        let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        let name = name.map(Into::into);
+        let request = Request::Declare(Declare { cursor, sql: query.sql.clone(), name, scroll, hold, begin, bytes });
+        self.enqueue::<Informix>(py, state, request, call)
+    }
+
+    /// Queues the fetch of more rows of a cursor.
+    fn sqli_fetch(&self, py: Python<'_>, cursor: u64, bytes: i32) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::Fetch { cursor, bytes })
+    }
+
+    /// Queues the fetch of one row of a scroll cursor, counted from 1, or of its last one. The result's rowcount is the
+    /// number of the row, -1 where there is none.
+    fn sqli_scroll(&self, py: Python<'_>, cursor: u64, row: Option<i32>) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::Scroll { cursor, to: row.map_or(Position::Last, Position::Row) })
+    }
+
+    /// Queues the closing of a cursor; nothing happens where it is closed.
+    fn sqli_close(&self, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::Close { cursor })
     }
 
     /// Queues a round trip that does nothing else.

@@ -51,7 +51,9 @@ impl Session {
         let text = self.text(sql);
         let compiled = match &self.open {
             Some(open) => sql::compile(&text, open)?,
-            None => sql::compile(&text, &NoDatabase)?,
+            // Without a database no table is missing: there is no database.
+            None => sql::compile(&text, &NoDatabase)
+                .map_err(|error| if error.code == -206 { SqlError::new(-349, "") } else { error })?,
         };
         let free = self.statements.iter().position(Option::is_none);
         let id = free.unwrap_or(self.statements.len());

@@ -1,0 +1,153 @@
+//! Cursors: those of a query, which close by themselves, and those that a caller keeps open.
+
+use super::request::{Asked, Declare, Position, Request, Stage};
+use super::statement::Statement;
+use super::{IfxCaller, Machine};
+use crate::limits as own;
+use crate::messages::{client, tag};
+use headrace_core::{Outbox, limits};
+use std::sync::Arc;
+
+/// A cursor that a caller keeps open. It has its statement for itself.
+#[derive(Debug)]
+pub(super) struct Open {
+    statement: Arc<Statement>,
+    scroll: bool,
+}
+
+/// How a cursor is to be opened.
+pub(super) struct Opening {
+    name: Option<Arc<str>>,
+    scroll: bool,
+    hold: bool,
+    bytes: i32,
+}
+
+impl Opening {
+    pub(super) fn of(request: &Request) -> Self {
+        match request {
+            Request::Declare(Declare { name, scroll, hold, bytes, .. }) => {
+                Self { name: name.clone(), scroll: *scroll, hold: *hold, bytes: *bytes }
+            }
+            _ => Self { name: None, scroll: false, hold: false, bytes: own::FIRST_FETCH_BYTES },
+        }
+    }
+}
+
+impl<C: IfxCaller> Machine<C> {
+    /// Opens a cursor and asks for its first rows, in one group. Those of a scroll cursor are asked for by number.
+    pub(super) fn open_cursor(
+        &mut self,
+        statement: &Statement,
+        opening: &Opening,
+        wanted: &[client::ReturnType],
+        bound: &[u8],
+        outbox: &mut Outbox,
+    ) {
+        self.cursors += 1;
+        let size = self.buffer(opening.bytes);
+        let out = outbox.tail();
+        client::id(out, statement.id);
+        match &opening.name {
+            Some(name) => client::curname(out, name),
+            None => client::curname(out, &format!("_hr{:013x}", self.cursors)),
+        }
+        out.extend_from_slice(bound);
+        for (asked, tag) in [(opening.scroll, tag::SQ_SCROLL), (opening.hold, tag::SQ_HOLD)] {
+            if asked {
+                client::plain(out, tag);
+            }
+        }
+        client::plain(out, tag::SQ_OPEN);
+        if !wanted.is_empty() || !opening.scroll {
+            client::id(out, statement.id);
+        }
+        if !wanted.is_empty() {
+            client::ret_type(out, wanted);
+        }
+        if !opening.scroll {
+            client::nfetch(out, size);
+        }
+        client::eot(out);
+        self.ask(Asked::Fetch);
+        if let Some(entry) = self.tail() {
+            entry.stage = Stage::Fetching;
+        }
+    }
+
+    /// Asks for more rows of a cursor that is kept open.
+    pub(super) fn fetch_cursor(&mut self, cx: C::Cx<'_>, at: usize, outbox: &mut Outbox) {
+        let entry = &mut self.queue[at];
+        let Some(cursor) = entry.request.cursor().and_then(|cursor| self.open_cursors.get(&cursor)) else {
+            return entry.refuse("the cursor is not open".into());
+        };
+        let scroll = matches!(entry.request, Request::Scroll { .. });
+        if scroll != cursor.scroll {
+            return entry.refuse("only the rows of a scroll cursor are fetched by number, and only so".into());
+        }
+        let statement = cursor.statement.clone();
+        let columns = statement.columns.clone();
+        entry.statement = Some(statement.clone());
+        if let (Some(caller), Some(columns)) = (&mut entry.caller, &columns) {
+            caller.columns(cx, columns);
+        }
+        // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.
+        entry.stage = match &columns {
+            Some(columns) if scroll && !columns.large => Stage::Sent,
+            _ => Stage::Fetching,
+        };
+        let request = entry.request.clone();
+        let out = outbox.tail();
+        client::id(out, statement.id);
+        match request {
+            Request::Scroll { to: Position::Row(row), .. } => {
+                client::sfetch(out, 6, row, self.buffer(own::FIRST_FETCH_BYTES));
+            }
+            Request::Scroll { to: Position::Last, .. } => {
+                client::sfetch(out, 4, 0, self.buffer(own::FIRST_FETCH_BYTES));
+            }
+            Request::Fetch { bytes, .. } => client::nfetch(out, self.buffer(bytes)),
+            _ => {}
+        }
+        client::eot(out);
+        self.ask(Asked::Fetch);
+    }
+
+    /// Closes a cursor; its statement is kept for the next one.
+    pub(super) fn close_cursor(&mut self, cursor: u64, outbox: &mut Outbox) {
+        if let Some(open) = self.open_cursors.remove(&cursor) {
+            self.give_back(open.statement, outbox);
+        }
+    }
+
+    fn give_back(&mut self, statement: Arc<Statement>, outbox: &mut Outbox) {
+        let (id, sql) = (statement.id, statement.sql.clone());
+        let keep = self.statements.capacity() > 0
+            && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES
+            && self.statements.get(&*sql).is_none();
+        self.clean_up(outbox, id, true, !keep);
+        if keep && let Some(evicted) = self.statements.insert(sql, statement) {
+            self.to_release.push(evicted.id);
+        }
+    }
+
+    /// A request about a cursor is over: it stays open where it may have more rows and someone to take them.
+    pub(super) fn keep_cursor(
+        &mut self,
+        cursor: u64,
+        request: &Request,
+        statement: Arc<Statement>,
+        keep: bool,
+        outbox: &mut Outbox,
+    ) {
+        match request {
+            Request::Declare(declare) if keep => {
+                self.close_cursor(cursor, outbox);
+                self.open_cursors.insert(cursor, Open { statement, scroll: declare.scroll });
+            }
+            Request::Declare(_) => self.give_back(statement, outbox),
+            _ if keep => {}
+            _ => self.close_cursor(cursor, outbox),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+"""The attempts that a connect makes, without I/O: each server in turn, each of its addresses, and where it redirects.
+
+A plan is a generator. It yields a :class:`Resolve` and is sent the addresses, or a :class:`Try` and is sent the
+session; what went wrong is thrown into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import defaults, errors
+from .._native import Wire
+from .._opening import no_connection
+from ..errors import ConnectionTimeout, OperationalError
+from .settings import ConnectOptions
+from .sqlhosts import Target
+
+
+@dataclass(frozen=True)
+class Resolve:
+    """The addresses of a host are wanted."""
+
+    host: str
+    port: int
+
+
+class Try:
+    """A session with these options of the engine is wanted. The wire that was made for it is left here, whether the
+    attempt succeeds or fails: only it knows where a server redirects to."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        self.wire: Wire | None = None
+
+
+Plan = Generator["Resolve | Try", Any, "tuple[Wire, dict[str, Any]]"]
+
+
+def attempts(options: ConnectOptions) -> Plan:
+    """The plan; its end is the wire of the session and the options it was made with.
+
+    Raises what the last attempt raised, or OperationalError with the reasons of all.
+    """
+    failures: list[errors.Error] = []
+    for target in options.targets():
+        try:
+            return (yield from _follow(options, target))
+        except ConnectionTimeout:
+            raise
+        except errors.Error as error:
+            if isinstance(error, errors.InvalidPassword):
+                raise
+            failures.append(error)
+    raise no_connection(failures)
+
+
+def _follow(options: ConnectOptions, target: Target) -> Plan:
+    for _ in range(defaults.INFORMIX_REDIRECTS):
+        addresses: list[tuple[str, int]] = yield Resolve(target.host, target.port)
+        step, error = None, None
+        for address in addresses:
+            step = Try(options.wire_options(address, target))
+            try:
+                yield step
+            except errors.Error as failure:
+                error = failure
+                redirect = None if step.wire is None else step.wire.sqli_redirect()
+                if redirect is not None or failure.sqlcode is not None or isinstance(failure, ConnectionTimeout):
+                    break
+            else:
+                assert step.wire is not None, "a session has a wire"
+                return step.wire, step.options
+        redirect = None if step is None or step.wire is None else step.wire.sqli_redirect()
+        if redirect is None:
+            raise error or OperationalError(f"host {target.host!r} has no address")
+        server, host, port = redirect
+        target = Target(host, port, server or target.server, target.tls)
+    raise OperationalError(f"the server redirects more than {defaults.INFORMIX_REDIRECTS} times")

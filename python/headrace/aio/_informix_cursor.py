@@ -1,0 +1,98 @@
+"""The asyncio cursor that stays open on an Informix server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._cursor_base import Params
+from .._informix.cursors import Declared
+from ..errors import NotSupportedError
+from ..rows import RowFactory
+from ._cursor import LoopCursor
+
+if TYPE_CHECKING:
+    from .informix import AsyncConnection
+
+R = TypeVar("R")
+
+
+class AsyncServerCursor(Declared, LoopCursor[R]):
+    """The twin of :class:`headrace.informix.ServerCursor`."""
+
+    def __init__(
+        self,
+        connection: AsyncConnection[Any],
+        row_factory: RowFactory[R],
+        name: str,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> None:
+        super().__init__(connection, row_factory)
+        self.declare(name, scrollable, withhold)
+
+    @property
+    def connection(self) -> AsyncConnection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+        """Opens the cursor for a query."""
+        await self._connection._run(self.opening(sql, params), timeout)
+        return self
+
+    async def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Any:
+        """Not possible with a cursor that has a name."""
+        raise NotSupportedError("a cursor with a name cannot execute batches")
+
+    async def fetchone(self) -> R | None:
+        """The next row, or ``None`` after the last."""
+        rows = await self._connection._run(self.taking(1))
+        return rows[0] if rows else None
+
+    async def fetchmany(self, size: int | None = None) -> list[R]:
+        """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
+        return await self._connection._run(self.taking(self.arraysize if size is None else size))  # type: ignore[no-any-return]
+
+    async def fetchall(self) -> list[R]:
+        """All rows that are left."""
+        return await self._connection._run(self.taking(None))  # type: ignore[no-any-return]
+
+    async def __anext__(self) -> R:
+        rows = await self._connection._run(self.taking(1))
+        if not rows:
+            raise StopAsyncIteration
+        return rows[0]  # type: ignore[no-any-return]
+
+    async def scroll(self, value: int, mode: str = "relative") -> None:
+        """Moves a scroll cursor: the next fetch gives the row behind row ``value``, counted from 1 (``absolute``) or
+        from where it stands. Raises IndexError beyond the ends of the result, and leaves it where it was."""
+        await self._connection._run(self.moving(value, mode))
+
+    async def fetch_first(self) -> R | None:
+        """The first row."""
+        return await self._connection._run(self.landing(1))  # type: ignore[no-any-return]
+
+    async def fetch_last(self) -> R | None:
+        """The last row."""
+        return await self._connection._run(self.landing(None))  # type: ignore[no-any-return]
+
+    async def fetch_prior(self) -> R | None:
+        """The row before the one that was given last."""
+        return await self._connection._run(self.landing(self.current - 1))  # type: ignore[no-any-return]
+
+    async def fetch_absolute(self, row: int) -> R | None:
+        """Row number ``row``, counted from 1."""
+        return await self._connection._run(self.landing(row))  # type: ignore[no-any-return]
+
+    async def fetch_relative(self, rows: int) -> R | None:
+        """The row ``rows`` behind the one that was given last (before it where negative)."""
+        return await self._connection._run(self.landing(self.current + rows))  # type: ignore[no-any-return]
+
+    async def close(self) -> None:
+        """Closes the cursor on the server."""
+        if not self._closed:
+            await self._connection._run(self.closing())
+        await super().close()
