@@ -46,10 +46,20 @@ class TypeObject(str):
         return str.__str__(self)
 
 
-STRING = TypeObject("STRING", ["text", "varchar", "bpchar", "char", "name", "xml", "json", "jsonb", "unknown"])
-BINARY = TypeObject("BINARY", ["bytea"])
-NUMBER = TypeObject("NUMBER", ["int2", "int4", "int8", "float4", "float8", "numeric", "oid", "money", "xid8"])
-DATETIME = TypeObject("DATETIME", ["date", "time", "timetz", "timestamp", "timestamptz", "interval"])
+# The names of PostgreSQL's types, then those that only Informix has.
+STRING = TypeObject(
+    "STRING",
+    ["text", "varchar", "bpchar", "char", "name", "xml", "json", "jsonb", "unknown", "nchar", "nvarchar", "lvarchar"],
+)
+BINARY = TypeObject("BINARY", ["bytea", "byte", "bson"])
+NUMBER = TypeObject(
+    "NUMBER",
+    [
+        *("int2", "int4", "int8", "float4", "float8", "numeric", "oid", "money", "xid8"),
+        *("smallint", "integer", "bigint", "serial", "serial8", "bigserial", "smallfloat", "float", "decimal"),
+    ],
+)
+DATETIME = TypeObject("DATETIME", ["date", "time", "timetz", "timestamp", "timestamptz", "interval", "datetime"])
 ROWID = TypeObject("ROWID", ["oid", "tid"])
 
 
@@ -78,7 +88,7 @@ class TypeCode(str):
         return self._modifiers()[1]
 
     def _modifiers(self) -> tuple[int | None, int | None]:
-        found = re.fullmatch(r"numeric\((\d+)(?:,(-?\d+))?\)", self)
+        found = re.fullmatch(r"(?:numeric|DECIMAL|MONEY)\((\d+)(?:,(-?\d+))?\)", self)
         return (int(found[1]), int(found[2] or 0)) if found else (None, None)
 
     def __getnewargs__(self) -> tuple[str, int, str]:  # type: ignore[override]  # for copy and pickle
