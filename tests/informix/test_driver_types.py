@@ -42,8 +42,14 @@ CASES: list[tuple[str, list[Any]]] = [
     ("nvarchar(20)", ["", "a", "ab"]),
     ("lvarchar(3000)", ["", "a", "ab", "x" * 2999, "y" * 3000]),
     ("boolean", [True, False]),
-    ("date", [dt.date(1, 1, 1), dt.date(1899, 12, 31), dt.date(1970, 1, 1), dt.date(2020, 2, 29), dt.date(9999, 12, 31)]),
-    ("datetime year to second", [dt.datetime(1, 1, 1), dt.datetime(2024, 1, 2, 3, 4, 5), dt.datetime(9999, 12, 31, 23, 59, 59)]),
+    (
+        "date",
+        [dt.date(1, 1, 1), dt.date(1899, 12, 31), dt.date(1970, 1, 1), dt.date(2020, 2, 29), dt.date(9999, 12, 31)],
+    ),
+    (
+        "datetime year to second",
+        [dt.datetime(1, 1, 1), dt.datetime(2024, 1, 2, 3, 4, 5), dt.datetime(9999, 12, 31, 23, 59, 59)],
+    ),
     ("datetime year to fraction(5)", [dt.datetime(2024, 1, 2, 3, 4, 5, 123450), dt.datetime(2024, 1, 2)]),
     ("datetime year to fraction(3)", [dt.datetime(2024, 1, 2, 3, 4, 5, 123000)]),
     ("datetime year to fraction(1)", [dt.datetime(2024, 1, 2, 3, 4, 5, 900000)]),
@@ -53,8 +59,14 @@ CASES: list[tuple[str, list[Any]]] = [
     ("datetime hour to second", [dt.time(0, 0), dt.time(23, 59, 58)]),
     ("datetime hour to fraction(5)", [dt.time(1, 2, 3, 123450), dt.time(23, 59, 59, 999990)]),
     ("datetime hour to minute", [dt.time(12, 30)]),
-    ("interval day to second", [dt.timedelta(days=3, hours=4, minutes=5, seconds=6), dt.timedelta(days=-3, hours=-4), dt.timedelta(0)]),
-    ("interval day(9) to fraction(5)", [dt.timedelta(days=123456789, microseconds=120), dt.timedelta(microseconds=-10)]),
+    (
+        "interval day to second",
+        [dt.timedelta(days=3, hours=4, minutes=5, seconds=6), dt.timedelta(days=-3, hours=-4), dt.timedelta(0)],
+    ),
+    (
+        "interval day(9) to fraction(5)",
+        [dt.timedelta(days=123456789, microseconds=120), dt.timedelta(microseconds=-10)],
+    ),
     ("interval hour(4) to minute", [dt.timedelta(hours=1234, minutes=56)]),
     ("interval minute(5) to second", [dt.timedelta(minutes=54321, seconds=9)]),
     ("interval second(6) to fraction(3)", [dt.timedelta(seconds=654321, milliseconds=987)]),
@@ -140,7 +152,9 @@ def test_collections_and_rows_are_text(conn: Connection, table: str) -> None:
 
 
 def test_description_tells_types(conn: Connection, table: str) -> None:
-    conn.execute(f"create table {table} (a serial, b decimal(10,2), c varchar(30), d datetime year to second, e boolean)")
+    conn.execute(
+        f"create table {table} (a serial, b decimal(10,2), c varchar(30), d datetime year to second, e boolean)"
+    )
     cursor = conn.execute(f"select * from {table}")
     assert cursor.description is not None
     names = [str(column[1]) for column in cursor.description]
@@ -159,7 +173,8 @@ ROW = st.tuples(
     st.none() | st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude_categories=["Cc"]), max_size=40),
     st.none() | st.decimals(min_value=-(10**8), max_value=10**8, places=2, allow_nan=False),
     st.none() | st.dates(),
-    st.none() | st.datetimes(min_value=dt.datetime(1, 1, 1)).map(lambda m: m.replace(microsecond=m.microsecond // 10 * 10)),
+    st.none()
+    | st.datetimes(min_value=dt.datetime(1, 1, 1)).map(lambda m: m.replace(microsecond=m.microsecond // 10 * 10)),
     st.none() | st.floats(allow_nan=False, allow_infinity=False),
     st.none() | st.integers(-(2**63) + 1, 2**63 - 1),
     st.none() | st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=300),

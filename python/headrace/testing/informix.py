@@ -104,6 +104,7 @@ def informix(
     release: Literal["12.10", "14.10", "15"] = "14.10",
     faults: Sequence[str] = (),
     after_error: Literal["abort", "continue"] = "abort",
+    redirect: str | None = None,
     optimized: bool = False,
 ) -> Generator[InformixServer, None, None]:
     """Runs a test server as long as the block does.
@@ -118,6 +119,7 @@ def informix(
         release: the release whose capabilities are offered.
         faults: what goes wrong on purpose: ``latency=MS``, ``cut=N``, ``silence=N``, ``garbage=N``, ``split=N``.
         after_error: what becomes of the messages behind an error in the same group.
+        redirect: ``name:host:port`` of another server, to which every client is sent on.
         optimized: build with optimisation, for races.
 
     Raises:
@@ -137,6 +139,8 @@ def informix(
     }
     for name, value in options.items():
         command += [name, value]
+    if redirect is not None:
+        command += ["--redirect", redirect]
     for fault in faults:
         command += ["--fault", fault]
     with tempfile.TemporaryDirectory(prefix="headrace-informix-") as folder:

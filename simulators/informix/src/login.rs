@@ -21,6 +21,7 @@ const HEADER: usize = 6;
 const CONREQ: u8 = 1;
 const CONACC: u8 = 2;
 const CONREJ: u8 = 3;
+const REDIRECT: u8 = 13;
 
 fn string<R: Read>(input: &mut Input<R>) -> io::Result<String> {
     let length = usize::from(input.u16()?);
@@ -90,9 +91,11 @@ pub struct Reply<'a> {
     pub server: &'a str,
     /// Zero, or the sqlcode of the refusal.
     pub code: i16,
+    /// `name:host:port` of the server that is to be asked instead.
+    pub redirect: Option<&'a str>,
 }
 
-/// CONACC, or CONREJ if there is a code.
+/// CONACC, CONREJ if there is a code, REDIRECT if there is another server to ask.
 pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
     let mut body: Vec<u8> = Vec::new();
     body.put_u16(100);
@@ -116,6 +119,11 @@ pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
     body.put_i16(0);
     body.put_i16(0x14);
     body.put_i16(0);
+    if let Some(target) = reply.redirect {
+        body.put_u16(103);
+        body.put_u16(1);
+        body.put_chars(format!("server:{target}").as_bytes());
+    }
     body.put_u16(107);
     body.put_i32(0);
     body.put_i32(i32::try_from(std::process::id()).unwrap_or(1));
@@ -136,7 +144,11 @@ pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
 
     let mut packet = Vec::with_capacity(body.len() + HEADER);
     packet.put_u16((body.len() + HEADER) as u16);
-    packet.put_u8(if reply.code == 0 { CONACC } else { CONREJ });
+    packet.put_u8(match reply.redirect {
+        Some(_) => REDIRECT,
+        None if reply.code == 0 => CONACC,
+        None => CONREJ,
+    });
     packet.put_u8(60);
     packet.put_u16(0x1000);
     packet.extend_from_slice(&body);

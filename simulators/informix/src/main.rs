@@ -22,6 +22,7 @@ const HELP: &str = "headrace-simulate-informix: a test server that speaks SQLI, 
   --locale LOCALE      of the databases; code sets 819 and utf8 (en_US.819)
   --release N          12.10, 14.10 or 15 (14.10)
   --after-error WHAT   abort or continue the rest of a group (abort)
+  --redirect TARGET    name:host:port of another server, to which every client is sent on
   --fault FAULT        latency=MS, cut=N, silence=N, garbage=N, split=N; may be repeated
   --data FOLDER        where the databases are kept (a new folder, removed at the end)
   --until-stdin-ends   end when standard input does
@@ -45,6 +46,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
         mode: Mode::Logged,
         locale: "en_US.819".into(),
         release: Release::V14,
+        redirect: None,
         continue_after_error: false,
         faults: Faults::default(),
         trace: false,
@@ -86,6 +88,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
             "--after-error" if value == "abort" || value == "continue" => {
                 config.continue_after_error = value == "continue";
             }
+            "--redirect" if value.split(':').count() == 3 => config.redirect = Some(value),
             "--fault" => config.faults.set(&value)?,
             "--data" => {
                 config.folder = PathBuf::from(value);

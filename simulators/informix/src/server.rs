@@ -34,6 +34,8 @@ pub struct Config {
     pub locale: String,
     /// The release that it says it is.
     pub release: Release,
+    /// `name:host:port` of another server, to which every client is sent on.
+    pub redirect: Option<String>,
     /// Whether messages after an error in a group are carried out all the same.
     pub continue_after_error: bool,
     /// What goes wrong on purpose.

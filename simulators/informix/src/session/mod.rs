@@ -167,13 +167,14 @@ impl Session {
         } else {
             0
         };
-        let reply = login::Reply { banner: config.release.version(), server: &config.server, code };
+        let redirect = config.redirect.as_deref().filter(|_| code == 0);
+        let reply = login::Reply { banner: config.release.version(), server: &config.server, code, redirect };
         let mut bytes = login::write_reply(&reply);
         Faults::default().send(&mut self.stream, &mut bytes)?;
         self.user = request.user;
         let delimited = request.environment.iter().find(|(name, _)| name == "DELIMIDENT");
         self.delimited = delimited.is_some_and(|(_, value)| !value.eq_ignore_ascii_case("n"));
-        Ok(code == 0)
+        Ok(code == 0 && self.server.config.redirect.is_none())
     }
 
     fn charset(&self) -> Charset {
