@@ -20,6 +20,8 @@ from headrace.lab.certificates import Certificates, make_certificates
 from headrace.pool import ConnectionPool
 from headrace.testing import InformixServer, informix
 
+from .relay import Relay
+
 QUESTION = "select tabname from systables where tabid = 1"
 
 
@@ -309,36 +311,11 @@ def test_redirection_in_a_circle_ends() -> None:
     free.close()
     with informix(server="b", redirect=f"b:127.0.0.1:{port}") as server:
         # To itself, by another way: through a relay on the port that it names.
-        relay = socket.create_server(("127.0.0.1", port))
-
-        def carry() -> None:
-            while True:
-                try:
-                    client, _ = relay.accept()
-                except OSError:
-                    return
-                behind = socket.create_connection((server.host, server.port))
-                for a, b in ((client, behind), (behind, client)):
-                    threading.Thread(target=_pump, args=(a, b), daemon=True).start()
-
-        threading.Thread(target=carry, daemon=True).start()
-        with pytest.raises(errors.OperationalError, match="redirects more than"):
+        with (
+            Relay(server.host, server.port, listen=port),
+            pytest.raises(errors.OperationalError, match="redirects more"),
+        ):
             headrace.informix.connect(**server.parameters())
-        relay.close()
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    try:
-        while block := source.recv(65536):
-            sink.sendall(block)
-    except OSError:
-        pass
-    finally:
-        for one in (source, sink):
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
 
 # TLS
@@ -354,29 +331,8 @@ def tls_port(ifx: InformixServer, certificates: Certificates) -> Iterator[int]:
     """A TLS listener in front of the test server, as onsocssl is one: TLS from the first byte."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server_cert, certificates.server_key)
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve(client: socket.socket) -> None:
-        try:
-            secured = context.wrap_socket(client, server_side=True)
-        except (ssl.SSLError, OSError):
-            client.close()
-            return
-        behind = socket.create_connection((ifx.host, ifx.port))
-        threading.Thread(target=_pump, args=(secured, behind), daemon=True).start()
-        _pump(behind, secured)
-
-    def accept() -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=serve, args=(client,), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    yield listener.getsockname()[1]
-    listener.close()
+    with Relay(ifx.host, ifx.port, tls=context) as relay:
+        yield relay.port
 
 
 @pytest.mark.parametrize("sslmode", ["verify-full", "verify-ca", "require"])
