@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
 from .. import defaults, errors
@@ -12,7 +12,7 @@ from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
-from .core import InformixCore
+from .core import InformixCore, call_statement
 from .cursors import Stream
 from .server_cursor import ServerCursor
 
@@ -27,6 +27,11 @@ class Cursor(BlockingCursor[R]):
     def connection(self) -> Connection[Any]:
         """The connection it belongs to."""
         return self._connection  # type: ignore[no-any-return]
+
+    def callproc(self, name: str, params: Sequence[Any] = ()) -> Sequence[Any]:
+        """Runs a procedure or function; what it returns is then fetched. Returns ``params``."""
+        self.execute(call_statement(name, len(params)), tuple(params) if params else None)
+        return params
 
 
 class Connection(BlockingConnection[R]):

@@ -20,6 +20,19 @@ from ..types import TypeCode
 from .settings import ConnectOptions, isolation, lock_mode
 
 
+def call_statement(name: str, count: int) -> str:
+    """The statement that runs a routine with ``count`` arguments; routines that return rows are fetched from.
+
+    >>> call_statement("audit.log", 2)
+    'EXECUTE PROCEDURE audit.log(?, ?)'
+
+    Raises ProgrammingError for what is no name.
+    """
+    if not re.fullmatch(r"[A-Za-z_][\w.:@]*", name):
+        raise ProgrammingError(f"{name!r} is no name of a routine")
+    return f"EXECUTE PROCEDURE {name}({', '.join('?' * count)})"
+
+
 class InformixCore(Core):
     """State and flows of a connection."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from .. import defaults, errors
 from .._cursor_base import Params
-from .._informix.attempts import Resolve, attempts
+from .._informix.attempts import Resolve, Try, attempts
 from .._informix.connection import no_interrupt
-from .._informix.core import InformixCore
+from .._informix.core import InformixCore, call_statement
 from .._informix.cursors import Stream
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import Wire
@@ -36,6 +36,11 @@ class AsyncCursor(LoopCursor[R]):
     def connection(self) -> AsyncConnection[Any]:
         """The connection it belongs to."""
         return self._connection  # type: ignore[no-any-return]
+
+    async def callproc(self, name: str, params: Sequence[Any] = ()) -> Sequence[Any]:
+        """Runs a procedure or function: see :meth:`headrace.informix.Cursor.callproc`."""
+        await self.execute(call_statement(name, len(params)), tuple(params) if params else None)
+        return params
 
 
 class AsyncConnection(LoopConnection[R]):

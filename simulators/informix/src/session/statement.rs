@@ -48,6 +48,7 @@ impl Prepared {
 
 impl Session {
     pub(super) fn prepare(&mut self, sql: &[u8], immediate: bool) -> Result<()> {
+        self.forget_interrupt();
         let text = self.text(sql);
         let compiled = match &self.open {
             Some(open) => sql::compile(&text, open)?,
