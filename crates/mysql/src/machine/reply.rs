@@ -240,7 +240,8 @@ impl<C: MyCaller> Machine<C> {
         if let Some(caller) = entry.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits) {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
             let warnings = std::mem::take(&mut entry.warnings);
-            caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended });
+            let out_params = completion.status.contains(StatusFlags::PS_OUT_PARAMS);
+            caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended, out_params });
         }
         if more {
             return Ok(());
