@@ -15,7 +15,7 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
-from headrace.types import BitString
+from headrace.types import BitString, Json
 
 Conn = headrace.mysql.Connection[Any]
 
@@ -44,10 +44,10 @@ def test_every_kind_of_value(my: Conn) -> None:
             BitString("10000000001"), uuid.UUID(int=7 << 100 | 5), {"a": [1, None, "x"]}, "b\tc", 2**64 - 1, point,
         ),
         (2, *[None] * 14),
-        (3, "", b"", b"", 0.0, 0, None, None, datetime.timedelta(0), BitString("0" * 11), None, [], "a", 0, None),
+        (3, "", b"", b"", 0.0, 0, None, None, datetime.timedelta(0), BitString("0" * 11), None, Json([1]), "a", 0, None),
     ]  # fmt: skip
     assert my.load_rows("kinds", rows) == 3
-    rows[2] = (3, "", b"", b"", 0.0, decimal.Decimal("0E-10"), *rows[2][6:])
+    rows[2] = (3, "", b"", b"", 0.0, decimal.Decimal("0E-10"), *rows[2][6:11], [1], *rows[2][12:])
     assert my.fetch("select * from kinds order by id") == rows
 
 
