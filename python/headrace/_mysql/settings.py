@@ -294,6 +294,9 @@ def _of_files(options: list[Option]) -> list[tuple[str, str, str]]:
         value = "1" if option.value is None and name in _ALONE else option.value
         if keyword is not None and value is not None:
             found[keyword] = (keyword, value, f" ({option.where})")
+    if "host" in found and found["host"][1] not in ("", "localhost"):
+        # Many systems name their socket for all programs: as in libmysqlclient it is for this machine only.
+        found.pop("socket", None)
     return list(found.values())
 
 

@@ -74,7 +74,7 @@ def tls_options(settings: Settings) -> Tls:
             raise ProgrammingError(f"{name} contradicts {', '.join(n for n, o in asked if o != 'DISABLED')}")
     given = mode
     mode = max(filter(None, (mode, strongest)), key=SSL_MODES.index, default="PREFERRED")
-    unverified = "ssl_verify_cert" in settings.values and not settings.boolean("ssl_verify_cert", False)
+    unverified = ("ssl", "REQUIRED") in asked or settings.values.get("ssl_verify_cert") is False
     if files["ca"] is not None and mode in ("PREFERRED", "REQUIRED"):
         if given is None and not unverified:
             mode = "VERIFY_CA"
