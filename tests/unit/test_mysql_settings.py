@@ -144,6 +144,8 @@ def tls(**keywords: Any) -> Tls:
         ({"ssl": {"ca": "ca.pem", "verify_mode": ssl.CERT_REQUIRED}}, "require", "full"),
         ({"ssl": {"cert": "c", "key": "k"}, "ssl_mode": "VERIFY_CA"}, "require", "ca"),
         ({"ssl_mode": "REQUIRED", "ssl": {"ca": "ca.pem"}}, "require", "full"),
+        ({"ssl": True, "ssl_ca": "ca.pem"}, "require", "ca"),
+        ({"ssl": {"cert": "c", "key": "k"}, "ssl_ca": "ca.pem"}, "require", "full"),
         ({"ssl_verify_server_cert": True}, "require", "note"),
         ({"ssl_verify_server_cert": True, "ssl_ca": "ca.pem"}, "require", "full"),
         ({"ssl_verify_server_cert": False}, "prefer", "none"),

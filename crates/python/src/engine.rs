@@ -198,6 +198,11 @@ impl Engine {
         }
     }
 
+    /// Whether what is in the outbox then, the request for TLS, goes ahead of the TLS layer.
+    pub fn asks_for_tls_in_clear(&self) -> bool {
+        matches!(self, Engine::MySql(_))
+    }
+
     /// The TLS layer is in place, with this server's certificate.
     pub fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
         match self {

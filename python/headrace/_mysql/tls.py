@@ -18,6 +18,7 @@ TLS_KEYWORDS: Final = (
     *("ssl_verify_server_cert", "tls_version"),
 )
 _VERIFY: Final = {"VERIFY_CA": "ca", "VERIFY_IDENTITY": "full"}
+_UNVERIFIED: Final = "ssl={'verify_mode': ...}"
 _VERSIONS: Final = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 
 
@@ -74,7 +75,7 @@ def tls_options(settings: Settings) -> Tls:
             raise ProgrammingError(f"{name} contradicts {', '.join(n for n, o in asked if o != 'DISABLED')}")
     given = mode
     mode = max(filter(None, (mode, strongest)), key=SSL_MODES.index, default="PREFERRED")
-    unverified = ("ssl", "REQUIRED") in asked or settings.values.get("ssl_verify_cert") is False
+    unverified = (_UNVERIFIED, "REQUIRED") in asked or settings.values.get("ssl_verify_cert") is False
     if files["ca"] is not None and mode in ("PREFERRED", "REQUIRED"):
         if given is None and not unverified:
             mode = "VERIFY_CA"
@@ -115,7 +116,7 @@ def _ssl(settings: Settings, files: dict[str, str | None]) -> list[tuple[str, st
     if isinstance(verify, str):
         verify = verify.lower() not in ("", "0", "false", "no", "none", "cert_none")
     if not verify:
-        return [("ssl", "REQUIRED")]
+        return [(_UNVERIFIED if "verify_mode" in entries else "ssl", "REQUIRED")]
     return [("ssl", "VERIFY_IDENTITY" if entries.get("check_hostname", True) else "VERIFY_CA")]
 
 

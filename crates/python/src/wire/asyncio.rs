@@ -81,8 +81,8 @@ impl State {
     fn outgoing(&mut self, py: Python<'_>) -> Result<Vec<u8>, Fatal> {
         self.machine.transmit(py, &mut self.outbox);
         match &mut self.io {
-            Io::Transport { tls: Some(tls), .. } => {
-                let mut sealed = Vec::new();
+            Io::Transport { tls: Some(tls), clear, .. } => {
+                let mut sealed = std::mem::take(clear);
                 tls.transmit(&mut self.outbox, &mut sealed)?;
                 Ok(sealed)
             }
@@ -161,7 +161,7 @@ impl Wire {
     /// asyncio.BaseProtocol.connection_made
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
         let mut state = self.hold(py)?;
-        state.io = Io::Transport { transport, tls: None, sealed: Vec::new() };
+        state.io = Io::Transport { transport, tls: None, sealed: Vec::new(), clear: Vec::new() };
         if state.machine.wants_tls()
             && let Err(fatal) = state.start_tls()
         {

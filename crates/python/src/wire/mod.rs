@@ -47,6 +47,8 @@ enum Io {
         tls: Option<Box<TlsClient>>,
         /// Ciphertext as it comes in, where there is TLS.
         sealed: Vec<u8>,
+        /// What goes ahead of the TLS layer.
+        clear: Vec<u8>,
     },
 }
 
@@ -262,9 +264,18 @@ impl State {
     fn start_tls(&mut self) -> Result<(), Fatal> {
         let Some((config, name)) = self.tls.take() else { return Ok(()) };
         let client = TlsClient::new(&config, &name)?;
+        let asked = self.machine.asks_for_tls_in_clear();
         match &mut self.io {
-            Io::Blocking(link) => link.start_tls(client),
-            Io::Transport { tls, sealed, .. } => {
+            Io::Blocking(link) => {
+                if asked {
+                    link.send_in_clear(&mut self.outbox);
+                }
+                link.start_tls(client);
+            }
+            Io::Transport { tls, sealed, clear, .. } => {
+                if asked {
+                    *clear = self.outbox.take();
+                }
                 *tls = Some(Box::new(client));
                 sealed.resize(headrace_core::limits::TLS_SEALED_BYTES, 0);
             }
