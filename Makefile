@@ -99,7 +99,7 @@ $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(S
 	@touch $@
 
 # mysqlclient comes as source, and wants MariaDB's C library.
-$(STAMPS)/test: | libmariadb
+$(STAMPS)/lab $(STAMPS)/test: | libmariadb
 
 libmariadb:
 	@pkg-config --exists libmariadb 2>/dev/null || .ci/packages libmariadb-dev pkg-config build-essential

@@ -1,4 +1,4 @@
-"""mkdocs hooks: the tables of limits, made from the files that the code itself reads."""
+"""mkdocs hooks: the tables of limits and options, made from the files that the code itself reads."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULTS = ROOT / "python" / "headrace" / "defaults.py"
 LIMITS = ROOT / "crates" / "core" / "src" / "limits.rs"
+IIBENCH = ROOT / "python" / "headrace" / "lab" / "iibench" / "options.py"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Puts the tables where a page asks for them."""
-    for marker, make in (("<!-- defaults -->", defaults_tables), ("<!-- engine-limits -->", engine_table)):
+    for marker, make in (
+        ("<!-- defaults -->", defaults_tables),
+        ("<!-- engine-limits -->", engine_table),
+        ("<!-- iibench-options -->", iibench_options),
+        ("<!-- iibench-left-out -->", iibench_left_out),
+    ):
         if marker in markdown:
             markdown = markdown.replace(marker, make())
     return markdown
@@ -54,6 +60,36 @@ def engine_table() -> str:
             parts.append(row(found[1], found[2], text))
             meaning = []
     return "\n".join(parts)
+
+
+def iibench_options() -> str:
+    """One table per group of options of the insert benchmark."""
+    body = ast.parse(IIBENCH.read_text(encoding="utf-8")).body
+    options = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == "Options")
+    groups: dict[str, list[str]] = {}
+    for node in options.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(node.value, ast.Call):
+            given = {word.arg: word.value for word in node.value.keywords}
+            # The help is plain text or has names of the module in it; those are what the command line shows.
+            words = given["help"]
+            text = words.value if isinstance(words, ast.Constant) else ast.unparse(words).strip("f'\"").split(":")[0]
+            default = ast.literal_eval(given["default"])
+            shown = "" if default in ("", None, False, ()) else f"`{default}`"
+            flag = "--" + node.target.id.replace("_", "-")
+            group = ast.literal_eval(node.value.args[0])
+            groups.setdefault(group, []).append(f"| `{flag}` | {shown} | {str(text).replace('|', '/')} |")
+    header = "| option | default | meaning |\n|---|---|---|"
+    return "\n".join(f"\n### {group.capitalize()}\n\n{header}\n" + "\n".join(rows) for group, rows in groups.items())
+
+
+def iibench_left_out() -> str:
+    """The options of iibench.py that have another name here, or none."""
+    for node in ast.parse(IIBENCH.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "LEFT_OUT":
+            assert node.value is not None
+            rows = [f"| `--{name}` | {why} |" for name, why in ast.literal_eval(node.value).items()]
+            return "\n".join(["| theirs | ours, or why not |", "|---|---|", *rows])
+    raise LookupError("options.py has no LEFT_OUT")
 
 
 HEADER = "| name | default | meaning |\n|---|---|---|"

@@ -71,3 +71,7 @@ POOL_CLOSE_TIMEOUT: Final = 5.0
 """Seconds that closing a pool waits for connections in use."""
 POOL_SEVER_TIMEOUT: Final = 1.0
 """Seconds that closing a pool waits for connections to close whose borrowers are in the middle of a request."""
+
+# test servers
+SIMULATOR_START_TIMEOUT: Final = 30.0
+"""Seconds that a test server may take to start. It makes two small databases; a machine that takes longer is stuck."""

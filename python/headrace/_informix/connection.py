@@ -50,6 +50,14 @@ class Connection(BlockingConnection[R]):
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
         return Cursor(self, self.row_factory).executemany(sql, rows)
 
+    def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        cursor, out = Cursor(self, self.row_factory), list[R]()
+        for ticket in [self._core.submit(sql, row) for row in rows]:
+            cursor._take(self._wait(ticket, None))
+            out += cursor._all()
+        return out
+
     # the session
 
     @property

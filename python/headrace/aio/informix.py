@@ -55,6 +55,14 @@ class AsyncConnection(LoopConnection[R]):
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
         return await AsyncCursor(self, self.row_factory).executemany(sql, rows)
 
+    async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        cursor, out = AsyncCursor(self, self.row_factory), list[R]()
+        for future in [self._core.submit(sql, row) for row in rows]:
+            cursor._take(await self._wait(future, None))
+            out += cursor._all()
+        return out
+
     async def ping(self) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
         await self._wait(self._core.round_trip(), None)

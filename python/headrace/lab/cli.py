@@ -1,4 +1,4 @@
-"""The command line: ``headrace race``, ``headrace iibench``, ``headrace report``, ``headrace profile``."""
+"""The command line: ``headrace race``, ``iibench``, ``report``, ``profile``, ``simulate``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import difflib
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 import headrace
 
+from . import databases
 from . import workloads as w
 from .contestants import known
 from .iibench import cli as iibench
@@ -42,7 +44,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="headrace", description="Database drivers, and the race that measures them.")
     commands = top.add_subparsers(dest="command", required=True)
     race = commands.add_parser("race", help="race the drivers head to head")
-    race.add_argument("--database", default="postgresql", help="the database (postgresql)")
+    race.add_argument(
+        "--database", default="postgresql", help=f"the database: {', '.join(databases.MODULES)} (postgresql)"
+    )
     race.add_argument("--quick", action="store_true", help=f"fewer sizes, {QUICK_ROUNDS} rounds: a first look")
     race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--contestant", action="append", default=[], help="only this one; repeatable, or with commas")
@@ -65,15 +69,18 @@ def parser() -> argparse.ArgumentParser:
     profile.add_argument("--out", type=Path, default=Path("profile.html"), help=".prof for pstats, else a flame graph")
     profile.add_argument("--sql", help="the statement to execute or fetch")
     profile.add_argument("--repeats", type=int)
+    simulate = commands.add_parser("simulate", help="run a test server in place of a database, until it is stopped")
+    simulate.add_argument("database", choices=("informix",))
+    simulate.add_argument("options", nargs=argparse.REMAINDER, help="of the server; --help lists them")
     return top
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
     """What the command line asks for. Raises UsageError."""
-    if args.database != "postgresql":
-        raise UsageError(f"unknown database {args.database!r}. The databases are: postgresql")
+    if args.database not in databases.MODULES:
+        raise UsageError(f"unknown database {args.database!r}. The databases are: {', '.join(databases.MODULES)}")
     try:
-        contestants = choose("contestant", args.contestant, known())
+        contestants = choose("contestant", args.contestant, known(args.database))
     except ValueError as error:
         raise UsageError(str(error)) from None
     names = choose("workload", args.workload, w.WORKLOADS)
@@ -119,7 +126,6 @@ def write(report: dict[str, Any], args: argparse.Namespace) -> None:
 def race(args: argparse.Namespace) -> int:
     """Runs a race."""
     from . import report as make
-    from .servers import start_postgresql
 
     plan = plan_of(args)
     limit = percentage(args.fail_over)
@@ -130,10 +136,9 @@ def race(args: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         url, pid = args.url, None
         if url is None:
-            server = stack.enter_context(start_postgresql())
-            url, pid = server.url, server.pid
+            url, pid = stack.enter_context(databases.load(args.database).start())
         tell = stack.enter_context(progress())
-        result = Race(url, plan, pid, tell).run()
+        result = Race(url, plan, pid, tell, args.database).run()
     write(result, args)
     make.terminal(result)
     for path in (args.json, args.markdown, args.html):
@@ -172,6 +177,14 @@ def progress() -> Any:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
+def simulate(options: Sequence[str]) -> int:
+    """Becomes a test server."""
+    from headrace.testing.informix import find_binary
+
+    program = str(find_binary(release=True))
+    os.execv(program, [program, *options])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point."""
     args = parser().parse_args(argv)
@@ -195,6 +208,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return iibench.run(args)
             except iibench.OptionError as error:
                 raise UsageError(str(error)) from None
+        if args.command == "simulate":
+            return simulate(args.options)
         from .profile import profile
 
         profile(args.operation, args.url, args.out, args.sql, args.repeats)

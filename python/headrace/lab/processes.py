@@ -24,16 +24,6 @@ ROUND_TIMEOUT_S: Final = 120.0
 """Seconds that a contestant may take for its start or one round before it counts as hung."""
 STOP_TIMEOUT_S: Final = 10.0
 """Seconds that a contestant's process may take to end before it is killed."""
-SETTINGS: Final = (
-    "shared_buffers",
-    "fsync",
-    "synchronous_commit",
-    "jit",
-    "max_connections",
-    "server_version",
-    "ssl",
-)
-"""Server settings that stand in every report."""
 SPIN: Final = """
 import os
 parent = os.getppid()
@@ -48,11 +38,13 @@ while os.getppid() == parent:
 class Worker:
     """A contestant's process."""
 
-    def __init__(self, name: str, url: str, schema: str, cores: Halves | None = None) -> None:
+    def __init__(
+        self, name: str, url: str, schema: str, cores: Halves | None = None, database: str = "postgresql"
+    ) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115, closed in stop()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "headrace.lab.worker", name, url, schema],
+            [sys.executable, "-m", "headrace.lab.worker", name, url, schema, database],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -110,12 +102,14 @@ class Worker:
 
 
 @contextlib.contextmanager
-def workers(names: list[str], url: str, schema: str, cores: Halves | None = None) -> Iterator[list[Worker]]:
+def workers(
+    names: list[str], url: str, schema: str, cores: Halves | None = None, database: str = "postgresql"
+) -> Iterator[list[Worker]]:
     """A fresh process for each contestant, started side by side."""
     with contextlib.ExitStack() as stack:
         started: list[Worker] = []
         for name in names:
-            started.append(Worker(name, url, schema, cores))
+            started.append(Worker(name, url, schema, cores, database))
             stack.callback(started[-1].stop)
         for worker in started:
             _ = worker.info
@@ -167,7 +161,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-def environment(connection: headrace.Connection[Any]) -> dict[str, Any]:
-    """What the figures depend on."""
-    settings = {name: connection.fetchval("SELECT current_setting($1)", name) for name in SETTINGS}
-    return {**machine(), "server": settings}
+def environment(server: dict[str, Any]) -> dict[str, Any]:
+    """What the figures depend on; ``server`` has the version and settings of the server."""
+    return {**machine(), "server": server}

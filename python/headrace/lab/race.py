@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import headrace
 
+from . import databases
 from . import workloads as w
 from .contestants import RIVALS
 from .cores import Halves, halves, pin, sides
@@ -59,12 +60,20 @@ class Race:
     but a schema whose name no one else has, and drops it at the end.
     """
 
-    def __init__(self, url: str, plan: Plan, server_pid: int | None, tell: Callable[[str, float], None]) -> None:
+    def __init__(
+        self,
+        url: str,
+        plan: Plan,
+        server_pid: int | None,
+        tell: Callable[[str, float], None],
+        database: str = "postgresql",
+    ) -> None:
+        self.database = database
         self.url = url
         self.plan = plan
         self.server_pid = server_pid
         self.tell = tell
-        self.sql = w.Sql(f"headrace_race_{secrets.token_hex(4)}")
+        self.sql: w.Sql = databases.load(database).Statements(f"headrace_race_{secrets.token_hex(4)}")
         self.admin = headrace.connect(url, autocommit=True)
         # A server of somebody else's is left where it runs, and then there is nothing to keep clients away from.
         self.cores = halves() if server_pid is not None else None
@@ -77,11 +86,10 @@ class Race:
         """Races, and gives the report as the JSON has it."""
         try:
             self.tell("filling tables", 0.0)
-            for statement in w.setup(self.sql, list(self.plan.workloads)):
-                self.admin.execute(statement)
+            self.sql.setup(self.admin, list(self.plan.workloads))
             report = {
                 "schema_version": SCHEMA_VERSION,
-                "environment": environment(self.admin) | {"halves": sides(self.cores)},
+                "environment": environment(self.sql.settings(self.admin)) | {"halves": sides(self.cores)},
                 "quick": self.plan.quick,
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
@@ -90,7 +98,7 @@ class Race:
                 cores = self._place(key[0])
                 with contextlib.ExitStack() as stack:
                     started = stack.enter_context(
-                        workers(list(self.plan.contestants), self.url, self.sql.schema, cores)
+                        workers(list(self.plan.contestants), self.url, self.sql.schema, cores, self.database)
                     )
                     if key[2] == "awake":
                         stack.enter_context(awake(os.cpu_count() or 1))
@@ -100,7 +108,7 @@ class Race:
             return report
         finally:
             with contextlib.suppress(headrace.Error):
-                self.admin.execute(f"DROP SCHEMA IF EXISTS {self.sql.schema} CASCADE")
+                self.sql.drop(self.admin)
             self.admin.close()
 
     def _place(self, name: str) -> Halves | None:
@@ -151,9 +159,9 @@ class Race:
         name, size, _ = key
         # A table digest is of one load, and so is the result of most others.
         inner = inner if name == "concurrent" else 1
-        right = w.expected(name, size, inner)
+        right = w.expected(name, size, inner, self.sql.aware)
         if name in w.WRITERS:
-            right = self._fetchval(w.table_digest(self.sql.table("fetch", size)))
+            right = self._fetchval(self.sql.table_digest(self.sql.table("fetch", size)))
         for worker in started:
             times = self.times[key][worker.name]
             self._step(key, worker)
@@ -166,7 +174,7 @@ class Race:
             times.reached = answer["reached"]
             times.digest = answer["digest"]
             if name in w.WRITERS:
-                times.digest = self._fetchval(w.table_digest(self.sql.target))
+                times.digest = self._fetchval(self.sql.table_digest(self.sql.target))
             count, floor = answer["count"], worker.name == "floor"
             if times.digest is not None and times.digest != right:
                 times.wrong = "another result"
@@ -179,11 +187,11 @@ class Race:
 
     def _round(self, worker: Worker, name: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
         if name in w.WRITERS:
-            self.admin.execute(f"TRUNCATE {self.sql.target}")
+            self.sql.empty(self.admin)
         return worker.run(name, size, inner, digest)
 
     def _fetchval(self, query: str) -> str:
-        return str(self.admin.fetchval(query))
+        return str(self.admin.fetchrow(query))
 
     def _results(self, key: Key) -> list[dict[str, Any]]:
         name, size, kind = key
@@ -193,7 +201,7 @@ class Race:
         for contestant, times in peers.items():
             rival = RIVALS.get(contestant, "headrace")
             row: dict[str, Any] = {
-                "database": "postgresql", "workload": name, "size": size, "contestant": contestant,
+                "database": self.database, "workload": name, "size": size, "contestant": contestant,
                 "cores": kind, "rounds": len(times.seconds), "digest": times.digest,
                 "rows_reached_caller": times.reached, "peak_rss_bytes": times.rss or None,
                 "disqualified": times.wrong, "error": times.error,

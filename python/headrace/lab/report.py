@@ -51,6 +51,20 @@ HEADINGS = (
     "rows",
 )
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
+NAMES = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "informix": "Informix"}
+"""The databases, for people."""
+SHOWN = (
+    "fsync",
+    "ssl",
+    "shared_buffers",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_buffer_pool_size",
+    "log_bin",
+    "have_ssl",
+    "logging",
+    "encoding",
+)
+"""The settings that stand beside the server's version."""
 NARROW, MEDIUM = 100, 140
 """Terminal widths, in characters, below which only the first five or eight columns are shown."""
 
@@ -115,9 +129,11 @@ def where(report: dict[str, Any]) -> str:
     """What the figures depend on, in a line."""
     env = report["environment"]
     server = env["server"]
+    database = next((row["database"] for row in report["results"]), "postgresql")
+    shown = ", ".join(f"{name} {server[name]}" for name in SHOWN if name in server)
     return (
-        f"PostgreSQL {server['server_version']} (fsync {server['fsync']}, ssl {server['ssl']}, shared_buffers "
-        f"{server['shared_buffers']}), Python {env['python']}, {env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
+        f"{NAMES[database]} {server['server_version']} ({shown}), Python {env['python']}, "
+        f"{env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
     )
 
 

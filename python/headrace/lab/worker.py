@@ -1,6 +1,6 @@
 """The process of one contestant: reads requests from standard input, one JSON object per line, and answers likewise.
 
-Run as ``python -m headrace.lab.worker CONTESTANT URL SCHEMA``.
+Run as ``python -m headrace.lab.worker CONTESTANT URL SCHEMA DATABASE``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
+from . import databases
 from . import workloads as w
 from .contestants import load
 from .digest import RowSet, digest_rows
@@ -62,7 +63,7 @@ def one_round(contestant: Any, request: dict[str, Any], material: Any) -> dict[s
     return answer
 
 
-def serve(name: str, url: str, schema: str) -> None:
+def serve(name: str, url: str, schema: str, database: str) -> None:
     """Answers requests until standard input ends."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a contestant prints must not end up among the answers
@@ -70,7 +71,7 @@ def serve(name: str, url: str, schema: str) -> None:
     def say(answer: dict[str, Any]) -> None:
         print(json.dumps(answer), file=out, flush=True)
 
-    sql = w.Sql(schema)
+    sql: w.Sql = databases.load(database).Statements(schema)
     try:
         contestant = load(name, url, sql)
         contestant.start()
@@ -94,4 +95,4 @@ def serve(name: str, url: str, schema: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:4])
+    serve(*sys.argv[1:5])

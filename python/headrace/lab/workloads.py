@@ -3,7 +3,7 @@ the years."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,12 +24,41 @@ WRITERS: Final = frozenset({"executemany", "executemany_autocommit", "bulk_in"})
 """The workloads that fill the target table."""
 
 
-class Sql:
-    """The statements of a race in one schema. ``p`` stands for the contestant's own way to write a parameter."""
+class Sql(ABC):
+    """The statements of a race in one schema, for one database. ``p`` stands for the contestant's own way to write a
+    parameter."""
+
+    database: str
+    aware = True
+    """Whether the moments of ``fetch_types`` have a zone."""
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
         self.target = f"{schema}.target"
+
+    @abstractmethod
+    def own(self, count: int) -> list[str]:
+        """So many parameters, written the server's own way."""
+
+    @abstractmethod
+    def setup(self, admin: Any, chosen: list[tuple[str, int]]) -> None:
+        """Makes the tables that the chosen workloads need, in a schema that does not exist yet."""
+
+    @abstractmethod
+    def drop(self, admin: Any) -> None:
+        """Drops the schema."""
+
+    @abstractmethod
+    def empty(self, admin: Any) -> None:
+        """Empties the target."""
+
+    @abstractmethod
+    def table_digest(self, table: str) -> str:
+        """The query for the digest of a table's rows in any order, made by the server."""
+
+    @abstractmethod
+    def settings(self, admin: Any) -> dict[str, Any]:
+        """The server's version, and the settings that stand in every report."""
 
     def select_one(self, p: str) -> str:
         """One row by its key."""
@@ -120,32 +149,6 @@ WORKLOADS: Final = {
 }
 
 
-def setup(sql: Sql, chosen: list[tuple[str, int]]) -> Iterator[str]:
-    """Makes the tables that the chosen workloads need, in a schema that does not exist yet."""
-    schema = sql.schema
-    yield f"CREATE SCHEMA {schema}"
-    made: dict[str, tuple[str, str, int]] = {
-        f"{schema}.users": ("id int PRIMARY KEY, name text", "g, 'user ' || g", data.USERS)
-    }
-    for name, size in chosen:
-        if name in WRITERS:
-            yield f"CREATE TABLE IF NOT EXISTS {sql.target} ({data.PLAIN})"
-            made[sql.table("fetch", size)] = (data.PLAIN, data.PLAIN_SQL, size)
-        elif name in ("fetch", "bulk_out"):
-            made[sql.table(name, size)] = (data.PLAIN, data.PLAIN_SQL, size)
-        elif name == "fetch_types":
-            made[sql.table(name, size)] = (data.TYPES, data.TYPES_SQL, size)
-        elif name == "fetch_wide":
-            made[sql.table(name, size)] = (data.WIDE, data.WIDE_SQL, size)
-        elif name == "stream":
-            rows = max(size for other, size in chosen if other == "stream")
-            made[f"{schema}.stream"] = (data.STREAM, data.STREAM_SQL, rows)
-    for table, (columns, values, rows) in made.items():
-        yield f"CREATE TABLE {table} ({columns})"
-        yield f"INSERT INTO {table} SELECT {values} FROM generate_series(1, {rows}) g"
-        yield f"VACUUM ANALYZE {table}"
-
-
 def pipeline_params() -> list[int]:
     """The parameters of the pipelined selects."""
     return [(10, 5, 1)[i % 3] for i in range(PIPELINED)]
@@ -160,7 +163,7 @@ def material(sql: Sql, workload: str, size: int) -> Any:
     return pipeline_params() if workload == "pipeline" else None
 
 
-def expected(workload: str, size: int, inner: int) -> str | None:
+def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | None:
     """The digest of a right result of one round; ``None`` where there is no result, or the server makes the digest."""
     if workload == "stream":
         rows = RowSet()
@@ -174,11 +177,4 @@ def expected(workload: str, size: int, inner: int) -> str | None:
         return digest_rows(data.user_row(i) for n in pipeline_params() for i in range(1, n + 1))
     if workload == "connect" or workload in WRITERS:
         return None
-    return digest_rows(data.rows_of(workload, size))
-
-
-def table_digest(table: str) -> str:
-    """The query for the digest of a table's rows in any order, made by the server."""
-    return (
-        f"SELECT 'table:' || count(*) || ':' || coalesce(md5(string_agg(t::text, '|' ORDER BY id)), '') FROM {table} t"
-    )
+    return digest_rows(data.rows_of(workload, size, aware))

@@ -9,23 +9,25 @@ What it accepts is what IBM's JDBC driver sends; it is no proof that a genuine s
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypedDict
 
-__all__ = ["InformixServer", "Parameters", "informix"]
+from ..defaults import SIMULATOR_START_TIMEOUT
+
+__all__ = ["InformixServer", "Parameters", "find_binary", "informix"]
 
 Mode = Literal["logged", "ansi", "unlogged"]
 BINARY = "headrace-simulate-informix"
 PACKAGE = "headrace-simulator-informix"
-# Seconds. The first start makes two small databases; a machine that takes longer is stuck.
-START_TIMEOUT = 30.0
 
 
 class Parameters(TypedDict):
@@ -49,6 +51,12 @@ class InformixServer:
     password: str = field(repr=False)
     database: str
     server: str
+    pid: int = 0
+    """Its process."""
+    tls_port: int | None = None
+    """The port that speaks TLS from the first byte, if there is one."""
+    authority: Path | None = None
+    """The certificate, PEM, of the authority that vouches for the server's, if the server made its own."""
 
     def parameters(self) -> Parameters:
         """The keyword arguments of ``connect``."""
@@ -69,23 +77,32 @@ class InformixServer:
 
 
 def find_binary(*, release: bool = False) -> Path:
-    """The server's program: named by ``HEADRACE_SIMULATE_INFORMIX``, on the path, or built from the checkout.
+    """The server's program: named by ``HEADRACE_SIMULATE_INFORMIX``, built from the checkout, or installed.
+
+    Args:
+        release: from a checkout, build it with optimisation.
 
     Raises:
         FileNotFoundError: none is installed and this is no checkout with cargo.
+        subprocess.CalledProcessError: it could not be built.
     """
     named = os.environ.get("HEADRACE_SIMULATE_INFORMIX")
     if named:
         return Path(named)
     root = Path(__file__).resolve().parents[3]
-    if not (root / "simulators" / "informix" / "Cargo.toml").is_file() or shutil.which("cargo") is None:
-        found = shutil.which(BINARY)
-        if found:
-            return Path(found)
-        raise FileNotFoundError(
-            f"{BINARY} is not on the path, and this is no checkout with cargo to build it from;"
-            " set HEADRACE_SIMULATE_INFORMIX to the program"
-        )
+    if (root / "simulators" / "informix" / "Cargo.toml").is_file() and shutil.which("cargo"):
+        return _build(root, release)
+    found = shutil.which(BINARY) or shutil.which(BINARY, path=sysconfig.get_path("scripts"))
+    if found:
+        return Path(found)
+    raise FileNotFoundError(
+        f"{BINARY} is not on the path, and this is no checkout with cargo to build it from:"
+        f" pip install {PACKAGE}, or set HEADRACE_SIMULATE_INFORMIX to the program"
+    )
+
+
+@functools.cache
+def _build(root: Path, release: bool) -> Path:
     command = ["cargo", "build", "--quiet", "--package", PACKAGE, *(["--release"] if release else [])]
     subprocess.run(command, cwd=root, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
@@ -104,6 +121,9 @@ def informix(
     release: Literal["12.10", "14.10", "15"] = "14.10",
     faults: Sequence[str] = (),
     after_error: Literal["abort", "continue"] = "abort",
+    tls: bool = False,
+    pam: Mapping[str, str] | None = None,
+    redirects: Sequence[str] = (),
     optimized: bool = False,
 ) -> Generator[InformixServer, None, None]:
     """Runs a test server as long as the block does.
@@ -114,10 +134,14 @@ def informix(
         server: the name clients give as INFORMIXSERVER.
         database: the database that is there from the start.
         mode: whether it has transactions: on request, always, or none.
-        locale: of the databases; code sets 819 and utf8.
+        locale: of the databases, such as ``en_US.819``, ``en_US.utf8``, ``ja_JP.sjis``.
         release: the release whose capabilities are offered.
         faults: what goes wrong on purpose: ``latency=MS``, ``cut=N``, ``silence=N``, ``garbage=N``, ``split=N``.
         after_error: what becomes of the messages behind an error in the same group.
+        tls: open a second port that speaks TLS, with a certificate made for this run.
+        pam: questions to ask at login, as PAM does, and the answers wanted; the password does not count then.
+        redirects: other server names that clients may ask for: ``NAME`` is sent back here under the server's own name,
+            ``NAME=SERVER@HOST:PORT`` there.
         optimized: build with optimisation, for races.
 
     Raises:
@@ -139,32 +163,51 @@ def informix(
         command += [name, value]
     for fault in faults:
         command += ["--fault", fault]
+    for question, answer in (pam or {}).items():
+        command += ["--pam", f"{question}={answer}"]
+    for redirect in redirects:
+        command += ["--redirect", redirect]
+    if tls:
+        command += ["--tls-port", "0"]
     with tempfile.TemporaryDirectory(prefix="headrace-informix-") as folder:
         process = subprocess.Popen(
             [*command, "--data", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         try:
-            port = _port(process)
-            yield InformixServer("127.0.0.1", port, user, password, database, server)
+            said = _said(process, ["port", "authority", "tls-port"] if tls else ["port"])
+            yield InformixServer(
+                host="127.0.0.1",
+                port=int(said["port"]),
+                user=user,
+                password=password,
+                database=database,
+                server=server,
+                pid=process.pid,
+                tls_port=int(said["tls-port"]) if tls else None,
+                authority=Path(said["authority"]) if tls else None,
+            )
         finally:
             process.kill()
             process.communicate()
 
 
-def _port(process: subprocess.Popen[bytes]) -> int:
-    """Waits for the line that names the port."""
+def _said(process: subprocess.Popen[bytes], names: Sequence[str]) -> dict[str, str]:
+    """Waits for the lines that name what a client needs, in their order."""
     assert process.stdout is not None
     assert process.stderr is not None
-    watchdog = threading.Timer(START_TIMEOUT, process.kill)
+    watchdog = threading.Timer(SIMULATOR_START_TIMEOUT, process.kill)
     watchdog.start()
+    said: dict[str, str] = {}
     try:
-        line = process.stdout.readline().split()
+        for name in names:
+            found, _, value = process.stdout.readline().decode().strip().partition(" ")
+            if found != name:
+                process.kill()
+                problem = process.stderr.read().decode(errors="replace").strip()
+                raise RuntimeError(f"the Informix test server did not start: {problem or 'it said nothing'}")
+            said[name] = value
     finally:
         watchdog.cancel()
-    if len(line) != 2 or line[0] != b"port":
-        process.kill()
-        said = process.stderr.read().decode(errors="replace").strip()
-        raise RuntimeError(f"the Informix test server did not start: {said or 'it said nothing'}")
     # Nobody reads what it says later; a full pipe would stop it.
     threading.Thread(target=process.stderr.read, daemon=True).start()
-    return int(line[1])
+    return said

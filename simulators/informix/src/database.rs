@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -13,9 +14,12 @@ use crate::catalog;
 use crate::codec::charset::Charset;
 use crate::engine::functions::{self, State, lock};
 use crate::errors::SqlError;
-use crate::sql::{Catalog, Column, Constraint, NewIndex, NewTable, Routine, Table};
+use crate::sql::{Catalog, Column, Constraint, Default, NewIndex, NewTable, Routine, Table};
 use crate::types::{Kind, Type};
 use crate::usertypes::{self, FIRST_EXTENDED};
+
+/// How long the parts of a large object wait for the locks of others.
+const OBJECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a database does about transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +101,8 @@ impl Database {
 
     fn connection(&self) -> Result<Connection> {
         let connection = Connection::open(&self.path)?;
+        // Who waits for a lock, and how long, is for the session to say.
+        connection.busy_timeout(Duration::ZERO)?;
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
              PRAGMA case_sensitive_like = ON; PRAGMA cache_size = -65536;",
@@ -117,6 +123,8 @@ pub struct Open {
     pub temporary: RefCell<HashMap<String, Vec<Column>>>,
     /// Whether double quotes delimit identifiers.
     pub delimited: bool,
+    /// The defaults of those: table, column, SQLite's text.
+    defaults: RefCell<Vec<(String, String, String)>>,
     /// The unique constraints of those: table, columns, name.
     constraints: RefCell<Vec<(String, String, String)>>,
     all: Databases,
@@ -136,9 +144,18 @@ impl Open {
             state,
             temporary: RefCell::default(),
             constraints: RefCell::default(),
+            defaults: RefCell::default(),
             delimited,
             all,
         })
+    }
+
+    /// Does what waits for the locks of others, as the parts of large objects do.
+    pub fn patient<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.connection.busy_timeout(OBJECT_PATIENCE)?;
+        let done = work(&self.connection);
+        self.connection.busy_timeout(Duration::ZERO)?;
+        done
     }
 
     /// Makes a table that shows the server as it is now.
@@ -196,16 +213,41 @@ impl Open {
         if table.temporary {
             lock(&self.state.temporary).insert(table.name.clone());
             self.temporary.borrow_mut().insert(table.name.clone(), table.columns.clone());
+            self.add_defaults(&table.name, &table.defaults)?;
             return self.add_constraints(&table.name, &table.constraints);
         }
         catalog::add_table(&self.connection, &table.name, table.kind, &table.columns)?;
-        for (column, kind, text) in &table.defaults {
-            catalog::add_default(&self.connection, &table.name, column, *kind, text)?;
-        }
+        self.add_defaults(&table.name, &table.defaults)?;
         if table.kind == 'V' {
             catalog::add_view(&self.connection, &table.name, &table.text)?;
         }
         self.add_constraints(&table.name, &table.constraints)
+    }
+
+    /// Remembers the defaults of columns.
+    pub fn add_defaults(&self, table: &str, defaults: &[Default]) -> Result<()> {
+        for default in defaults {
+            if self.temporary.borrow().contains_key(table) {
+                let mut own = self.defaults.borrow_mut();
+                own.push((table.to_owned(), default.column.clone(), default.sql.clone()));
+            } else {
+                catalog::add_default(&self.connection, table, default)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn defaults(&self, table: &str) -> Vec<(String, String)> {
+        let temporary = self.defaults.borrow();
+        let own = temporary.iter().filter(|(of, ..)| of == table).map(|(_, column, sql)| (column.clone(), sql.clone()));
+        if self.temporary.borrow().contains_key(table) {
+            return own.collect();
+        }
+        let sql = "SELECT colname, sql FROM ifx_defaults WHERE tabname = ?";
+        let found = self.connection.prepare_cached(sql).and_then(|mut select| {
+            select.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>>>()
+        });
+        found.unwrap_or_default()
     }
 
     /// Remembers which unique keys are constraints, by name, and writes all constraints into the catalog.
@@ -250,6 +292,7 @@ impl Open {
         if self.temporary.borrow_mut().remove(name).is_some() {
             lock(&self.state.temporary).remove(name);
             self.constraints.borrow_mut().retain(|(table, ..)| table != name);
+            self.defaults.borrow_mut().retain(|(table, ..)| table != name);
             return Ok(());
         }
         catalog::remove_table(&self.connection, name)
@@ -324,17 +367,18 @@ impl Catalog for Open {
         let own = database.is_none_or(|database| database == self.database.name);
         let master = database == Some("sysmaster") || (own && self.database.name == "sysmaster");
         if own && let Some(columns) = self.columns(name) {
-            return Some(Table { name: name.to_owned(), columns });
+            return Some(Table { name: name.to_owned(), columns, defaults: self.defaults(name) });
         }
         if own && let Some(base) = catalog::synonym(&self.connection, name) {
-            return self.columns(&base).map(|columns| Table { name: base, columns });
+            let defaults = self.defaults(&base);
+            return self.columns(&base).map(|columns| Table { name: base, columns, defaults });
         }
         let name = format!("sysmaster:{name}");
         if master && let Some(definition) = catalog::SERVER.iter().find(|(server, _)| *server == name) {
             self.show_server(definition).ok()?;
         }
         let columns = if master { self.columns(&name) } else { None }?;
-        Some(Table { name, columns })
+        Some(Table { name, columns, defaults: Vec::new() })
     }
 
     fn primary_key(&self, table: &str) -> Vec<String> {

@@ -121,6 +121,11 @@ pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
     body.put_i32(0x3d);
     body.extend_from_slice(b"soctcp\0\0");
     body.put_i32(0);
+    if let Answer::Redirect(target) = &reply.answer {
+        body.put_u16(103);
+        body.put_u16(target.len() as u16 + 2);
+        body.put_chars(target.as_bytes());
+    }
     body.put_u16(102);
     body.extend_from_slice(&[0; 6]);
     body.put_i16(if let Answer::Refused(code) = reply.answer { code } else { 0 });
@@ -143,12 +148,6 @@ pub fn write_reply(reply: &Reply<'_>) -> Vec<u8> {
     body.put_i32(0);
     body.put_i32(0);
     body.put_login_string(path);
-    if let Answer::Redirect(target) = &reply.answer {
-        let text = format!("redirect|{target}");
-        body.put_u16(103);
-        body.put_u16(text.len() as u16 + 2);
-        body.put_chars(text.as_bytes());
-    }
     body.put_u16(127);
 
     let mut packet = Vec::with_capacity(body.len() + HEADER);

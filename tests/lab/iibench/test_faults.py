@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 import headrace
+import headrace.mysql
 from headrace.lab.cli import main
 from headrace.lab.iibench import crew, report
 from headrace.lab.iibench.databases import load
@@ -59,10 +61,10 @@ def test_an_error_ends_the_run_with_its_sqlstate(server: Server, client: str) ->
         assert conn.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
 
 
-@pytest.mark.parametrize("driver", ["mysqlclient", "pymysql"])
-def test_an_error_of_mariadb_ends_the_run_with_its_number(mariadb: MariaDB, driver: str) -> None:
+@pytest.mark.parametrize(("driver", "code"), [("headrace", "42S02"), ("mysqlclient", "1146"), ("pymysql", "1146")])
+def test_an_error_of_mariadb_ends_the_run(mariadb: MariaDB, driver: str, code: str) -> None:
     ran = bench(mariadb.socket_url, **given(database="mariadb", driver=driver, table_name="nowhere"))
-    assert ran.one("failure")["code"] == "1146"
+    assert ran.one("failure")["code"] == code
 
 
 def test_an_error_in_the_middle_is_not_counted_as_rows(server: Server) -> None:
@@ -100,6 +102,25 @@ def test_what_may_be_tried_again_is_and_is_counted_by_its_sqlstate(server: Serve
         assert (insert["operations"], insert["rows"]) == (20, 2_000)
 
 
+@pytest.mark.parametrize("driver", ["headrace", "mysqlclient", "pymysql"])
+def test_mariadbs_deadlocks_are_tried_again(mariadb: MariaDB, driver: str) -> None:
+    with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
+        for statement in (
+            f"DROP TABLE IF EXISTS {TABLE}",
+            *load("mariadb").create_table(TABLE, Options()),
+            "CREATE OR REPLACE SEQUENCE attempts",
+            f"CREATE TRIGGER fail BEFORE INSERT ON {TABLE} FOR EACH ROW IF NEXTVAL(attempts) % 350 = 0 THEN "
+            "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
+        ):
+            conn.executescript(statement)
+        ran = bench(mariadb.socket_url, **given(database="mariadb", driver=driver))
+        conn.executescript(f"DROP TABLE {TABLE}")
+    assert ran.right
+    (count,) = ran.step["kinds"]["insert"]["retries"].values()
+    assert count >= 5
+    assert ran.step["kinds"]["insert"]["rows"] == 2_000
+
+
 def test_what_is_tried_again_too_often_fails(server: Server) -> None:
     with table(server, *FAILS_EVERY_THIRD):
         assert bench(server.socket_url, **given(retries=0)).one("failure")["code"] == "40001"
@@ -134,6 +155,38 @@ def writers() -> list[int]:
             fields = stat.read_text().rpartition(")")[2].split()
             command = (stat.parent / "cmdline").read_bytes()
             if fields[1] == str(os.getpid()) and b"headrace.lab.iibench.worker" in command:
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("client", ["overlap", "producer"])
+def test_nobody_works_on_when_the_run_is_killed(server: Server, folder: Path, client: str) -> None:
+    with headrace.connect(server.url, autocommit=True) as conn:
+        alive = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO orphan%'"
+        command = [sys.executable, "-m", "headrace.lab.cli", "iibench", "--url", server.socket_url, "--setup"]
+        command += ["--table-name", "orphan", "--max-rows", "0", "--max-seconds", "100", "--out", str(folder)]
+        with subprocess.Popen([*command, "--client", client], start_new_session=True) as run:
+            wait_for(lambda: conn.fetchval(alive) > 0)
+            run.kill()
+        wait_for(lambda: conn.fetchval(alive) == 0)
+        wait_for(lambda: not group(run.pid))
+        conn.execute("DROP TABLE orphan")
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+    give_up = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < give_up, "it does not come"
+        time.sleep(0.05)
+
+
+def group(pid: int) -> list[int]:
+    """The living processes of a session."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if fields[3] == str(pid) and fields[0] != "Z":
                 found.append(int(stat.parent.name))
     return found
 
@@ -306,9 +359,9 @@ def test_every_way_to_insert_gives_the_same_table(postgres: Bench, driver: str) 
     assert all(proof["left_out"] == [] for proof in ran.all("proof"))
 
 
-@pytest.mark.parametrize("driver", ["mysqlclient", "pymysql"])
-def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str) -> None:
-    ran = maria(max_rows=1_000, driver=driver, insert_with="text,executemany,copy", client="overlap,inline")
+@pytest.mark.parametrize(("driver", "last"), [("headrace", "prepared"), ("mysqlclient", "copy"), ("pymysql", "copy")])
+def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str, last: str) -> None:
+    ran = maria(max_rows=1_000, driver=driver, insert_with=f"text,executemany,{last}", client="overlap,inline")
     assert ran.right
     assert len(ran.all("run")) == 6
 

@@ -9,7 +9,21 @@ from typing import Any
 
 from ..workloads import Sql
 
-MODULES = {
+_OURS = {
+    "headrace": "headrace_sync",
+    "headrace-async": "headrace_async",
+    "headrace-uvloop": "headrace_async",
+}
+_MYSQL = {
+    **_OURS,
+    "floor": "floor_mysql",
+    "mysqlclient": "mysqlclient_sync",
+    "mariadb": "mariadb_sync",
+    "pymysql": "pymysql_sync",
+    "mysql-connector": "mysql_connector_sync",
+    "asyncmy": "asyncmy_async",
+}
+_POSTGRESQL = {
     "headrace": "headrace_sync",
     "headrace-async": "headrace_async",
     "headrace-uvloop": "headrace_async",
@@ -21,16 +35,28 @@ MODULES = {
     "pg8000": "pg8000_sync",
 }
 
-RIVALS = {"asyncpg": "headrace-async", "asyncpg-uvloop": "headrace-uvloop", "psqlpy": "headrace-async"}
+MODULES = {
+    "postgresql": _POSTGRESQL,
+    "mariadb": _MYSQL,
+    "mysql": _MYSQL,
+    "informix": {**_OURS, "informix-driver": "informix_driver_sync"},
+}
+
+RIVALS = {
+    "asyncpg": "headrace-async",
+    "asyncpg-uvloop": "headrace-uvloop",
+    "psqlpy": "headrace-async",
+    "asyncmy": "headrace-async",
+}
 """Which of ours a peer is compared with: on the same kind of loop. Blocking peers meet ``headrace``."""
 
 
-def known() -> dict[str, str]:
+def known(database: str = "postgresql") -> dict[str, str]:
     """The module of each contestant by its name: relative to this package for ours, absolute for the user's own.
 
     Raises ValueError where HEADRACE_CONTESTANTS is not a list of ``name=module``.
     """
-    found = {name: f"{__name__}.{module}" for name, module in MODULES.items()}
+    found = {name: f"{__name__}.{module}" for name, module in MODULES[database].items()}
     for part in filter(None, os.environ.get("HEADRACE_CONTESTANTS", "").split(",")):
         name, equals, module = part.strip().partition("=")
         if not (name and equals and module):
@@ -41,5 +67,5 @@ def known() -> dict[str, str]:
 
 def load(name: str, url: str, sql: Sql) -> Any:
     """The contestant of this name, connected to nothing yet."""
-    module = importlib.import_module(known()[name])
+    module = importlib.import_module(known(sql.database)[name])
     return module.Contestant(url, sql, uvloop=name.endswith("-uvloop"))

@@ -26,11 +26,11 @@ class Contestant(Async):
             await self.pooled.close()
 
     async def select_one(self, size: int, inner: int, data: Any) -> Rows:
-        statement = self.sql.select_one("$1")
+        statement = self.sql.select_one(*self.sql.own(1))
         return await self.atimed(inner, lambda: self.conn.fetch(statement, w.KEY))
 
     async def select_ten(self, size: int, inner: int, data: Any) -> Rows:
-        statement = self.sql.select_ten("$1")
+        statement = self.sql.select_ten(*self.sql.own(1))
         return await self.atimed(inner, lambda: self.conn.fetch(statement, 10))
 
     async def fetch(self, size: int, inner: int, data: Any) -> Rows:
@@ -41,20 +41,20 @@ class Contestant(Async):
     fetch_types = fetch_wide = fetch
 
     async def executemany(self, size: int, inner: int, data: Any) -> int:
-        statement = self.sql.insert("$1", "$2", "$3", "$4", "$5")
+        statement = self.sql.insert(*self.sql.own(5))
         for _ in range(inner):
             async with self.conn.transaction():
                 await self.conn.executemany(statement, data)
         return size
 
     async def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
-        statement = self.sql.insert("$1", "$2", "$3", "$4", "$5")
+        statement = self.sql.insert(*self.sql.own(5))
         for _ in range(inner):
             await self.conn.executemany(statement, data)
         return size
 
     async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        return await self.conn.fetchmany(self.sql.pipeline("$1"), [(n,) for n in data])
+        return await self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
 
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
         return await self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)
@@ -81,7 +81,7 @@ class Contestant(Async):
         return self.pooled
 
     async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = await self._pool(), self.sql.select_one("$1")
+        pool, statement = await self._pool(), self.sql.select_one(*self.sql.own(1))
 
         async def once() -> Rows:
             async with pool.connection() as conn:
@@ -90,7 +90,7 @@ class Contestant(Async):
         return await self.atimed(inner, once)
 
     async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = await self._pool(), self.sql.select_one("$1"), Rows()
+        pool, statement, rows = await self._pool(), self.sql.select_one(*self.sql.own(1)), Rows()
 
         async def work() -> None:
             for _ in range(inner // w.TASKS):

@@ -26,11 +26,11 @@ class Contestant(Sync):
             self.pooled.close()
 
     def select_one(self, size: int, inner: int, data: Any) -> Rows:
-        cursor, statement = self.conn.cursor(), self.sql.select_one("$1")
+        cursor, statement = self.conn.cursor(), self.sql.select_one(*self.sql.own(1))
         return self.timed(inner, lambda: cursor.execute(statement, (w.KEY,)).fetchall())
 
     def select_ten(self, size: int, inner: int, data: Any) -> Rows:
-        cursor, statement = self.conn.cursor(), self.sql.select_ten("$1")
+        cursor, statement = self.conn.cursor(), self.sql.select_ten(*self.sql.own(1))
         return self.timed(inner, lambda: cursor.execute(statement, (10,)).fetchall())
 
     def fetch(self, size: int, inner: int, data: Any) -> Rows:
@@ -41,20 +41,20 @@ class Contestant(Sync):
     fetch_types = fetch_wide = fetch
 
     def executemany(self, size: int, inner: int, data: Any) -> int:
-        statement = self.sql.insert("%s")
+        statement = self.sql.insert(*self.sql.own(5))
         for _ in range(inner):
             with self.conn.transaction():
                 self.conn.executemany(statement, data)
         return size
 
     def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
-        statement = self.sql.insert("%s")
+        statement = self.sql.insert(*self.sql.own(5))
         for _ in range(inner):
             self.conn.executemany(statement, data)
         return size
 
     def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        return self.conn.fetchmany(self.sql.pipeline("$1"), [(n,) for n in data])
+        return self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
 
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
         return self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)
@@ -77,7 +77,7 @@ class Contestant(Sync):
         return self.pooled
 
     def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = self._pool(), self.sql.select_one("$1")
+        pool, statement = self._pool(), self.sql.select_one(*self.sql.own(1))
 
         def once() -> Rows:
             with pool.connection() as conn:
@@ -86,7 +86,7 @@ class Contestant(Sync):
         return self.timed(inner, once)
 
     def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = self._pool(), self.sql.select_one("$1"), Rows()
+        pool, statement, rows = self._pool(), self.sql.select_one(*self.sql.own(1)), Rows()
 
         def work() -> None:
             for _ in range(inner // w.TASKS):

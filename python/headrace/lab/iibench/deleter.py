@@ -45,13 +45,15 @@ class Deleter:
                 if due > now:
                     await self.session.sleep(min((due - now), NEVER) / 1e9)
                     continue
-            elif shift.counters.inserted(job.client) - self.deleted < self.count:
-                await self.session.sleep(LOOK_SECONDS)
-                continue
+                count = self.count
             else:
-                due = 0
+                # Others may have taken some of the rows that a delete was after, so that it is not always a block.
+                due, count = 0, min(self.count, shift.counters.inserted(job.client) - self.deleted)
+                if count <= 0:
+                    await self.session.sleep(LOOK_SECONDS)
+                    continue
             began = clock()
-            rows = await shift.insist("delete", self._delete)
+            rows = await shift.insist("delete", lambda: self._delete(count))  # noqa: B023
             shift.recorder.note("delete", rows, due or began, began, clock())
             self.deleted += rows
             self.lowest += rows
@@ -61,13 +63,13 @@ class Deleter:
             self.since_lowest += 1
             if self.since_lowest >= job.options.resync_get_min:
                 await self._ask_lowest()
-        due_rows = n * self.count
+        due_rows = self.deleted
         if self.schedule.open and not shift.counters.stopped:
             due_rows = self.schedule.due_by(shift.end - 1) * self.count
         return {"rows": self.deleted, "due": due_rows}
 
-    async def _delete(self) -> int:
-        return await self.session.execute(self.session.database.delete(self.shift.job.table, self.count, self.lowest))
+    async def _delete(self, count: int) -> int:
+        return await self.session.execute(self.session.database.delete(self.shift.job.table, count, self.lowest))
 
     async def _ask_lowest(self) -> None:
         """Asks for the lowest key. Without that each delete would begin further and further before it, among rows that

@@ -53,6 +53,25 @@ class Host:
         return Usage(cpu, *(total([seen[n] for seen in self._seen.values()]) for n in range(3)))
 
 
+class Thread:
+    """One thread of a server, or a process that has no other: when it sleeps it waits for its client, a disk or a lock.
+
+    Raises OSError where it is not on this machine, or not of the name that it must have.
+    """
+
+    def __init__(self, number: int, names: tuple[str, ...]) -> None:
+        name = Path(f"/proc/{number}/comm").read_text().strip()
+        if not name.startswith(names):
+            raise OSError(f"the process {number} of this machine is {name}")
+        self._path = Path(f"/proc/{number}/schedstat")
+        self.awake()
+
+    def awake(self) -> int:
+        """Nanoseconds for which it ran, or could have run and had no processor."""
+        ran, queued = self._path.read_text().split()[:2]
+        return int(ran) + int(queued)
+
+
 def total(values: list[int | None]) -> int | None:
     """The sum, or ``None`` where a part is not known."""
     known = [value for value in values if value is not None]

@@ -88,7 +88,8 @@ class Progress:
     def waits(self) -> str:
         """How long the database waited in the last second."""
         second = self.last()
-        return f"{second.idle / second.watched:.2%}" if second is not None and second.watched else "-"
+        share = second.shares()["wait_share"] if second is not None else None
+        return "-" if share is None else f"{share:.2%}"
 
 
 @contextlib.contextmanager

@@ -60,12 +60,21 @@ class Recorder:
         self._cpu = time.process_time_ns()
         self._idle = 0
         self._watched = 0
+        self._serving: Callable[[], int] | None = None
+        self._awake = 0
+        self._turned = start
         self.stages = Stages()
 
     def start_at(self, start: int) -> None:
         """The clock runs from here."""
         self._start, self._over, self._second = start, start + SECOND, 0
         self._cpu = time.process_time_ns()
+        self._turned = time.perf_counter_ns()
+        self._awake = self._serving() if self._serving else 0
+
+    def serve(self, awake: Callable[[], int]) -> None:
+        """Where the server's thread can be watched: gives the nanoseconds for which it has not slept."""
+        self._serving = awake
 
     def note(self, kind: str, rows: int, due: int, began: int, done: int) -> None:
         """An operation is done; all times in nanoseconds."""
@@ -90,18 +99,33 @@ class Recorder:
         self._idle += idle
 
     def _turn(self, now: int) -> None:
-        cpu = time.process_time_ns()
+        cpu, turned = time.process_time_ns(), time.perf_counter_ns()
         interval: dict[str, Any] = {
             "second": self._second,
             "cpu": cpu - self._cpu,
             "watched": self._watched,
             "idle": self._idle,
+            **self._asleep(turned),
             "kinds": {kind: each.take() for kind, each in self._kinds.items() if each.count or each.retries},
         }
-        self._cpu, self._watched, self._idle = cpu, 0, 0
+        self._cpu, self._watched, self._idle, self._turned = cpu, 0, 0, turned
         self._tell({"interval": interval})
         self._second = max(self._second, (now - self._start) // SECOND)
         self._over = self._start + (self._second + 1) * SECOND
+
+    def _asleep(self, now: int) -> dict[str, int]:
+        """Since the last time: nanoseconds, and for how many of them the server's thread slept."""
+        if self._serving is None:
+            return {"served": 0, "asleep": 0}
+        try:
+            awake = self._serving()
+        except OSError:
+            self._serving = None  # the session has ended, and the run with it
+            return {"served": 0, "asleep": 0}
+        served = now - self._turned
+        asleep = min(served, max(0, served - (awake - self._awake)))
+        self._awake = awake
+        return {"served": served, "asleep": asleep}
 
     def finish(self) -> None:
         """Tells the last second, however much there is of it."""

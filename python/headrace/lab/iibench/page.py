@@ -26,8 +26,9 @@ def page(runs: Sequence[RunResult]) -> str:
         f"<style>{STYLE}.bad{{color:#c92a2a}}</style><script>{get_plotlyjs()}</script></head><body>",
         "<h1>headrace: the insert benchmark</h1>",
         *(f"<p>{html.escape(text)}</p>" for text in dict.fromkeys(where(run) for run in runs[:1])),
-        "<p><i>Database waits</i> is the share of time in which the database had nothing to do because the client had "
-        "sent nothing, at most. <i>To pregen</i> is the rate as a part of that with all rows made beforehand, by the "
+        "<p><i>Database waits</i> is the share of time in which the server's thread slept: for its client, a disk or a "
+        "lock. <i>Unfed</i> is the share in which it had answered everything and the client had not sent the next, as "
+        "far as the client knows. <i>To pregen</i> is the rate as a part of that with all rows made beforehand, by the "
         "same driver. Times are response times: from when an operation was due. CPU is per row, or per query.</p>",
         *(f"<p class='bad'>{html.escape(text)}</p>" for text in troubles(runs)),
     ]
@@ -135,8 +136,9 @@ def drawn(curves: list[tuple[RunResult, Curve]], along: str, unit: str, *, logar
         )  # fmt: skip
     axis: dict[str, Any] = {"title": unit, "type": "log"} if logarithmic else {"title": unit, "rangemode": "tozero"}
     figure.update_layout(
-        height=320, margin={"l": 8, "r": 8, "t": 4, "b": 30}, xaxis_title=along, yaxis={**axis, "automargin": True},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"}, dragmode=False,
-        legend={"orientation": "h", "y": -0.25}, showlegend=True,
+        height=320, margin={"l": 8, "r": 8, "t": 4, "b": 30}, dragmode=False, showlegend=True,
+        xaxis={"title": along, "rangemode": "tozero"}, yaxis={**axis, "automargin": True},
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"},
+        legend={"orientation": "h", "y": -0.25},
     )  # fmt: skip
     return figure

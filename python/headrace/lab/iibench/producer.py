@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import queue
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -40,7 +42,15 @@ def firsts(first: int, count: int, blocks: int | None) -> Iterator[int]:
     return iter(range(first, first + count * blocks, count)) if blocks is not None else itertools.count(first, count)
 
 
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
 def _produce(out: Any, options: Options, stream: int, road: str, head: str, binary: bool, numbers: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     first, count, blocks = numbers
     make = maker(options, stream, road, head, binary, count)
     for at in firsts(first, count, blocks):

@@ -169,12 +169,12 @@ def lines(runs: Sequence[RunResult]) -> list[Line]:
 
 WHAT: Final = {"insert": "rows inserted", "delete": "rows deleted", "query": "queries"}
 HEADINGS: Final = (
-    "run", "per second", "to pregen", "database waits", "p99", "verdict", "client CPU", "server CPU", "p50", "p99.9",
-    "max",
+    "run", "per second", "to pregen", "database waits", "unfed", "p99", "verdict", "client CPU", "server CPU", "p50",
+    "p99.9", "max",
 )  # fmt: skip
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
 NARROW, MEDIUM = 100, 130
-"""Terminal widths, in characters, below which only the first six or eight columns are shown."""
+"""Terminal widths, in characters, below which only the first seven or nine columns are shown."""
 
 
 def groups(runs: Sequence[RunResult]) -> list[tuple[str, list[Line]]]:
@@ -197,6 +197,7 @@ def cells(line: Line) -> tuple[str, ...]:
     )
     insert = line.kind == "insert"
     waits = line.of("wait_share") if insert else None
+    unfed = line.of("unfed_share") if insert else None
     client = line.of("client", "cpu_us_per_query" if line.kind == "query" else "cpu_us_per_row")
     server = line.of("server", "cpu_us") if insert else None
     return (
@@ -204,6 +205,7 @@ def cells(line: Line) -> tuple[str, ...]:
         f"{rate:,.0f}" if rate is not None else "-",
         f"{floor[0]:.2f} {f'({floor[1]})' if floor[1] else ''}".strip() if floor else "",
         f"{waits:.2%}" if waits is not None else "",
+        f"{unfed:.2%}" if unfed is not None else "",
         p99,
         line.verdicts,
         f"{client:.2f} µs" if client is not None and line.kind != "delete" else "",
@@ -246,11 +248,11 @@ def terminal(runs: Sequence[RunResult], width: int | None = None) -> None:
     from rich.table import Table
 
     console = Console(width=width)
-    shown = 6 if console.width < NARROW else 8 if console.width < MEDIUM else len(HEADINGS)
+    shown = 7 if console.width < NARROW else 9 if console.width < MEDIUM else len(HEADINGS)
     for title, of_group in groups(runs):
         table = Table(title=title, title_justify="left", header_style="bold")
         for n, heading in enumerate(HEADINGS[:shown]):
-            table.add_column(heading, justify="left" if n in (0, 5) else "right")
+            table.add_column(heading, justify="left" if n in (0, 6) else "right")
         for line in of_group:
             table.add_row(*cells(line)[:shown])
         console.print(table)
@@ -280,7 +282,7 @@ def markdown(runs: Sequence[RunResult]) -> str:
 CSV_COLUMNS: Final = (
     "run", "round", "step", "second", "length_s", "warmup", "kind", "operations", "rows", "response_p50_s",
     "response_p99_s", "response_p999_s", "response_max_s", "service_p50_s", "service_p99_s", "service_max_s", "retries",
-    "wait_share", "client_cpu_s", "server_cpu_s",
+    "asleep_share", "unfed_share", "client_cpu_s", "server_cpu_s",
 )  # fmt: skip
 
 
@@ -302,5 +304,5 @@ def write_csv(runs: Sequence[RunResult], file: IO[str]) -> None:
                         *(response.get(p) for p in ("p50", "p99", "p999", "max")),
                         *(service.get(p) for p in ("p50", "p99", "max")),
                         sum(figures["retries"].values()) if figures else 0,
-                        second["wait_share"], second["client_cpu"], second["server_cpu"],
+                        second["asleep_share"], second["unfed_share"], second["client_cpu"], second["server_cpu"],
                     ])  # fmt: skip

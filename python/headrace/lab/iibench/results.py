@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from headrace._native import Histogram
@@ -69,7 +69,21 @@ class Second:
         self.cpu = 0
         self.watched = 0
         self.idle = 0
-        self.server: Usage | None = None
+        self.served = 0
+        self.asleep = 0
+
+    def shares(self) -> dict[str, float | None]:
+        """How long the database waited: for what it slept, and for what the client knows it to have had nothing."""
+        return shares([self])
+
+
+def shares(seconds: Sequence[Second]) -> dict[str, float | None]:
+    """See :meth:`Second.shares`. ``wait_share`` is the one that is known, the server's own where it runs here."""
+    idle, watched = sum(s.idle for s in seconds), sum(s.watched for s in seconds)
+    asleep, served = sum(s.asleep for s in seconds), sum(s.served for s in seconds)
+    unfed = idle / watched if watched else None
+    slept = asleep / served if served else None
+    return {"wait_share": unfed if slept is None else slept, "asleep_share": slept, "unfed_share": unfed}
 
 
 class StepResult:
@@ -99,6 +113,8 @@ class StepResult:
         if job.role == "writer":
             second.watched += interval["watched"]
             second.idle += interval["idle"]
+            second.served += interval["served"]
+            second.asleep += interval["asleep"]
         for kind, told in interval["kinds"].items():
             second.kinds.setdefault(kind, Figures()).add(told)
 
@@ -136,7 +152,7 @@ class StepResult:
                 "length": min(1.0, max(0.0, ends - n)),
                 "warmup": n < self.options.warmup,
                 "kinds": {kind: figures.to_json(False) for kind, figures in second.kinds.items()},
-                "wait_share": second.idle / second.watched if second.watched else None,
+                **second.shares(),
                 "client_cpu": second.cpu / 1e9,
                 "server_cpu": self.server_cpu(n),
             }
@@ -167,14 +183,13 @@ class StepResult:
                 **self.judged(kind),
             }
         rows = sum(done["rows"] for done in self.done("writer"))
-        watched, idle = sum(s.watched for s in counted), sum(s.idle for s in counted)
         return {
             "step": self.step.name,
             "rows_per_commit": self.step.rows_per_commit,
             "seconds": max(self.elapsed("insert"), self.elapsed("query")),
             "kinds": kinds,
             "indexes": self.indexes,
-            "wait_share": idle / watched if watched and self.step.inserts else None,
+            **shares(counted),
             "client": self.client(rows),
             "server": self.server(rows, sum(each["operations"] for each in kinds.values())),
         }

@@ -7,12 +7,14 @@ line says why.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import resource
 import signal
 import sys
+import threading
 import time
 import traceback
 from importlib.metadata import version as version_of
@@ -21,6 +23,7 @@ from typing import Any
 from . import databases, sessions
 from .counters import Counters
 from .deleter import Deleter
+from .host import Thread
 from .job import NEVER, Job, Shift, clock, fault_of
 from .measure import Recorder
 from .querier import Querier, Transaction
@@ -33,6 +36,16 @@ def cpu() -> int:
     """Nanoseconds of CPU time of this process and of its children that have ended."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time_ns() + round((children.ru_utime + children.ru_stime) * 1e9)
+
+
+def stop_with(starter: int, counters: Counters) -> None:
+    """Brings everyone to an end when the process that started this one has gone, and closed its end of the pipe:
+    nobody would read what they tell."""
+    # Not by a buffered stream: a thread that is in one when the interpreter ends makes it abort.
+    while os.read(starter, 4096):
+        pass
+    with contextlib.suppress(ValueError):  # the counters are closed: this process is about to end anyway
+        counters.stop()
 
 
 def main() -> int:
@@ -57,6 +70,9 @@ def main() -> int:
         if job.role == "writer":
             for statement in database.session(job.options, job.loading):
                 session.run(session.execute(statement))
+            with contextlib.suppress(OSError):
+                number = int(session.run(session.query(database.thread()))[0][0])
+                recorder.serve(Thread(number, database.thread_names).awake)
         work = WORK[job.role](shift)
         work.prepare()
         # What is there now is there to stay.
@@ -67,6 +83,7 @@ def main() -> int:
         if not go:
             return 1  # whoever started this has gone
         start = int(go)
+        threading.Thread(target=stop_with, args=(sys.stdin.fileno(), counters), daemon=True).start()
         time.sleep(max(0.0, (start - clock()) / 1e9))
         shift.start = start
         shift.end = start + round(job.step.seconds * 1e9) if job.step.seconds else NEVER

@@ -2,8 +2,8 @@
 //! node, and the data behind it. The layout is known from what that driver sends, and only from that.
 //!
 //! 132 zero bytes, int32 count of nodes; each node 414 bytes; int32 0, int32 length of the data, int32 1 (or
-//! 0x80000000 for no data), the data. Data of a fixed size stands back to back; behind data of varying size come
-//! int32 -1 and the offset of each item, the last one first.
+//! 0x80000000 where there is nothing: NULL in a row, an empty collection as a parameter), the data. Data of a fixed
+//! size stands back to back; behind data of varying size come int32 -1 and the offset of each item, the last first.
 
 use crate::codec::charset::Charset;
 use crate::codec::complex;
@@ -16,7 +16,7 @@ use crate::wire::{Input, Output};
 const HEADER: usize = 136;
 const NODE: usize = 414;
 const NAME: usize = 128;
-const EMPTY: i32 = i32::MIN;
+const NOTHING: i32 = i32::MIN;
 
 /// Writes one value of a type, as a column of a row has it.
 pub type WriteValue<'a> = &'a mut dyn FnMut(&mut Vec<u8>, Type, &Value) -> Result<()>;
@@ -65,16 +65,23 @@ fn node(out: &mut Vec<u8>, place: (u16, u16, u16), name: &str, number: u16, ty: 
     out.extend_from_slice(&[0; 6]);
 }
 
+/// The description of a type.
+fn described(ty: Type, members: &[(String, Type)]) -> Vec<u8> {
+    let mut out = vec![0; HEADER - 4];
+    out.put_i32(members.len() as i32 + 1);
+    node(&mut out, (1, 0, 0), "", 0, ty);
+    for (index, (name, member)) in members.iter().enumerate() {
+        let number = if ty.kind == Kind::Row { index as u16 + 1 } else { 0 };
+        node(&mut out, (index as u16 + 2, 1, 1), name, number, *member);
+    }
+    out
+}
+
 /// The binary form of a text that [`complex::shaped`] made.
 pub fn encode(text: &str, ty: Type, charset: Charset, write: WriteValue<'_>) -> Result<Vec<u8>> {
     let members = members(ty)?;
     let row = ty.kind == Kind::Row;
-    let mut out = vec![0; HEADER - 4];
-    out.put_i32(members.len() as i32 + 1);
-    node(&mut out, (1, 0, 0), "", 0, ty);
-    for (index, (name, ty)) in members.iter().enumerate() {
-        node(&mut out, (index as u16 + 2, 1, 1), name, if row { index as u16 + 1 } else { 0 }, *ty);
-    }
+    let mut out = described(ty, &members);
     let values: Vec<(Type, Value)> = if row {
         let fields = members.iter().enumerate();
         fields.map(|(place, (_, ty))| Ok((*ty, complex::field(text, place, *ty, charset)?))).collect::<Result<_>>()?
@@ -87,21 +94,25 @@ pub fn encode(text: &str, ty: Type, charset: Charset, write: WriteValue<'_>) -> 
         offsets.push(data.len() as i32);
         write(&mut data, *ty, value)?;
     }
-    if row || !fixed(members[0].1.kind) {
+    if row || (!fixed(members[0].1.kind) && !offsets.is_empty()) {
         data.put_i32(-1);
         for offset in offsets.iter().rev() {
             data.put_i32(*offset);
         }
     }
     out.put_i32(0);
-    if values.is_empty() {
-        out.put_i32(0);
-        out.put_i32(EMPTY);
-    } else {
-        out.put_i32(data.len() as i32);
-        out.put_i32(1);
-        out.extend_from_slice(&data);
-    }
+    out.put_i32(data.len() as i32);
+    out.put_i32(1);
+    out.extend_from_slice(&data);
+    Ok(out)
+}
+
+/// NULL in the binary form.
+pub fn encode_null(ty: Type) -> Result<Vec<u8>> {
+    let mut out = described(ty, &members(ty)?);
+    out.put_i32(0);
+    out.put_i32(0);
+    out.put_i32(NOTHING);
     Ok(out)
 }
 
@@ -132,7 +143,7 @@ pub fn decode(
     let Some((outer, inner)) = nodes.split_first() else { return Err(wrong("no nodes")) };
     input.i32()?;
     let length = usize::try_from(input.i32()?).map_err(|_| wrong("a negative length"))?;
-    let empty = input.i32()? == EMPTY;
+    let empty = input.i32()? == NOTHING;
     let data = input.bytes(if empty { 0 } else { length })?;
     let row = outer.kind == Kind::Row;
     let element = *inner.first().ok_or_else(|| wrong("no elements"))?;
@@ -156,12 +167,9 @@ pub fn decode(
         if row || (items != usize::MAX && items > 0) { data.len().saturating_sub(tail(items)) } else { data.len() };
     let mut values = Vec::new();
     let mut part = Input::new(&data[..end]);
-    let kinds = inner.iter().copied().map(Some).chain(std::iter::repeat(None));
-    for own in kinds.take(items) {
-        if items == usize::MAX && part.is_at_end()? {
-            break;
-        }
-        values.push(read(&mut part, own.filter(|_| row).unwrap_or(element))?);
+    let mut types = inner.iter().chain(std::iter::repeat(&element));
+    while values.len() < items && !(items == usize::MAX && part.is_at_end()?) {
+        values.push(read(&mut part, *types.next().unwrap_or(&element))?);
     }
     Ok(complex::written(if row { Kind::Row } else { kind }, &values))
 }

@@ -4,6 +4,7 @@ pub mod convert;
 pub mod functions;
 pub mod schema;
 pub mod statement;
+pub mod times;
 
 pub use rusqlite::types::{Value, ValueRef};
 pub use statement::{Failure, Statement};

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::rows::{self, Encoder};
 use super::statement::Prepared;
-use super::{Session, failures, files, replies};
+use super::{Session, Transaction, failures, files, replies};
+use crate::database::Mode;
 use crate::engine::convert::convert;
 use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
@@ -43,6 +44,10 @@ impl Session {
                 (query.unwrap_or_else(|| "SELECT NULL WHERE 0".to_owned()), None)
             }
             Action::Write { .. } if prepared.compiled.kind == 6 => {
+                if self.transaction == Transaction::None && self.opened()?.database.mode == Mode::Logged {
+                    return Err(SqlError::new(-265, ""));
+                }
+                let prepared = self.prepared()?;
                 prepared.insert_open = true;
                 prepared.put_rows = 0;
                 return Ok(());

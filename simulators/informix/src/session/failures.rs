@@ -18,7 +18,7 @@ fn duplicate(open: &Open, message: &str) -> SqlError {
         }
     }
     // A second index keeps NULLs apart from each other; it is known by its name alone.
-    if let Some(name) = list.strip_prefix("index '").and_then(|name| name.strip_suffix(":null'")) {
+    if let Some(name) = list.strip_prefix("index 'ix ").and_then(|name| name.strip_suffix(":null'")) {
         let table = open.table_of_key(name);
         return match open.constraint_named(name) {
             true => SqlError::isam(-268, -100, format!("informix.{name}")),
@@ -54,7 +54,7 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
             let name = failure.message.split_whitespace().nth(1).unwrap_or_default().trim_matches('"');
             if failure.message.starts_with("index") { SqlError::new(-316, name) } else { SqlError::new(-310, name) }
         }
-        _ if failure.message.starts_with("no such index") => SqlError::new(-319, detail),
+        _ if failure.message.starts_with("no such index") => SqlError::new(-319, detail.trim_start_matches("ix ")),
         _ if failure.message.starts_with("misuse of aggregate") => SqlError::new(-294, ""),
         ffi::SQLITE_FULL => SqlError::isam(-271, -131, table),
         _ => SqlError::unsupported(failure.message.clone()),

@@ -95,10 +95,11 @@ pub fn serve(link: &mut Link, open: &Open, caps: &Capabilities) -> Result<()> {
             ObjectRequest::ToFile { id, path } => write_file(link, &path, &stored(id)?).map_err(lost)?,
             ObjectRequest::FromFile { id, path } => {
                 let bytes = read_file(link, &path).map_err(lost)?;
-                open.connection.execute(insert, rusqlite::params![id, bytes]).map_err(failed)?;
+                open.patient(|connection| connection.execute(insert, rusqlite::params![id, bytes])).map_err(failed)?;
             }
             ObjectRequest::Copy { from, to } => {
-                open.connection.execute(insert, rusqlite::params![to, stored(from)?]).map_err(failed)?;
+                let bytes = stored(from)?;
+                open.patient(|connection| connection.execute(insert, rusqlite::params![to, bytes])).map_err(failed)?;
             }
         }
     }

@@ -130,7 +130,8 @@ impl Session {
     fn save(&self, handle: &Handle) -> Result<()> {
         if handle.changed {
             let sql = "UPDATE ifx_lo SET data = ? WHERE id = ?";
-            let saved = self.opened()?.connection.execute(sql, rusqlite::params![handle.data, handle.id]);
+            let open = self.opened()?;
+            let saved = open.patient(|connection| connection.execute(sql, rusqlite::params![handle.data, handle.id]));
             saved.map_err(|error| SqlError::new(-9810, error.to_string()))?;
         }
         Ok(())
@@ -159,7 +160,8 @@ impl Session {
                 self.start_object_changes()?;
                 let open = self.opened()?;
                 let id = open.state.next_object.fetch_add(1, Ordering::Relaxed);
-                open.connection.execute("INSERT INTO ifx_lo VALUES (?, x'')", [id]).map_err(failed)?;
+                let made = open.patient(|connection| connection.execute("INSERT INTO ifx_lo VALUES (?, x'')", [id]));
+                made.map_err(failed)?;
                 let opened = self.add_handle(id, Vec::new())?;
                 self.return_values(&[Returned::Locator(id), Returned::Int(opened)])?;
             }
@@ -342,6 +344,10 @@ impl Session {
         self.link.out.put_u16(97);
         self.link.out.put_u16(u16::from(seek.is_some()));
         self.link.out.put_i32(bytes.len() as i32);
+        if bytes.is_empty() {
+            // IBM's driver reads a length even where there is nothing to read.
+            self.link.out.put_u16(0);
+        }
         for part in bytes.chunks(usize::from(chunk.clamp(1, 32_000))) {
             self.link.out.put_chars(part);
         }

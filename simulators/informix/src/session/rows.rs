@@ -169,7 +169,11 @@ impl Encoder<'_> {
                 out.resize(out.len() + ty.width(false) as usize, 0);
             }
             Kind::Byte | Kind::Text => self.descriptor(out, None),
-            kind if kind.is_complex() && self.binary => out.put_i32(i32::MIN),
+            kind if kind.is_complex() && self.binary => {
+                let bytes = clientvalue::encode_null(ty).unwrap_or_default();
+                out.put_i32(bytes.len() as i32);
+                out.extend_from_slice(&bytes);
+            }
             _ => out.extend_from_slice(&[1, 0, 0, 0, 0]),
         }
     }

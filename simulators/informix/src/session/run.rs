@@ -10,7 +10,7 @@ use crate::database::Mode;
 use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
-use crate::sql::{Action, Isolation, NewIndex, NewTable, Written};
+use crate::sql::{Action, Isolation, NewIndex, NewTable, Written, index_name};
 
 /// SQLite locks a whole database where a server locks a row, so even NOT WAIT waits a little for the others.
 const GRACE: Duration = Duration::from_millis(300);
@@ -154,26 +154,15 @@ impl Session {
 
     /// The changes of a routine, and the exception it may end with.
     pub(super) fn call(&mut self, changes: &[Written], raised: Option<SqlError>, values: &[Value]) -> Result<()> {
-        let name = "ifx_call";
-        if !changes.is_empty() {
-            self.start_changes()?;
-            self.run_sql(&format!("SAVEPOINT {name}"), "")?;
+        if changes.is_empty() {
+            return raised.map_or(Ok(()), Err);
         }
-        let mut result = Ok(());
-        for Written { sql, table, kind } in changes {
-            result = self.change(None, sql, table, is_delete(*kind), values).1.map(|_| ());
-            if result.is_err() {
-                break;
+        self.together(|session| {
+            for Written { sql, table, kind } in changes {
+                session.change(None, sql, table, is_delete(*kind), values).1?;
             }
-        }
-        let result = result.and_then(|()| raised.map_or(Ok(()), Err));
-        if !changes.is_empty() {
-            if result.is_err() {
-                self.run_sql(&format!("ROLLBACK TO {name}"), "")?;
-            }
-            self.run_sql(&format!("RELEASE {name}"), "")?;
-        }
-        result
+            raised.map_or(Ok(()), Err)
+        })
     }
 
     pub(super) fn execute_write(&mut self, kind: i16, sql: &str, table: &str) -> Result<()> {
@@ -206,6 +195,12 @@ impl Session {
     /// Several steps that hold together even outside a transaction.
     fn together(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.start_changes()?;
+        if self.transaction == Transaction::None {
+            self.run_sql("BEGIN IMMEDIATE", "")?;
+            let result = work(self);
+            self.run_sql(if result.is_ok() { "COMMIT" } else { "ROLLBACK" }, "")?;
+            return result;
+        }
         self.run_sql("SAVEPOINT ifx_ddl", "")?;
         let result = work(self);
         if result.is_err() {
@@ -286,8 +281,10 @@ impl Session {
                 let values = self.parameter_values()?;
                 self.call(&changes, raised, &values)?;
             }
-            Action::CreateType(name, ty, mode) => self.opened()?.set_type(&name, Some((ty, mode)))?,
-            Action::DropType(name) => self.opened()?.set_type(&name, None)?,
+            Action::CreateType(name, ty, mode) => {
+                self.together(|session| session.opened()?.set_type(&name, Some((ty, mode))))?;
+            }
+            Action::DropType(name) => self.together(|session| session.opened()?.set_type(&name, None))?,
             Action::CreateSynonym { name, table, if_not_exists } => {
                 if crate::sql::Catalog::table(self.opened()?, None, &name).is_some() {
                     return if if_not_exists { Ok(()) } else { Err(SqlError::new(-310, name)) };
@@ -329,30 +326,39 @@ impl Session {
                 if let Some(last) = lock(&open.database.serials).remove(&from) {
                     lock(&open.database.serials).insert(to.clone(), last);
                 }
-                let update = "UPDATE systables SET tabname = ? WHERE tabname = ?";
-                open.connection.execute(update, [&to, &from]).map_err(Self::catalog_failure)?;
-                let update = "UPDATE ifx_constraints SET tabname = ? WHERE tabname = ?";
-                open.connection.execute(update, [&to, &from]).map_err(Self::catalog_failure)?;
+                for table in ["systables", "ifx_constraints", "ifx_defaults"] {
+                    let update = format!("UPDATE {table} SET tabname = ? WHERE tabname = ?");
+                    open.connection.execute(&update, [&to, &from]).map_err(Self::catalog_failure)?;
+                }
                 Ok(())
             })?,
-            Action::Alter { table, sql, columns, constraints, dropped } => self.together(|session| {
-                let connection = Rc::clone(&session.opened()?.connection);
-                for name in &dropped {
-                    let found = catalog::remove_constraint(&connection, &table, name).map_err(Self::catalog_failure)?;
-                    if !found {
-                        return Err(SqlError::new(-623, name.clone()));
+            Action::Alter { table, sql, columns, defaults, constraints, dropped, renamed } => {
+                self.together(|session| {
+                    let connection = Rc::clone(&session.opened()?.connection);
+                    for name in &dropped {
+                        let found =
+                            catalog::remove_constraint(&connection, &table, name).map_err(Self::catalog_failure)?;
+                        if !found {
+                            return Err(SqlError::new(-623, name.clone()));
+                        }
+                        catalog::remove_index(&connection, name).map_err(Self::catalog_failure)?;
                     }
-                    catalog::remove_index(&connection, name).map_err(Self::catalog_failure)?;
-                }
-                for sql in &sql {
-                    session.run_sql(sql, &table)?;
-                }
-                let open = session.opened()?;
-                open.change_table(&table, &columns).map_err(Self::catalog_failure)?;
-                open.add_constraints(&table, &constraints).map_err(Self::catalog_failure)
-            })?,
-            Action::CreateRoutine(name, routine) => self.opened()?.set_routine(&name, Some(routine))?,
-            Action::DropRoutine(name) => self.opened()?.set_routine(&name, None)?,
+                    for sql in &sql {
+                        session.run_sql(sql, &table)?;
+                    }
+                    if let Some((from, to)) = &renamed {
+                        catalog::rename_column(&connection, &table, from, to).map_err(Self::catalog_failure)?;
+                    }
+                    let open = session.opened()?;
+                    open.change_table(&table, &columns).map_err(Self::catalog_failure)?;
+                    open.add_defaults(&table, &defaults).map_err(Self::catalog_failure)?;
+                    open.add_constraints(&table, &constraints).map_err(Self::catalog_failure)
+                })?
+            }
+            Action::CreateRoutine(name, routine) => {
+                self.together(|session| session.opened()?.set_routine(&name, Some(routine)))?;
+            }
+            Action::DropRoutine(name) => self.together(|session| session.opened()?.set_routine(&name, None))?,
             _ => {}
         }
         self.finish(0);
@@ -374,8 +380,12 @@ impl Session {
     }
 
     fn with_catalog<T>(&mut self, work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.start_changes()?;
-        work(&self.opened()?.connection).map_err(Self::catalog_failure)
+        let mut made = None;
+        self.together(|session| {
+            made = Some(work(&session.opened()?.connection).map_err(Self::catalog_failure)?);
+            Ok(())
+        })?;
+        made.ok_or_else(|| SqlError::new(-243, ""))
     }
 
     fn create_index(&mut self, index: &NewIndex, if_not_exists: bool) -> Result<()> {
@@ -409,11 +419,10 @@ impl Session {
     }
 
     fn drop_index(&mut self, name: &str, if_exists: bool) -> Result<()> {
-        let quoted = name.replace('"', "\"\"");
         self.together(|session| {
             let exists = if if_exists { "IF EXISTS " } else { "" };
-            session.run_sql(&format!("DROP INDEX {exists}\"{quoted}\""), "")?;
-            session.run_sql(&format!("DROP INDEX IF EXISTS \"{quoted}:null\""), "")?;
+            session.run_sql(&format!("DROP INDEX {exists}{}", index_name(name)), "")?;
+            session.run_sql(&format!("DROP INDEX IF EXISTS {}", index_name(&format!("{name}:null"))), "")?;
             catalog::remove_index(&session.opened()?.connection, name).map_err(Self::catalog_failure)
         })
     }

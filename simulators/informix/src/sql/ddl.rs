@@ -2,19 +2,19 @@
 
 use super::expr::Form;
 use super::lexer::TokenKind;
-use super::parser::{Parser, Source, quote};
-use super::{Action, Column, Compiled, Constraint, NewIndex, NewTable};
+use super::parser::{Parser, Source, index_name, quote};
+use super::{Action, Column, Compiled, Constraint, Default, NewIndex, NewTable};
 use crate::errors::{Result, SqlError};
 use crate::types::Type;
 use crate::usertypes::UserType;
 
 /// Where the parts of a CREATE TABLE are gathered.
 #[derive(Default)]
-struct Definition {
-    columns: Vec<Column>,
-    parts: Vec<String>,
-    constraints: Vec<Constraint>,
-    defaults: Vec<(String, char, String)>,
+pub(super) struct Definition {
+    pub(super) columns: Vec<Column>,
+    pub(super) parts: Vec<String>,
+    pub(super) constraints: Vec<Constraint>,
+    pub(super) defaults: Vec<Default>,
 }
 
 impl Definition {
@@ -39,14 +39,14 @@ pub(super) fn unique_index(name: &str, table: &str, temporary: bool, columns: &[
         .map(|(column, down)| format!("{}{}", quote(&column.name), if *down { " DESC" } else { "" }))
         .collect();
     let target = quote(table);
-    let mut sql = vec![format!("CREATE UNIQUE INDEX {schema}{} ON {target} ({})", quote(name), list.join(", "))];
+    let mut sql = vec![format!("CREATE UNIQUE INDEX {schema}{} ON {target} ({})", index_name(name), list.join(", "))];
     if columns.iter().any(|(column, _)| !column.not_null) {
         let names = columns.iter().map(|(column, _)| quote(&column.name));
         let keys: Vec<String> = names.clone().map(|name| format!("ifnull({name}, x'00')")).collect();
         let null: Vec<String> = names.map(|name| format!("{name} IS NULL")).collect();
         sql.push(format!(
             "CREATE UNIQUE INDEX {schema}{} ON {target} ({}) WHERE {}",
-            quote(&format!("{name}:null")),
+            index_name(&format!("{name}:null")),
             keys.join(", "),
             null.join(" OR ")
         ));
@@ -55,7 +55,7 @@ pub(super) fn unique_index(name: &str, table: &str, temporary: bool, columns: &[
 }
 
 impl Parser<'_> {
-    fn if_exists(&mut self, not: bool) -> Result<bool> {
+    pub(super) fn if_exists(&mut self, not: bool) -> Result<bool> {
         if !self.accept("if") {
             return Ok(false);
         }
@@ -125,27 +125,7 @@ impl Parser<'_> {
         Err(self.syntax())
     }
 
-    fn create_sequence(&mut self) -> Result<Compiled> {
-        self.if_exists(true)?;
-        let (_, name) = self.object_name()?;
-        let (mut start, mut step) = (1, 1);
-        loop {
-            if self.accept("start") {
-                self.accept("with");
-                start = self.integer()?;
-            } else if self.accept("increment") {
-                self.accept("by");
-                step = self.integer()?;
-            } else if matches!(self.peek(), TokenKind::Word(_) | TokenKind::Number(_)) {
-                // Bounds, cycles and caches are what a long run would show.
-                self.at += 1;
-            } else {
-                return Ok(self.compiled(77, Action::CreateSequence { name, start, step }, Vec::new()));
-            }
-        }
-    }
-
-    fn column_names(&mut self) -> Result<Vec<String>> {
+    pub(super) fn column_names(&mut self) -> Result<Vec<String>> {
         Ok(self.ordered_names()?.into_iter().map(|(name, _)| name).collect())
     }
 
@@ -163,35 +143,6 @@ impl Parser<'_> {
         }
         self.expect_symbol(")")?;
         Ok(names)
-    }
-
-    /// `CREATE DISTINCT TYPE a AS INT`, `CREATE ROW TYPE a (…)`, `CREATE OPAQUE TYPE a (INTERNALLENGTH = 8)`.
-    fn create_type(&mut self) -> Result<Compiled> {
-        let offset = self.offset();
-        let TokenKind::Word(form) = self.next() else { return Err(self.syntax()) };
-        self.expect("type")?;
-        self.if_exists(true)?;
-        let (_, name) = self.object_name()?;
-        let (definition, mode, kind) = match form.as_str() {
-            "distinct" => {
-                self.expect("as")?;
-                (UserType::Distinct { name: name.clone(), source: self.type_declaration()? }, 'D', 92)
-            }
-            "row" => (UserType::Row { name: Some(name.clone()), fields: self.row_fields()? }, 'R', 90),
-            "opaque" => {
-                self.expect_symbol("(")?;
-                self.expect("internallength")?;
-                self.expect_symbol("=")?;
-                let length = if self.accept("variable") { None } else { Some(self.integer()? as i32) };
-                while !self.is_symbol(")") && *self.peek() != TokenKind::End {
-                    self.at += 1;
-                }
-                self.expect_symbol(")")?;
-                (UserType::Opaque { name: name.clone(), length }, 'B', 95)
-            }
-            _ => return Err(SqlError::syntax(offset, &form)),
-        };
-        Ok(self.compiled(kind, Action::CreateType(name, definition.column_type(), mode), Vec::new()))
     }
 
     fn constraint_name(&mut self, default: String) -> Result<String> {
@@ -266,7 +217,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn column_definition(&mut self, table: &str, made: &mut Definition) -> Result<()> {
+    pub(super) fn column_definition(&mut self, table: &str, made: &mut Definition) -> Result<()> {
         let offset = self.offset();
         let name = self.identifier()?;
         if made.columns.iter().any(|column| column.name == name) {
@@ -294,9 +245,8 @@ impl Parser<'_> {
                 } else {
                     String::new()
                 };
-                made.defaults.push((name.clone(), class, text));
                 let value = if value.form == Form::Null { value.sql } else { self.coerce(value, ty) };
-                sql += &format!(" DEFAULT ({value})");
+                made.defaults.push(Default { column: name.clone(), class, text, sql: value });
             } else if self.accept("not") {
                 self.expect("null")?;
                 not_null = true;
@@ -385,7 +335,7 @@ impl Parser<'_> {
         Ok(sql)
     }
 
-    fn table_constraint(&mut self, table: &str, made: &mut Definition) -> Result<()> {
+    pub(super) fn table_constraint(&mut self, table: &str, made: &mut Definition) -> Result<()> {
         let default = format!("u{}_{table}", made.constraints.len() + 1);
         // Informix puts the name behind the constraint; in front of it, as elsewhere, is taken too.
         let early = if self.accept("constraint") { Some(self.object_name()?.1) } else { None };
@@ -441,7 +391,7 @@ impl Parser<'_> {
                 .map(|(name, down)| format!("{}{}", quote(name), if *down { " DESC" } else { "" }))
                 .collect();
             let schema = if temporary { "temp." } else { "" };
-            vec![format!("CREATE INDEX {schema}{} ON {} ({})", quote(&name), quote(&table.name), list.join(", "))]
+            vec![format!("CREATE INDEX {schema}{} ON {} ({})", index_name(&name), quote(&table.name), list.join(", "))]
         };
         let (columns, descending) = names.into_iter().unzip();
         let index = NewIndex { name, table: table.name, columns, descending, unique, sql };
@@ -521,135 +471,6 @@ impl Parser<'_> {
             _ => Err(SqlError::unsupported(format!("DROP {}", what.to_uppercase())).at(offset)),
         }
     }
-
-    pub(super) fn rename(&mut self) -> Result<Compiled> {
-        if self.accept("table") {
-            let table = self.table()?;
-            self.expect("to")?;
-            let to = self.identifier()?;
-            return Ok(self.compiled(20, Action::RenameTable { from: table.name, to }, Vec::new()));
-        }
-        self.expect("column")?;
-        let table = self.table()?;
-        self.expect_symbol(".")?;
-        let offset = self.offset();
-        let from = self.identifier()?;
-        self.expect("to")?;
-        let to = self.identifier()?;
-        let mut columns = table.columns;
-        let column = columns.iter_mut().find(|column| column.name == from);
-        column.ok_or_else(|| SqlError::new(-217, from.clone()).at(offset))?.name.clone_from(&to);
-        let sql = vec![format!("ALTER TABLE {} RENAME COLUMN {} TO {}", quote(&table.name), quote(&from), quote(&to))];
-        let action = Action::Alter { table: table.name, sql, columns, constraints: Vec::new(), dropped: Vec::new() };
-        Ok(self.compiled(21, action, Vec::new()))
-    }
-
-    pub(super) fn alter(&mut self) -> Result<Compiled> {
-        self.expect("table")?;
-        let table = self.table()?;
-        let temporary = self.catalog.is_temporary(&table.name);
-        let target = quote(&table.name);
-        let mut made = Definition { columns: table.columns.clone(), ..Definition::default() };
-        let (mut sql, mut dropped) = (Vec::new(), Vec::new());
-        loop {
-            let offset = self.offset();
-            let before = made.constraints.len();
-            if self.accept("add") {
-                if self.accept("constraint") || self.is("primary") || self.is("unique") {
-                    self.table_constraint(&table.name, &mut made)?;
-                    sql.extend(made.unique_indexes(&table.name, temporary, before));
-                } else {
-                    self.added_columns(&table.name, &mut made, &mut sql)?;
-                    sql.extend(made.unique_indexes(&table.name, temporary, before));
-                }
-                if made.constraints[before..].iter().any(|constraint| constraint.kind == 'R') && !made.parts.is_empty()
-                {
-                    return Err(SqlError::unsupported("ALTER TABLE ADD CONSTRAINT FOREIGN KEY").at(offset));
-                }
-            } else if self.accept("drop") {
-                if self.accept("constraint") {
-                    let (_, name) = self.object_name()?;
-                    sql.push(format!("DROP INDEX IF EXISTS {}", quote(&name)));
-                    sql.push(format!("DROP INDEX IF EXISTS {}", quote(&format!("{name}:null"))));
-                    dropped.push(name);
-                } else {
-                    let names = if self.is_symbol("(") { self.column_names()? } else { vec![self.identifier()?] };
-                    for name in names {
-                        if made.columns.iter().all(|column| column.name != name) {
-                            return Err(SqlError::new(-217, name).at(offset));
-                        }
-                        made.columns.retain(|column| column.name != name);
-                        sql.push(format!("ALTER TABLE {target} DROP COLUMN {}", quote(&name)));
-                    }
-                }
-            } else if self.accept("modify") {
-                let bracket = self.accept_symbol("(");
-                loop {
-                    self.modified_column(&table.name, &mut made, &mut sql)?;
-                    if !(bracket && self.accept_symbol(",")) {
-                        break;
-                    }
-                }
-                if bracket {
-                    self.expect_symbol(")")?;
-                }
-            } else if self.accept("lock") || self.accept("type") || self.accept("next") {
-                self.skip_statement();
-            } else {
-                return Err(SqlError::unsupported("this form of ALTER TABLE").at(offset));
-            }
-            if !self.accept_symbol(",") {
-                break;
-            }
-        }
-        let constraints = made.constraints;
-        let action = Action::Alter { table: table.name, sql, columns: made.columns, constraints, dropped };
-        Ok(self.compiled(29, action, Vec::new()))
-    }
-
-    /// What follows ADD: one column, or several in brackets, each with the column it stands before.
-    fn added_columns(&mut self, table: &str, made: &mut Definition, sql: &mut Vec<String>) -> Result<()> {
-        let bracket = self.accept_symbol("(");
-        loop {
-            self.column_definition(table, made)?;
-            let part = made.parts.pop().unwrap_or_default();
-            sql.push(format!("ALTER TABLE {} ADD COLUMN {part}", quote(table)));
-            if self.accept("before") {
-                let offset = self.offset();
-                let name = self.identifier()?;
-                let at = made.columns.iter().position(|column| column.name == name);
-                let at = at.ok_or_else(|| SqlError::new(-217, name).at(offset))?;
-                if let Some(column) = made.columns.pop() {
-                    made.columns.insert(at, column);
-                }
-            }
-            if !(bracket && self.accept_symbol(",")) {
-                break;
-            }
-        }
-        if bracket { self.expect_symbol(")") } else { Ok(()) }
-    }
-
-    /// What follows MODIFY: the column is made anew and its values converted.
-    fn modified_column(&mut self, table: &str, made: &mut Definition, sql: &mut Vec<String>) -> Result<()> {
-        let offset = self.offset();
-        let TokenKind::Word(name) = self.peek().clone() else { return Err(self.syntax()) };
-        let at = made.columns.iter().position(|column| column.name == name);
-        let at = at.ok_or_else(|| SqlError::new(-217, name.clone()).at(offset))?;
-        let old = made.columns.remove(at);
-        self.column_definition(table, made)?;
-        let part = made.parts.pop().unwrap_or_default();
-        let Some(new) = made.columns.pop() else { return Err(self.syntax()) };
-        let (target, own, other) = (quote(table), quote(&name), quote("ifx_modified"));
-        let part = part.replacen(&own, &other, 1).replace(" NOT NULL", "");
-        let value = format!("ifx_conv({own}, {}, {})", old.ty.tag(), new.ty.tag());
-        sql.push(format!("ALTER TABLE {target} ADD COLUMN {part}"));
-        sql.push(format!("UPDATE {target} SET {other} = {value}"));
-        sql.push(format!("ALTER TABLE {target} DROP COLUMN {own}"));
-        sql.push(format!("ALTER TABLE {target} RENAME COLUMN {other} TO {own}"));
-        made.columns.insert(at, new);
-        Ok(())
-    }
 }
 
 impl Definition {
@@ -659,13 +480,13 @@ impl Definition {
     }
 
     /// SQL for the indexes of the keys from the n-th constraint on.
-    fn unique_indexes(&self, table: &str, temporary: bool, from: usize) -> Vec<String> {
+    pub(super) fn unique_indexes(&self, table: &str, temporary: bool, from: usize) -> Vec<String> {
         let keys = self.constraints[from..].iter().filter(|constraint| matches!(constraint.kind, 'P' | 'U' | 'R'));
         keys.flat_map(|constraint| {
             if constraint.kind == 'R' {
                 let schema = if temporary { "temp." } else { "" };
                 let list: Vec<String> = constraint.columns.iter().map(|name| quote(name)).collect();
-                let name = quote(&constraint.name);
+                let name = index_name(&constraint.name);
                 return vec![format!("CREATE INDEX {schema}{name} ON {} ({})", quote(table), list.join(", "))];
             }
             let columns: Vec<(&Column, bool)> = constraint

@@ -46,6 +46,9 @@ impl Parser<'_> {
         let next = |value: &str| format!("ifx_serial({}, {value})", Self::name_argument(&table.name));
         let mut names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
         names.extend(added.map(|serial| quote(&serial.name)));
+        let missing = |(name, _): &&(String, String)| columns.iter().all(|column| column.name != *name);
+        let defaults: Vec<&(String, String)> = table.defaults.iter().filter(missing).collect();
+        names.extend(defaults.iter().map(|(name, _)| quote(name)));
         let mut sql = format!("INSERT INTO {} ({}) ", quote(&table.name), names.join(", "));
         if self.accept("values") {
             self.expect_symbol("(")?;
@@ -67,6 +70,7 @@ impl Parser<'_> {
                 return Err(SqlError::new(-236, "").at(self.offset()));
             }
             values.extend(added.map(|_| next("0")));
+            values.extend(defaults.iter().map(|(_, value)| value.clone()));
             sql += &format!("VALUES ({})", values.join(", "));
         } else {
             let query = self.subquery()?;
@@ -84,6 +88,7 @@ impl Parser<'_> {
                 values.push(if column.ty.kind.is_serial() { next(&value) } else { value });
             }
             values.extend(added.map(|_| next("0")));
+            values.extend(defaults.iter().map(|(_, value)| value.clone()));
             sql += &format!(
                 "WITH ifx_rows({}) AS ({}) SELECT {} FROM ifx_rows",
                 placeholders.join(", "),

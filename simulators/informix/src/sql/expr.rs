@@ -1,12 +1,10 @@
 //! Expressions: each is written for SQLite while its type is worked out.
 
 use super::lexer::TokenKind;
-use super::parser::{Parser, literal, quote};
+use super::parser::{Parser, literal};
 use crate::codec::moment::{DAY_UNITS, Qualifier};
-use crate::engine::convert::moment_error;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
-use crate::usertypes::UserType;
 
 /// Where an expression comes from, as far as it matters to what stands beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -539,165 +537,6 @@ impl Parser<'_> {
             "dbservername" | "sitename" => named("ifx_session('server')", Type::new(Kind::Char, 128)),
             _ => self.column(word, offset),
         }
-    }
-
-    fn case(&mut self) -> Result<Expr> {
-        let subject = if self.is("when") { None } else { Some(self.expression()?) };
-        let mut sql = "CASE".to_owned();
-        let mut results = Vec::new();
-        while self.accept("when") {
-            let condition = self.expression()?;
-            let condition = match &subject {
-                Some(subject) => self.compare(subject.clone(), "=", condition).sql,
-                None => condition.sql,
-            };
-            self.expect("then")?;
-            results.push((Some(condition), self.expression()?));
-        }
-        if self.accept("else") {
-            results.push((None, self.expression()?));
-        }
-        self.expect("end")?;
-        let types: Vec<Type> = results.iter().filter_map(|(_, expr)| expr.ty).collect();
-        let ty = common_type(&types);
-        for (condition, result) in results {
-            let value = match ty {
-                Some(ty) => self.coerce(result, ty),
-                None => result.sql,
-            };
-            match condition {
-                Some(condition) => sql += &format!(" WHEN {condition} THEN {value}"),
-                None => sql += &format!(" ELSE {value}"),
-            }
-        }
-        Ok(Expr { sql: sql + " END", ty, form: Form::Computed, name: "(expression)".into() })
-    }
-
-    /// `DATETIME (2024-01-02 03:04) YEAR TO MINUTE`: its fields are no expression, they are taken as written.
-    fn moment_literal(&mut self, word: &str, offset: usize) -> Result<Expr> {
-        let from = self.at + 1;
-        self.skip_brackets()?;
-        let text = self.source(from, self.at - 1).to_owned();
-        let interval = word == "interval";
-        let qualifier = self.qualifier(interval)?;
-        let value = if interval {
-            crate::codec::moment::parse_interval(&text, qualifier)
-        } else {
-            crate::codec::moment::parse_datetime(&text, qualifier)
-        };
-        let value = value.ok_or_else(|| moment_error(&text).at(offset))?;
-        let kind = if interval { Kind::Interval } else { Kind::DateTime };
-        Ok(Expr { name: "(constant)".into(), ..Expr::computed(value.to_string(), Type::new(kind, qualifier.0)) })
-    }
-
-    /// `SET{1, 2}` and `ROW(1, 'x')`, kept as the text that a server shows for them.
-    fn collection(&mut self, word: &str, closing: &'static str) -> Result<Expr> {
-        self.at += 1;
-        let kind = match word {
-            "set" => Kind::Set,
-            "multiset" => Kind::MultiSet,
-            "list" => Kind::List,
-            _ => Kind::Row,
-        };
-        let mut items = Vec::new();
-        while !self.is_symbol(closing) {
-            let item = self.expression()?;
-            let quoted =
-                item.ty.is_some_and(|ty| !ty.kind.is_integer() && !ty.kind.is_decimal() && !ty.kind.is_complex());
-            let text = self.coerce(item, Type::new(Kind::LVarChar, 32_739));
-            items.push(if quoted { format!("quote({text})") } else { format!("ifnull({text}, 'NULL')") });
-            if !self.accept_symbol(",") {
-                break;
-            }
-        }
-        let opening = if closing == "}" { "{" } else { "(" };
-        self.expect_symbol(closing)?;
-        let inner = if items.is_empty() { "''".to_owned() } else { items.join(" || ',' || ") };
-        let sql = format!("('{}{opening}' || {inner} || '{closing}')", word.to_uppercase());
-        Ok(Expr { name: "(expression)".into(), ..Expr::computed(sql, Type::of(kind)) })
-    }
-
-    fn is_column(&self, name: &str) -> bool {
-        matches!(self.peek(), TokenKind::Symbol("."))
-            || self.given.iter().any(|(column, _)| column.name == name)
-            || self.scopes.iter().flatten().any(|source| source.columns.iter().any(|column| column.name == name))
-    }
-
-    /// `column`, `table.column` or `owner.table.column`, and the fields of a row behind any of them.
-    fn column(&mut self, first: String, offset: usize) -> Result<Expr> {
-        let mut path = vec![first];
-        while self.is_symbol(".") {
-            self.at += 1;
-            path.push(self.identifier()?);
-        }
-        if path.len() > 1 && self.is_symbol("(") {
-            // An owner in front of a function.
-            return self.call(&path.pop().unwrap_or_default(), offset);
-        }
-        let tables: Vec<&str> = self.scopes.iter().flatten().map(|source| source.alias.as_str()).collect();
-        // An alias wins over a column of the same name; an owner is followed by an alias.
-        let table = match path.as_slice() {
-            [_] => None,
-            [table, _, ..] if tables.contains(&table.as_str()) => Some(0),
-            [_, table, _, ..] if tables.contains(&table.as_str()) => Some(1),
-            _ => None,
-        };
-        let at = table.map_or(0, |table| table + 1);
-        let found = self.find_column(table.map(|table| path[table].as_str()), &path[at], offset)?;
-        if let Some(expr) = found {
-            return path[at + 1..].iter().try_fold(expr, |expr, name| Self::row_field(expr, name, offset));
-        }
-        if let [name] = path.as_slice()
-            && let Some((column, sql)) = self.given.iter().find(|(column, _)| column.name == *name)
-        {
-            return Ok(Expr { name: name.clone(), ..Expr::computed(sql.clone(), column.ty) });
-        }
-        if let [name, what] = path.as_slice()
-            && (what == "nextval" || what == "currval")
-            && let Some((start, step)) = self.catalog.sequence(name)
-        {
-            let sql = format!("ifx_sequence({}, {}, {start}, {step})", literal(name), what == "nextval");
-            return Ok(Expr { name: what.clone(), ..Expr::computed(sql, Type::of(Kind::BigInt)) });
-        }
-        if path.len() > 1 && table.is_none() {
-            let table = path.swap_remove(path.len() - 2);
-            return Err(SqlError::new(-522, table).at(offset));
-        }
-        Err(SqlError::new(-217, path.swap_remove(at)).at(offset))
-    }
-
-    fn find_column(&mut self, table: Option<&str>, name: &str, offset: usize) -> Result<Option<Expr>> {
-        for (depth, scope) in self.scopes.iter().enumerate().rev() {
-            let mut found: Option<(&str, Type)> = None;
-            for source in scope.iter().filter(|source| table.is_none_or(|table| table == source.alias)) {
-                let ty = match source.columns.iter().find(|column| column.name == name) {
-                    Some(column) => column.ty,
-                    None if name == "rowid" && (table.is_some() || scope.len() == 1) => Type::of(Kind::Int),
-                    None => continue,
-                };
-                if found.is_some() {
-                    return Err(SqlError::new(-324, name).at(offset));
-                }
-                found = Some((&source.alias, ty));
-            }
-            if let Some((alias, ty)) = found {
-                let sql = format!("{}.{}", quote(alias), quote(name));
-                self.touched.push(alias.to_owned());
-                self.plain.push((depth, sql.clone(), name.to_owned()));
-                return Ok(Some(Expr { sql, ty: Some(ty), form: Form::Column, name: name.to_owned() }));
-            }
-        }
-        Ok(None)
-    }
-
-    fn row_field(row: Expr, name: &str, offset: usize) -> Result<Expr> {
-        let unknown = || SqlError::new(-217, name).at(offset);
-        let definition = row.ty.and_then(Type::definition);
-        let Some(UserType::Row { fields, .. }) = definition.as_deref() else { return Err(unknown()) };
-        let place = fields.iter().position(|(field, _)| field == name).ok_or_else(unknown)?;
-        let ty = fields[place].1;
-        let sql = format!("ifx_field({}, {place}, {})", row.sql, ty.tag());
-        Ok(Expr { name: name.to_owned(), ..Expr::computed(sql, ty) })
     }
 }
 

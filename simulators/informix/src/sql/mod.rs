@@ -1,21 +1,27 @@
 //! Informix SQL, translated to SQLite's with the type of every column and parameter worked out on the way.
 
+mod alter;
+mod columns;
 mod ddl;
 mod dml;
 mod expr;
 mod functions;
 mod lexer;
+mod lists;
+mod literals;
 mod parser;
 mod routines;
 mod select;
+mod tables;
 mod types;
+mod usertypes;
 
 use crate::errors::{Result, SqlError};
 use crate::types::Type;
 
 pub use dml::Written;
 pub use lexer::{Token, tokenize};
-pub use parser::Parser;
+pub use parser::{Parser, index_name};
 
 /// A column of a table, or of a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +41,21 @@ pub struct Table {
     pub name: String,
     /// Its columns in order.
     pub columns: Vec<Column>,
+    /// Columns with a default, in SQLite's words.
+    pub defaults: Vec<(String, String)>,
+}
+
+/// What a column has where a row says nothing of it.
+#[derive(Clone, Debug)]
+pub struct Default {
+    /// The column.
+    pub column: String,
+    /// The class that the catalog shows: `L` literal, `C` current, `T` today, `U` user, `S` server, `N` null.
+    pub class: char,
+    /// The literal.
+    pub text: String,
+    /// The value in SQLite's words.
+    pub sql: String,
 }
 
 /// A stored routine.
@@ -98,8 +119,8 @@ pub struct NewTable {
     pub indexes: Vec<String>,
     /// Its constraints.
     pub constraints: Vec<Constraint>,
-    /// Columns with a default, its class and its text.
-    pub defaults: Vec<(String, char, String)>,
+    /// The defaults of its columns.
+    pub defaults: Vec<Default>,
     /// The text of a view.
     pub text: String,
     /// Whether an existing one is left in peace.
@@ -183,9 +204,12 @@ pub enum Action {
         table: String,
         sql: Vec<String>,
         columns: Vec<Column>,
+        defaults: Vec<Default>,
         constraints: Vec<Constraint>,
         /// Constraints that go.
         dropped: Vec<String>,
+        /// A column that gets another name.
+        renamed: Option<(String, String)>,
     },
     CreateIndex {
         index: NewIndex,

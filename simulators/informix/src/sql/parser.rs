@@ -47,6 +47,11 @@ pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// The name that SQLite knows an index by: it keeps those of tables and indexes together, a server does not.
+pub fn index_name(name: &str) -> String {
+    quote(&format!("ix {name}"))
+}
+
 /// Quotes a string for SQLite.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))

@@ -1,8 +1,9 @@
 //! Queries.
 
-use super::expr::{Expr, Form, common_type};
+use super::expr::common_type;
 use super::lexer::TokenKind;
-use super::parser::{Parser, Source, quote};
+use super::parser::{Parser, quote};
+use super::tables::Tables;
 use super::{Action, Column, Compiled, NewTable, Table};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -24,66 +25,11 @@ pub struct Query {
     tail: String,
 }
 
-/// The columns that an item of a list names, outside of aggregates: SQLite's text and the name.
-type Plain = Vec<(String, String)>;
-
-/// A FROM clause.
-#[derive(Default)]
-struct Tables {
-    /// The tables that rows must be in.
-    inner: String,
-    /// Tables behind OUTER with the conditions that WHERE has for them.
-    outer: Vec<(String, String, Vec<String>)>,
-    /// The one table there is, with its alias.
-    single: Option<(String, String)>,
-}
-
-impl Tables {
-    fn sql(&self) -> String {
-        let mut sql = self.inner.clone();
-        for (table, _, conditions) in &self.outer {
-            let on = if conditions.is_empty() { "1".to_owned() } else { conditions.join(" AND ") };
-            sql += &format!(" LEFT JOIN {table} ON {on}");
-        }
-        sql
-    }
-}
-
 impl Query {
     /// A query for how many rows there are, two standing for all that is more than one.
     pub(super) fn counted(&self) -> String {
         format!("SELECT count(*) FROM (SELECT * FROM ({}) LIMIT 2)", self.sql)
     }
-}
-
-/// Whether a name stands for what follows a table, so that it is no alias.
-fn ends_table(word: &str) -> bool {
-    matches!(
-        word,
-        "where"
-            | "group"
-            | "having"
-            | "order"
-            | "union"
-            | "intersect"
-            | "minus"
-            | "except"
-            | "into"
-            | "for"
-            | "on"
-            | "inner"
-            | "left"
-            | "right"
-            | "full"
-            | "cross"
-            | "join"
-            | "natural"
-            | "limit"
-            | "set"
-            | "with"
-            | "values"
-            | "select"
-    )
 }
 
 impl Parser<'_> {
@@ -133,7 +79,7 @@ impl Parser<'_> {
         self.query()
     }
 
-    fn query(&mut self) -> Result<Query> {
+    pub(super) fn query(&mut self) -> Result<Query> {
         let named = self.named.len();
         let mut prefix = String::new();
         if self.accept("with") {
@@ -227,7 +173,7 @@ impl Parser<'_> {
             }
             let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
             parts.push(format!("{}({}) AS ({})", quote(&name), list.join(", "), query.sql));
-            self.named.push(Table { name, columns });
+            self.named.push(Table { name, columns, defaults: Vec::new() });
             if !self.accept_symbol(",") {
                 return Ok(parts.join(", "));
             }
@@ -427,338 +373,5 @@ impl Parser<'_> {
             }
         }
         None
-    }
-
-    /// Where rows are put together, all that is shown of a row must be the same for all that were put together.
-    fn check_groups(groups: &[String], list: &[String], plain: &[Plain]) -> Result<()> {
-        for (index, (item, named)) in list.iter().zip(plain).enumerate() {
-            let whole = |group: &String| {
-                *group == (index + 1).to_string()
-                    || item == group
-                    || item.strip_prefix(group.as_str()).is_some_and(|rest| rest.starts_with(" AS "))
-            };
-            if groups.iter().any(whole) {
-                continue;
-            }
-            if let Some((_, name)) = named.iter().find(|(sql, _)| !groups.contains(sql)) {
-                return Err(SqlError::new(-294, name.clone()));
-            }
-        }
-        Ok(())
-    }
-
-    fn items(&mut self) -> Result<(Vec<String>, Vec<Column>, Vec<Plain>)> {
-        let (mut list, mut columns, mut plain) = (Vec::new(), Vec::new(), Vec::new());
-        let depth = self.scopes.len() - 1;
-        loop {
-            let star = self.is_symbol("*");
-            let table_star = !star
-                && matches!(self.ahead(1), TokenKind::Symbol("."))
-                && matches!(self.ahead(2), TokenKind::Symbol("*"));
-            if star || table_star {
-                let offset = self.offset();
-                let table = if table_star { Some(self.identifier()?) } else { None };
-                self.at += if table_star { 2 } else { 1 };
-                let scope = self.scopes.last().cloned().unwrap_or_default();
-                let mut found = false;
-                for source in scope.iter().filter(|source| table.as_ref().is_none_or(|name| *name == source.alias)) {
-                    found = true;
-                    for column in &source.columns {
-                        let sql = format!("{}.{}", quote(&source.alias), quote(&column.name));
-                        plain.push(vec![(sql.clone(), column.name.clone())]);
-                        list.push(sql);
-                        columns.push(column.clone());
-                    }
-                }
-                if !found {
-                    return Err(SqlError::syntax(offset, "*"));
-                }
-            } else {
-                let offset = self.offset();
-                let start = self.plain.len();
-                let item = self.expression()?;
-                let named = self.plain.drain(start..).filter(|(at, ..)| *at == depth);
-                plain.push(named.map(|(_, sql, name)| (sql, name)).collect());
-                if matches!(item.form, Form::Parameter(_)) {
-                    return Err(SqlError::syntax(offset, "?"));
-                }
-                let name = self.item_alias()?.unwrap_or_else(|| item.name.clone());
-                list.push(format!("{} AS {}", item.sql, quote(&name)));
-                let ty = item.ty.unwrap_or(Type::new(Kind::Char, 1));
-                columns.push(Column { name, ty, not_null: false });
-            }
-            if !self.accept_symbol(",") {
-                return Ok((list, columns, plain));
-            }
-        }
-    }
-
-    fn item_alias(&mut self) -> Result<Option<String>> {
-        if self.accept("as") {
-            return self.identifier().map(Some);
-        }
-        match self.peek().clone() {
-            TokenKind::Word(word) if !ends_table(&word) && word != "from" => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            TokenKind::Quoted(word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// GROUP BY and the like: numbers, names of the list, expressions.
-    fn plain_list(&mut self, columns: &[Column]) -> Result<Vec<String>> {
-        let mut list = Vec::new();
-        loop {
-            list.push(self.list_item(columns)?);
-            if !self.accept_symbol(",") {
-                return Ok(list);
-            }
-        }
-    }
-
-    fn list_item(&mut self, columns: &[Column]) -> Result<String> {
-        let offset = self.offset();
-        if let TokenKind::Number(number) = self.peek().clone() {
-            self.at += 1;
-            let index: usize = number.parse().unwrap_or(0);
-            if index == 0 || index > columns.len() {
-                return Err(SqlError::new(-251, "").at(offset));
-            }
-            return Ok(number);
-        }
-        let start = self.at;
-        match self.expression() {
-            Ok(expr) => Ok(self.ordered(expr)),
-            Err(error) => {
-                self.at = start;
-                let name = self.identifier()?;
-                if columns.iter().any(|column| column.name == name) { Ok(quote(&name)) } else { Err(error) }
-            }
-        }
-    }
-
-    /// Computed decimals and text sort as what they mean, not as SQLite's text.
-    fn ordered(&self, expr: Expr) -> String {
-        match expr.ty {
-            Some(ty) if expr.form == Form::Computed && ty.kind.is_decimal() => {
-                format!("{} COLLATE IFXDECIMAL", expr.sql)
-            }
-            _ => expr.sql,
-        }
-    }
-
-    /// What follows ORDER BY; `named` where only columns of the result can be meant.
-    fn order_list(&mut self, columns: &[Column], named: bool) -> Result<String> {
-        let mut list = Vec::new();
-        loop {
-            let mut item = if named { self.result_column(columns)? } else { self.list_item(columns)? };
-            if let Ok(index) = item.parse::<usize>()
-                && columns[index - 1].ty.kind.is_decimal()
-            {
-                item = format!("{index} COLLATE IFXDECIMAL");
-            }
-            if self.accept("desc") {
-                item += " DESC";
-            } else {
-                self.accept("asc");
-            }
-            if self.accept("nulls") {
-                item += if self.accept("first") {
-                    " NULLS FIRST"
-                } else {
-                    self.expect("last")?;
-                    " NULLS LAST"
-                };
-            }
-            list.push(item);
-            if !self.accept_symbol(",") {
-                return Ok(list.join(", "));
-            }
-        }
-    }
-
-    /// A column of the result by its number or name, as its number.
-    fn result_column(&mut self, columns: &[Column]) -> Result<String> {
-        let offset = self.offset();
-        if matches!(self.peek(), TokenKind::Number(_)) {
-            return self.list_item(columns);
-        }
-        let name = self.identifier()?;
-        let found = columns.iter().position(|column| column.name == name);
-        found.map(|index| (index + 1).to_string()).ok_or_else(|| SqlError::new(-309, name).at(offset))
-    }
-
-    /// WHERE. Conditions on a table behind OUTER decide whether it is joined, not whether there is a row.
-    fn outer_condition(&mut self, tables: &mut Tables) -> Result<String> {
-        if tables.outer.is_empty() {
-            return Ok(format!(" WHERE {}", self.expression()?.sql));
-        }
-        let mut kept = Vec::new();
-        loop {
-            self.touched.clear();
-            let condition = self.negation()?.sql;
-            if self.is("or") {
-                return Err(SqlError::unsupported("OR beside OUTER").at(self.offset()));
-            }
-            let touched = std::mem::take(&mut self.touched);
-            match tables.outer.iter_mut().rev().find(|(_, alias, _)| touched.contains(alias)) {
-                Some((.., conditions)) => conditions.push(condition),
-                None => kept.push(condition),
-            }
-            if !self.accept("and") {
-                break;
-            }
-        }
-        Ok(if kept.is_empty() { String::new() } else { format!(" WHERE {}", kept.join(" AND ")) })
-    }
-
-    /// Everything after FROM up to WHERE, its tables put into the innermost scope.
-    fn table_clause(&mut self) -> Result<Tables> {
-        let mut outer = Vec::new();
-        let mut sql = " FROM ".to_owned();
-        let (first, mut single) = self.table_item()?;
-        sql += &first;
-        loop {
-            if self.accept_symbol(",") {
-                single = None;
-                if self.accept("outer") {
-                    let bracket = self.accept_symbol("(");
-                    let (table, named) = self.table_item()?;
-                    if bracket {
-                        self.expect_symbol(")")?;
-                    }
-                    let alias = named.map(|(_, alias)| alias).unwrap_or_default();
-                    outer.push((table, alias, Vec::new()));
-                    continue;
-                }
-                sql += &format!(", {}", self.table_item()?.0);
-                continue;
-            }
-            let join = match self.peek().clone() {
-                TokenKind::Word(word) => match word.as_str() {
-                    "join" => "JOIN",
-                    "inner" => "INNER JOIN",
-                    "left" => "LEFT JOIN",
-                    "right" => "RIGHT JOIN",
-                    "full" => "FULL JOIN",
-                    "cross" => "CROSS JOIN",
-                    _ => return Ok(Tables { inner: sql, outer, single }),
-                },
-                _ => return Ok(Tables { inner: sql, outer, single }),
-            };
-            if !self.accept("join") {
-                self.at += 1;
-                self.accept("outer");
-                self.expect("join")?;
-            }
-            single = None;
-            sql += &format!(" {join} {}", self.table_item()?.0);
-            if self.accept("on") {
-                sql += &format!(" ON {}", self.expression()?.sql);
-            }
-        }
-    }
-
-    fn add_source(&mut self, alias: &str, columns: Vec<Column>) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.push(Source::new(alias, columns));
-        }
-    }
-
-    fn table_alias(&mut self) -> Result<Option<String>> {
-        if self.accept("as") {
-            return self.identifier().map(Some);
-        }
-        match self.peek().clone() {
-            TokenKind::Word(word) if !ends_table(&word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            TokenKind::Quoted(word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn table_item(&mut self) -> Result<(String, Option<(String, String)>)> {
-        let offset = self.offset();
-        if self.is("outer") {
-            return Err(SqlError::unsupported("OUTER in front of all tables").at(offset));
-        }
-        if self.accept_symbol("(") {
-            if !self.is("select") && !self.is("with") {
-                let inner = self.table_clause()?.sql();
-                self.expect_symbol(")")?;
-                return Ok((format!("({})", inner.trim_start_matches(" FROM ")), None));
-            }
-            // A derived table sees the queries around it, not the tables beside it.
-            let scope = self.scopes.pop().unwrap_or_default();
-            let query = self.query();
-            self.scopes.push(scope);
-            let query = query?;
-            self.expect_symbol(")")?;
-            let alias = self.table_alias()?.unwrap_or_else(|| format!("ifx_derived_{offset}"));
-            let mut columns = query.columns;
-            let mut sql = query.sql;
-            if self.accept_symbol("(") {
-                for column in &mut columns {
-                    column.name = self.identifier()?;
-                    self.accept_symbol(",");
-                }
-                self.expect_symbol(")")?;
-                let names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
-                sql = format!("WITH ifx_renamed({}) AS ({sql}) SELECT * FROM ifx_renamed", names.join(", "));
-            }
-            self.add_source(&alias, columns);
-            return Ok((format!("({sql}) AS {}", quote(&alias)), None));
-        }
-        if self.is("table") && matches!(self.ahead(1), TokenKind::Symbol("(")) {
-            return self.collection_table();
-        }
-        let table = self.table()?;
-        let alias = self.table_alias()?;
-        let alias = alias.unwrap_or_else(|| table.name.rsplit(':').next().unwrap_or_default().to_owned());
-        if self.scopes.last().is_some_and(|scope| scope.iter().any(|source| source.alias == alias)) {
-            return Err(SqlError::new(-223, alias).at(offset));
-        }
-        self.add_source(&alias, table.columns.clone());
-        Ok((format!("{} AS {}", quote(&table.name), quote(&alias)), Some((table.name, alias))))
-    }
-
-    /// `TABLE(SET{1})`, as drivers write it to have one row.
-    fn collection_table(&mut self) -> Result<(String, Option<(String, String)>)> {
-        self.at += 2;
-        let mut rows = Vec::new();
-        let mut ty = Type::of(Kind::Int);
-        if !(self.accept("set") || self.accept("multiset") || self.accept("list")) {
-            return Err(self.syntax());
-        }
-        self.expect_symbol("{")?;
-        while !self.is_symbol("}") {
-            let item = self.expression()?;
-            ty = item.ty.unwrap_or(ty);
-            rows.push(format!("SELECT {} AS \"unnamed_col_1\"", item.sql));
-            if !self.accept_symbol(",") {
-                break;
-            }
-        }
-        self.expect_symbol("}")?;
-        self.expect_symbol(")")?;
-        let alias = self.table_alias()?.unwrap_or_else(|| "ifx_collection".to_owned());
-        let mut name = "unnamed_col_1".to_owned();
-        if self.accept_symbol("(") {
-            name = self.identifier()?;
-            self.expect_symbol(")")?;
-        }
-        let sql = rows.join(" UNION ALL ").replace("unnamed_col_1", &name);
-        self.add_source(&alias, vec![Column { name, ty, not_null: false }]);
-        Ok((format!("({sql}) AS {}", quote(&alias)), None))
     }
 }

@@ -56,6 +56,7 @@ class Database(ABC):
     name = ""
     drivers: Mapping[str, str] = {}
     """The modules in :mod:`..sessions` by the drivers' names."""
+    thread_names: tuple[str, ...] = ()
     many_processes = False
     """Whether each connection has a process of its own on the server."""
     sums_of_data = "SUM(LENGTH(data)), SUM(ASCII(RIGHT(data, 1)))"
@@ -79,6 +80,11 @@ class Database(ABC):
     @abstractmethod
     def delete(self, table: str, rows: int, lowest: int) -> str:
         """The statement that deletes the ``rows`` oldest rows; no key is below ``lowest``."""
+
+    def thread(self) -> str:
+        """Asks for the number of the server's thread, or process, that serves the connection which asks; its name
+        begins with :attr:`thread_names`."""
+        return ""
 
     def session(self, options: Options, loading: bool) -> Iterator[str]:
         """Statements for a connection that inserts; ``loading`` where there is no secondary index to keep."""

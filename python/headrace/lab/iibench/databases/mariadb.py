@@ -37,6 +37,8 @@ class Database(base.Database):
     name = "mariadb"
     drivers = {"headrace": "headrace_mariadb", "mysqlclient": "mysqlclient_mariadb", "pymysql": "pymysql_mariadb"}
 
+    thread_names = ("mariadbd", "mysqld", "one_connection")
+
     @contextmanager
     def start(self, options: Options) -> Iterator[Started]:
         rocksdb = options.engine.lower() == "rocksdb"
@@ -102,6 +104,9 @@ class Database(base.Database):
         """Whether rows are written past the memtable: in order of the key, so only where a table has one client."""
         rocksdb = options.engine.lower() == "rocksdb"
         return rocksdb and loading and bool(options.bulk_load) and options.clients <= options.tables
+
+    def thread(self) -> str:
+        return "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
 
     def settle(self, tables: list[str]) -> Iterator[str]:
         for table in tables:

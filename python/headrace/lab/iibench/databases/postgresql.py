@@ -33,6 +33,7 @@ class Database(base.Database):
     name = "postgresql"
     drivers = {"headrace": "headrace_postgresql", "psycopg": "psycopg_postgresql", "asyncpg": "asyncpg_postgresql"}
     many_processes = True
+    thread_names = ("postgres",)
 
     @contextmanager
     def start(self, options: Options) -> Iterator[Started]:
@@ -74,6 +75,9 @@ class Database(base.Database):
     def delete(self, table: str, rows: int, lowest: int) -> str:
         oldest = f"SELECT {KEY} FROM {table} WHERE {KEY} >= {lowest} ORDER BY {KEY} LIMIT {rows}"
         return f"DELETE FROM {table} WHERE {KEY} IN ({oldest})"
+
+    def thread(self) -> str:
+        return "SELECT pg_backend_pid()"
 
     def settle(self, tables: list[str]) -> Iterator[str]:
         for table in tables:

@@ -7,18 +7,25 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Final
 
 import headrace
 
 from .base import RETRIED, Fault, Whole, places
+
+DEPTH: Final = 2
+"""Blocks on their way: the one that the server works on, and the next."""
+SMALL_BLOCK: Final = 500
+"""Rows below which a block may be done in less time than it takes the client to be given a processor."""
+SMALL_DEPTH: Final = 4
+"""Blocks on their way where they are small. With 5 rows a commit and three indexes PostgreSQL took 40,000 and 54,000
+rows/s with two, 56,000 and 60,000 with four, 50,000 and 54,000 with eight."""
 
 
 class Session(Whole):
     """What is the same for all databases."""
 
     package = "headrace"
-    depth = 2
     place = ""
     """How the place of a value is written in a prepared statement."""
     snapshot = ""
@@ -73,6 +80,7 @@ class Session(Whole):
             self.statement = self.head() + places("%s", 1)
         if road != "copy":
             self.splits = True
+            self.depth = DEPTH if rows >= SMALL_BLOCK else SMALL_DEPTH
             self.pipeline = self.stack.enter_context(self.conn.pipeline())
 
     def insert(self, block: Any) -> int:

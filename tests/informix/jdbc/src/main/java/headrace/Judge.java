@@ -27,7 +27,7 @@ import java.util.Objects;
  * Prints "ok NAME" or "FAIL NAME: why" for each case; the exit status is the number of failures.
  */
 public final class Judge {
-    private interface Case {
+    interface Case {
         void run(Connection connection) throws Exception;
     }
 
@@ -58,12 +58,17 @@ public final class Judge {
         CASES.put("cancel", Judge::cancel);
         CASES.put("metadata", Judge::metadata);
         CASES.put("routine", Judge::routine);
+        Forms.register(CASES);
+        Sessions.register(CASES);
     }
+
+    static String url;
 
     private Judge() {
     }
 
     public static void main(String[] arguments) throws Exception {
+        url = arguments[0];
         int failures = 0;
         for (Map.Entry<String, Case> entry : CASES.entrySet()) {
             if (arguments.length > 1 && !Arrays.asList(arguments).contains(entry.getKey())) {
@@ -84,7 +89,7 @@ public final class Judge {
         System.exit(Math.min(failures, 100));
     }
 
-    private static void same(Object expected, Object found) {
+    static void same(Object expected, Object found) {
         boolean equal = expected instanceof BigDecimal a && found instanceof BigDecimal b
             ? a.compareTo(b) == 0
             : expected instanceof byte[] a && found instanceof byte[] b ? Arrays.equals(a, b)
@@ -94,7 +99,7 @@ public final class Judge {
         }
     }
 
-    private static void run(Connection connection, String... statements) throws SQLException {
+    static void run(Connection connection, String... statements) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             for (String sql : statements) {
                 statement.executeUpdate(sql);
@@ -102,7 +107,7 @@ public final class Judge {
         }
     }
 
-    private static Object one(Connection connection, String sql) throws SQLException {
+    static Object one(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(sql)) {
             if (!rows.next()) {
                 throw new AssertionError("no row: " + sql);
@@ -111,11 +116,17 @@ public final class Judge {
         }
     }
 
-    private static long count(Connection connection, String table) throws SQLException {
+    static long count(Connection connection, String table) throws SQLException {
         return ((Number) one(connection, "select count(*) from " + table)).longValue();
     }
 
-    private static void fails(int code, Connection connection, String sql) {
+    /** Expects an error of a statement, after others that prepare for it. */
+    static void fails(int code, Connection connection, String sql, String... before) {
+        try {
+            run(connection, before);
+        } catch (SQLException problem) {
+            throw new AssertionError("before " + sql, problem);
+        }
         try {
             run(connection, sql);
         } catch (SQLException problem) {
@@ -330,7 +341,7 @@ public final class Judge {
         }
     }
 
-    private static void fill(Connection connection, String table, int rows) throws SQLException {
+    static void fill(Connection connection, String table, int rows) throws SQLException {
         run(connection, "create table " + table + " (a int, b varchar(30))");
         try (PreparedStatement insert = connection.prepareStatement("insert into " + table + " values (?, ?)")) {
             for (int i = 1; i <= rows; i++) {

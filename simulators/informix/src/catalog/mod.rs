@@ -1,262 +1,16 @@
 //! The system catalog: its tables, and what definitions leave in them.
 
+mod tables;
+
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::codec::moment::{DATE_EPOCH, DAY_UNITS};
 use crate::engine::functions;
-use crate::sql::{Column, Constraint, NewIndex, Routine};
-use crate::types::{Kind, Type};
+use crate::sql::{Column, Constraint, Default, NewIndex, Routine};
+use crate::types::Type;
 use crate::usertypes::UserType;
 
-const fn varchar(length: i32) -> Type {
-    Type::new(Kind::VarChar, length)
-}
-
-const fn char(length: i32) -> Type {
-    Type::new(Kind::Char, length)
-}
-
-const INT: Type = Type::of(Kind::Int);
-const SMALL: Type = Type::of(Kind::SmallInt);
-const FLOAT: Type = Type::of(Kind::Float);
-const SERIAL: Type = Type::of(Kind::Serial);
-const CHAR1: Type = char(1);
-const NAME: Type = varchar(128);
-const OWNER: Type = char(32);
-
-/// A catalog table: its name and its columns.
-pub type Definition = (&'static str, &'static [(&'static str, Type)]);
-
-/// The tables that every database has, in the order of their numbers; columns that no client asks for are left out.
-pub const SYSTEM: &[Definition] = &[
-    (
-        "systables",
-        &[
-            ("tabname", NAME),
-            ("owner", OWNER),
-            ("partnum", INT),
-            ("tabid", SERIAL),
-            ("rowsize", SMALL),
-            ("ncols", SMALL),
-            ("nindexes", SMALL),
-            ("nrows", FLOAT),
-            ("created", Type::of(Kind::Date)),
-            ("version", INT),
-            ("tabtype", CHAR1),
-            ("locklevel", CHAR1),
-            ("npused", FLOAT),
-            ("fextsize", INT),
-            ("nextsize", INT),
-            ("flags", SMALL),
-            // Fixed, so that clients read what they ask at connect in one round trip.
-            ("site", char(64)),
-            ("dbname", NAME),
-            ("type_xid", INT),
-            ("am_id", INT),
-            ("dirpath", char(64)),
-        ],
-    ),
-    (
-        "syscolumns",
-        &[
-            ("colname", NAME),
-            ("tabid", INT),
-            ("colno", SMALL),
-            ("coltype", SMALL),
-            ("collength", SMALL),
-            ("colmin", INT),
-            ("colmax", INT),
-            ("extended_id", INT),
-            ("seclabelid", INT),
-            ("colattr", SMALL),
-        ],
-    ),
-    (
-        "sysindices",
-        &[
-            ("idxname", NAME),
-            ("owner", OWNER),
-            ("tabid", INT),
-            ("idxtype", CHAR1),
-            ("clustered", CHAR1),
-            ("levels", SMALL),
-            ("leaves", FLOAT),
-            ("nunique", FLOAT),
-            ("clust", FLOAT),
-            ("nrows", FLOAT),
-            ("amid", INT),
-        ],
-    ),
-    ("systabauth", &[("grantor", OWNER), ("grantee", OWNER), ("tabid", INT), ("tabauth", char(9))]),
-    ("syscolauth", &[("grantor", OWNER), ("grantee", OWNER), ("tabid", INT), ("colno", SMALL), ("colauth", char(3))]),
-    ("sysviews", &[("tabid", INT), ("seqno", SMALL), ("viewtext", char(64))]),
-    ("sysusers", &[("username", OWNER), ("usertype", CHAR1), ("priority", SMALL), ("password", char(16))]),
-    ("sysdepend", &[("btabid", INT), ("btype", CHAR1), ("dtabid", INT), ("dtype", CHAR1)]),
-    ("syssynonyms", &[("owner", OWNER), ("synname", NAME), ("created", Type::of(Kind::Date)), ("tabid", INT)]),
-    (
-        "syssyntable",
-        &[
-            ("tabid", INT),
-            ("servername", varchar(128)),
-            ("dbname", varchar(128)),
-            ("owner", OWNER),
-            ("tabname", NAME),
-            ("btabid", INT),
-        ],
-    ),
-    (
-        "sysconstraints",
-        &[
-            ("constrid", SERIAL),
-            ("constrname", NAME),
-            ("owner", OWNER),
-            ("tabid", INT),
-            ("constrtype", CHAR1),
-            ("idxname", NAME),
-        ],
-    ),
-    (
-        "sysreferences",
-        &[
-            ("constrid", INT),
-            ("primary", INT),
-            ("ptabid", INT),
-            ("updrule", CHAR1),
-            ("delrule", CHAR1),
-            ("matchtype", CHAR1),
-            ("pendant", CHAR1),
-        ],
-    ),
-    ("syschecks", &[("constrid", INT), ("type", CHAR1), ("seqno", SMALL), ("checktext", char(32))]),
-    ("sysdefaults", &[("tabid", INT), ("colno", SMALL), ("type", CHAR1), ("default", char(256)), ("class", CHAR1)]),
-    ("syscoldepend", &[("constrid", INT), ("tabid", INT), ("colno", SMALL)]),
-    (
-        "sysprocedures",
-        &[
-            ("procname", NAME),
-            ("owner", OWNER),
-            ("procid", SERIAL),
-            ("mode", CHAR1),
-            ("numargs", INT),
-            ("isproc", CHAR1),
-            ("specificname", NAME),
-        ],
-    ),
-    (
-        "sysindexes",
-        &[
-            ("idxname", NAME),
-            ("owner", OWNER),
-            ("tabid", INT),
-            ("idxtype", CHAR1),
-            ("clustered", CHAR1),
-            ("part1", SMALL),
-            ("part2", SMALL),
-            ("part3", SMALL),
-            ("part4", SMALL),
-            ("part5", SMALL),
-            ("part6", SMALL),
-            ("part7", SMALL),
-            ("part8", SMALL),
-            ("part9", SMALL),
-            ("part10", SMALL),
-            ("part11", SMALL),
-            ("part12", SMALL),
-            ("part13", SMALL),
-            ("part14", SMALL),
-            ("part15", SMALL),
-            ("part16", SMALL),
-            ("levels", SMALL),
-            ("leaves", FLOAT),
-            ("nunique", FLOAT),
-            ("clust", FLOAT),
-        ],
-    ),
-    (
-        "sysxtdtypes",
-        &[
-            ("extended_id", SERIAL),
-            ("domain", CHAR1),
-            ("mode", CHAR1),
-            ("owner", OWNER),
-            ("name", NAME),
-            ("type", SMALL),
-            ("source", INT),
-            ("maxlen", INT),
-            ("length", INT),
-        ],
-    ),
-    (
-        "sysattrtypes",
-        &[
-            ("extended_id", INT),
-            ("seqno", SMALL),
-            ("levelno", SMALL),
-            ("parent_no", SMALL),
-            ("fieldname", NAME),
-            ("fieldno", SMALL),
-            ("type", SMALL),
-            ("length", INT),
-            ("xtd_type_id", INT),
-        ],
-    ),
-    (
-        "sysproccolumns",
-        &[
-            ("procid", INT),
-            ("paramid", INT),
-            ("paramname", NAME),
-            ("paramtype", INT),
-            ("paramlen", INT),
-            ("paramxid", INT),
-            ("paramattr", INT),
-        ],
-    ),
-    ("sysinherits", &[("child", INT), ("parent", INT), ("class", CHAR1)]),
-    ("sysblobs", &[("spacename", NAME), ("type", CHAR1), ("tabid", INT), ("colno", SMALL)]),
-    (
-        "systriggers",
-        &[
-            ("trigid", SERIAL),
-            ("trigname", NAME),
-            ("owner", OWNER),
-            ("tabid", INT),
-            ("event", CHAR1),
-            ("old", NAME),
-            ("new", NAME),
-            ("mode", CHAR1),
-        ],
-    ),
-    ("systrigbody", &[("trigid", INT), ("datakey", CHAR1), ("seqno", INT), ("data", char(256))]),
-    ("sysprocbody", &[("procid", INT), ("datakey", CHAR1), ("seqno", INT), ("data", char(256))]),
-    ("sysprocauth", &[("grantor", OWNER), ("grantee", OWNER), ("procid", INT), ("procauth", CHAR1)]),
-    ("sysroleauth", &[("rolename", OWNER), ("grantee", OWNER), ("is_grantable", CHAR1)]),
-    ("sysobjstate", &[("objtype", CHAR1), ("owner", OWNER), ("name", NAME), ("tabid", INT), ("state", CHAR1)]),
-    (
-        "syssequences",
-        &[("seqid", SERIAL), ("tabid", INT), ("start_val", Type::of(Kind::Int8)), ("inc_val", Type::of(Kind::Int8))],
-    ),
-    ("sysmaster:sysdual", &[("dummy", CHAR1)]),
-];
-
-/// What each session sees of the server, and not of the database.
-pub const SERVER: &[Definition] = &[
-    (
-        "sysmaster:sysdatabases",
-        &[
-            ("name", NAME),
-            ("partnum", INT),
-            ("owner", OWNER),
-            ("created", Type::of(Kind::Date)),
-            ("is_logging", INT),
-            ("is_buff_log", INT),
-            ("is_ansi", INT),
-            ("is_nls", INT),
-            ("flags", SMALL),
-        ],
-    ),
-    ("sysmaster:sysdbslocale", &[("dbs_dbsname", NAME), ("dbs_collate", char(32))]),
-];
+pub use tables::{Definition, SERVER, SYSTEM};
 
 /// The columns of one of them.
 pub fn columns(definition: &Definition) -> Vec<Column> {
@@ -274,7 +28,8 @@ pub fn create(definition: &Definition, temporary: &str) -> String {
 pub fn initialize(connection: &Connection, locale: &str) -> Result<()> {
     connection.execute_batch(
         "CREATE TABLE ifx_lo (id INTEGER PRIMARY KEY, data BLOB);
-         CREATE TABLE ifx_constraints (tabname TEXT, name TEXT, columns TEXT);",
+         CREATE TABLE ifx_constraints (tabname TEXT, name TEXT, columns TEXT);
+         CREATE TABLE ifx_defaults (tabname TEXT, colname TEXT, sql TEXT);",
     )?;
     for definition in SYSTEM {
         connection.execute_batch(&create(definition, ""))?;
@@ -367,6 +122,7 @@ pub fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Col
 pub fn remove_table(connection: &Connection, name: &str) -> Result<()> {
     let Some(tabid) = table_id(connection, name)? else { return Ok(()) };
     connection.execute("DELETE FROM ifx_constraints WHERE tabname = ?", [name])?;
+    connection.execute("DELETE FROM ifx_defaults WHERE tabname = ?", [name])?;
     for table in ["sysreferences", "syschecks", "syscoldepend"] {
         let sql =
             format!("DELETE FROM {table} WHERE constrid IN (SELECT constrid FROM sysconstraints WHERE tabid = ?)");
@@ -477,15 +233,29 @@ pub fn remove_constraint(connection: &Connection, table: &str, name: &str) -> Re
     Ok(id.is_some())
 }
 
-/// Writes the default of a column: a literal, or the class of one that is computed.
-pub fn add_default(connection: &Connection, table: &str, column: &str, kind: char, text: &str) -> Result<()> {
+/// Writes the default of a column, in place of an older one.
+pub fn add_default(connection: &Connection, table: &str, default: &Default) -> Result<()> {
     let Some(tabid) = table_id(connection, table)? else { return Ok(()) };
-    for number in column_numbers(connection, tabid, &[column.to_owned()])? {
+    let Default { column, class, text, sql } = default;
+    connection.execute("DELETE FROM ifx_defaults WHERE tabname = ? AND colname = ?", [table, column])?;
+    connection.execute("INSERT INTO ifx_defaults VALUES (?, ?, ?)", [table, column, sql])?;
+    for number in column_numbers(connection, tabid, std::slice::from_ref(column))? {
+        connection.execute("DELETE FROM sysdefaults WHERE tabid = ? AND colno = ?", [tabid, number])?;
         connection.execute(
             "INSERT INTO sysdefaults VALUES (?, ?, ?, ?, 'T')",
-            params![tabid, number, kind.to_string(), text],
+            params![tabid, number, class.to_string(), text],
         )?;
     }
+    Ok(())
+}
+
+/// What hangs on the old name of a column hangs on the new one.
+pub fn rename_column(connection: &Connection, table: &str, from: &str, to: &str) -> Result<()> {
+    let update = "UPDATE ifx_defaults SET colname = ?3 WHERE tabname = ?1 AND colname = ?2";
+    connection.execute(update, [table, from, to])?;
+    let update = "UPDATE ifx_constraints SET columns = trim(replace(',' || columns || ',', ',' || ?2 || ',', \
+                  ',' || ?3 || ','), ',') WHERE tabname = ?1";
+    connection.execute(update, [table, from, to])?;
     Ok(())
 }
 

@@ -1,0 +1,117 @@
+"""asyncmy: Cython, asyncio, text protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import asyncmy
+import asyncmy.cursors
+
+from .. import workloads as w
+from .base import Async, Rows
+from .mysqldb_like import parameters
+
+
+class Contestant(Async):
+    package = "asyncmy"
+    options = "text protocol, executemany of many rows per statement, SSCursor for streams"
+    skips = {"bulk_in": "LOAD DATA is not raced yet", "bulk_out": "there is no such statement"}
+
+    async def astart(self) -> None:
+        self.conn = await self.connected()
+        self.pooled: Any = None
+
+    async def astop(self) -> None:
+        self.conn.close()
+        if self.pooled is not None:
+            self.pooled.close()
+            await self.pooled.wait_closed()
+
+    async def connected(self) -> Any:
+        """A new connection in autocommit."""
+        return await asyncmy.connect(**parameters(self.url), charset="utf8mb4", autocommit=True)
+
+    async def _ask(self, conn: Any, statement: str, value: Any = None) -> Rows:
+        async with conn.cursor() as cursor:
+            await cursor.execute(statement, None if value is None else (value,))
+            return await cursor.fetchall()
+
+    async def select_one(self, size: int, inner: int, data: Any) -> Rows:
+        statement = self.sql.select_one("%s")
+        return list(await self.atimed(inner, lambda: self._ask(self.conn, statement, w.KEY)))
+
+    async def select_ten(self, size: int, inner: int, data: Any) -> Rows:
+        statement = self.sql.select_ten("%s")
+        return list(await self.atimed(inner, lambda: self._ask(self.conn, statement, 10)))
+
+    async def fetch(self, size: int, inner: int, data: Any) -> Rows:
+        self.kept = [await self._ask(self.conn, data) for _ in range(inner)]
+        return list(self.kept[-1])
+
+    fetch_types = fetch_wide = fetch
+
+    async def executemany(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("%s")
+        for _ in range(inner):
+            await self.conn.begin()
+            async with self.conn.cursor() as cursor:
+                await cursor.executemany(statement, data)
+            await self.conn.commit()
+        return size
+
+    async def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("%s")
+        for _ in range(inner):
+            async with self.conn.cursor() as cursor:
+                await cursor.executemany(statement, data)
+        return size
+
+    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        statement, rows = self.sql.pipeline("%s"), Rows()
+        async with self.conn.cursor() as cursor:
+            for n in data:
+                await cursor.execute(statement, (n,))
+                rows += await cursor.fetchall()
+        return rows
+
+    async def connect(self, size: int, inner: int, data: Any) -> int:
+        async def once() -> None:
+            await (await self.connected()).ensure_closed()
+
+        await self.atimed(inner, once)
+        return 0
+
+    async def _pool(self) -> Any:
+        if self.pooled is None:
+            self.pooled = await asyncmy.create_pool(
+                **parameters(self.url), charset="utf8mb4", autocommit=True, minsize=w.POOL_SIZE, maxsize=w.POOL_SIZE
+            )
+        return self.pooled
+
+    async def pool(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement = await self._pool(), self.sql.select_one("%s")
+
+        async def once() -> Rows:
+            async with pool.acquire() as conn:
+                return await self._ask(conn, statement, w.KEY)
+
+        return list(await self.atimed(inner, once))
+
+    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement, rows = await self._pool(), self.sql.select_one("%s"), Rows()
+
+        async def work() -> None:
+            for _ in range(inner // w.TASKS):
+                async with pool.acquire() as conn:
+                    rows.extend(await self._ask(conn, statement, w.KEY))
+
+        await asyncio.gather(*(work() for _ in range(w.TASKS)))
+        return rows
+
+    async def stream(self, size: int, inner: int, data: Any) -> int:
+        async with self.conn.cursor(asyncmy.cursors.SSCursor) as cursor:
+            await cursor.execute(self.sql.stream(size))
+            while rows := await cursor.fetchmany(w.STREAM_BLOCK):
+                self.take(rows)
+        return size

@@ -1,0 +1,147 @@
+"""The floor of MySQL and MariaDB: a null client that sends bytes prepared in advance and decodes nothing.
+
+It takes the fastest road that the protocol has: prepared statements with binary results; for many rows bulk execution.
+"""
+
+from __future__ import annotations
+
+import select
+import struct
+from typing import Any, Final
+
+from .. import workloads as w
+from ..link_mysql import Link, packet, query
+from .base import Sync
+
+LONG: Final = 3
+DOUBLE: Final = 5
+DATE: Final = 10
+STRING: Final = 253
+ROWS_AT_ONCE: Final = 16_384
+"""Rows of one bulk execution."""
+
+
+def execute(number: int, values: list[int]) -> bytes:
+    """COM_STMT_EXECUTE with integers."""
+    body = struct.pack("<BIBI", 0x17, number, 0, 1)
+    if values:
+        body += bytes((len(values) + 7) // 8) + b"\x01" + bytes([LONG, 0]) * len(values)
+        body += b"".join(struct.pack("<i", value) for value in values)
+    return packet(body)
+
+
+def bulk_row(row: tuple[Any, ...]) -> bytes:
+    """A row of the insert workloads: an indicator before each value."""
+    i, name, n, f, d = row
+    text = name.encode()
+    date = struct.pack("<BHBB", 4, d.year, d.month, d.day)
+    head = struct.pack("<bi", 0, i) + bytes([0, len(text)]) + text
+    return head + struct.pack("<bi", 0, n) + struct.pack("<bd", 0, f) + b"\0" + date
+
+
+class Contestant(Sync):
+    package = ""
+    options = "bytes prepared in advance, replies counted, nothing decoded; bulk execution"
+    skips = {
+        "bulk_in": "LOAD DATA is not raced yet",
+        "bulk_out": "there is no such statement",
+        "stream": "it would be a fetch",
+    }
+
+    def start(self) -> None:
+        self.link = Link(self.url)
+        self.links = [self.link]
+        self.numbers: dict[str, int] = {}
+        self.requests: dict[Any, tuple[bytes, int]] = {}
+
+    def stop(self) -> None:
+        for link in self.links:
+            link.close()
+
+    def number(self, sql: str) -> int:
+        """The number of a statement, prepared once."""
+        if sql not in self.numbers:
+            self.numbers[sql] = self.link.prepare(sql)
+        return self.numbers[sql]
+
+    def _queries(self, sql: str, value: int, inner: int) -> int:
+        request = execute(self.number(sql), [value])
+        ask = self.link.ask
+        ask(sql, request)
+        self.timed(inner, lambda: ask(sql, request))
+        return 0
+
+    def select_one(self, size: int, inner: int, data: Any) -> int:
+        return self._queries(self.sql.select_one("?"), w.KEY, inner)
+
+    def select_ten(self, size: int, inner: int, data: Any) -> int:
+        return self._queries(self.sql.select_ten("?"), 10, inner)
+
+    pool = select_one
+
+    def fetch(self, size: int, inner: int, data: Any) -> int:
+        request = execute(self.number(data), [])
+        for _ in range(inner):
+            self.link.ask(data, request)
+        return 0
+
+    fetch_types = fetch_wide = fetch
+
+    def _bulk(self, size: int, inner: int, data: Any, around: bool) -> int:
+        key = ("insert", size, around)
+        if key not in self.requests:
+            number = self.number(self.sql.insert("?"))
+            types = b"".join(bytes([kind, 0]) for kind in (LONG, STRING, LONG, DOUBLE, DATE))
+            head = struct.pack("<BIH", 0xFA, number, 128) + types
+            blocks = [data[at : at + ROWS_AT_ONCE] for at in range(0, size, ROWS_AT_ONCE)]
+            commands = [packet(head + b"".join(map(bulk_row, block))) for block in blocks]
+            if around:
+                commands = [query("START TRANSACTION"), *commands, query("COMMIT")]
+            self.requests[key] = (b"".join(commands), len(commands))
+        for _ in range(inner):
+            self.link.exchange(key, *self.requests[key])
+        return 0
+
+    def executemany(self, size: int, inner: int, data: Any) -> int:
+        return self._bulk(size, inner, data, True)
+
+    def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        return self._bulk(size, inner, data, False)
+
+    def pipeline(self, size: int, inner: int, data: Any) -> int:
+        if "limit" not in self.requests:
+            number = self.number(self.sql.pipeline("?"))
+            self.requests["limit"] = (b"".join(execute(number, [n]) for n in data), len(data))
+        self.link.exchange("limit", *self.requests["limit"])
+        return 0
+
+    def connect(self, size: int, inner: int, data: Any) -> int:
+        self.timed(inner, lambda: Link(self.url).close())
+        return 0
+
+    def concurrent(self, size: int, inner: int, data: Any) -> int:
+        sql = self.sql.select_one("?")
+        while len(self.links) < w.POOL_SIZE:
+            self.links.append(Link(self.url))
+        requests = {link.socket.fileno(): execute(link.prepare(sql), [w.KEY]) for link in self.links}
+        by_fd = {link.socket.fileno(): link for link in self.links}
+        self.link.ask("one", requests[self.link.socket.fileno()])
+        expected = self.link.known["one"]
+        poll = select.poll()
+        for fd in by_fd:
+            poll.register(fd, select.POLLIN)
+        left = dict.fromkeys(by_fd, expected)
+        for fd, link in by_fd.items():
+            link.socket.sendall(requests[fd])
+        sent, done = len(self.links), 0
+        while done < inner:
+            for fd, _ in poll.poll():
+                link = by_fd[fd]
+                left[fd] -= link.socket.recv_into(link.view)
+                if left[fd] == 0:
+                    done += 1
+                    left[fd] = expected
+                    if sent < inner:
+                        link.socket.sendall(requests[fd])
+                        sent += 1
+        return 0

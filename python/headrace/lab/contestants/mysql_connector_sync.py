@@ -1,0 +1,26 @@
+"""MySQL Connector/Python with its C extension: text protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mysql.connector
+
+from .mysqldb_like import MySqlDbLike, parameters
+
+
+class Contestant(MySqlDbLike):
+    package = "mysql-connector-python"
+    options = f"C extension: {mysql.connector.HAVE_CEXT}, text protocol, executemany of many rows per statement"
+
+    def connected(self) -> Any:
+        return mysql.connector.connect(
+            # MariaDB does not know the collation that it asks for by itself.
+            **parameters(self.url),
+            autocommit=True,
+            charset="utf8mb4",
+            collation="utf8mb4_general_ci",
+        )
+
+    def streaming(self) -> Any:
+        return self.conn.cursor(buffered=False)

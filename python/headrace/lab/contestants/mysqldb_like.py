@@ -1,0 +1,119 @@
+"""What the blocking peers that follow MySQLdb share: cursors whose parameters become text, one statement at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from .. import workloads as w
+from .base import Rows, Sync
+
+
+def parameters(url: str) -> dict[str, Any]:
+    """host, port, user, password and database of a URL."""
+    parts = urlsplit(url)
+    return {
+        "host": parts.hostname or "127.0.0.1",
+        "port": parts.port or 3306,
+        "user": unquote(parts.username or "root"),
+        "password": unquote(parts.password or ""),
+        "database": parts.path[1:],
+    }
+
+
+class MySqlDbLike(Sync):
+    """A blocking peer. Each has its own way to connect, and to make a cursor that streams."""
+
+    skips = {
+        "pool": "it has no pool",
+        "concurrent": "it has no pool",
+        "bulk_in": "LOAD DATA is not raced yet",
+        "bulk_out": "there is no such statement",
+    }
+    mark = "%s"
+
+    def connected(self) -> Any:
+        """A new connection in autocommit."""
+        raise NotImplementedError
+
+    def streaming(self) -> Any:
+        """A cursor that does not receive its result whole."""
+        raise NotImplementedError
+
+    def begin(self, cursor: Any) -> None:
+        """Begins a transaction."""
+        cursor.execute("START TRANSACTION")
+
+    def commit(self, cursor: Any) -> None:
+        """Ends it."""
+        cursor.execute("COMMIT")
+
+    def start(self) -> None:
+        self.conn = self.connected()
+
+    def stop(self) -> None:
+        self.conn.close()
+
+    def cursor(self) -> Any:
+        """A cursor."""
+        return self.conn.cursor()
+
+    def _one(self, inner: int, statement: str, value: int) -> Rows:
+        cursor = self.cursor()
+
+        def once() -> Rows:
+            cursor.execute(statement, (value,))
+            return cursor.fetchall()
+
+        return list(self.timed(inner, once))
+
+    def select_one(self, size: int, inner: int, data: Any) -> Rows:
+        return self._one(inner, self.sql.select_one(self.mark), w.KEY)
+
+    def select_ten(self, size: int, inner: int, data: Any) -> Rows:
+        return self._one(inner, self.sql.select_ten(self.mark), 10)
+
+    def fetch(self, size: int, inner: int, data: Any) -> Rows:
+        self.kept = []
+        for _ in range(inner):
+            cursor = self.cursor()
+            cursor.execute(data)
+            self.kept.append(cursor.fetchall())
+        return list(self.kept[-1])
+
+    fetch_types = fetch_wide = fetch
+
+    def executemany(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert(self.mark)
+        for _ in range(inner):
+            cursor = self.conn.cursor()
+            self.begin(cursor)
+            cursor.executemany(statement, data)
+            self.commit(cursor)
+        return size
+
+    def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert(self.mark)
+        for _ in range(inner):
+            self.conn.cursor().executemany(statement, data)
+        return size
+
+    def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        # It can only ask and wait, one after the other.
+        cursor, statement, rows = self.cursor(), self.sql.pipeline(self.mark), Rows()
+        for n in data:
+            cursor.execute(statement, (n,))
+            rows += cursor.fetchall()
+        return rows
+
+    def connect(self, size: int, inner: int, data: Any) -> int:
+        self.timed(inner, lambda: self.connected().close())
+        return 0
+
+    def stream(self, size: int, inner: int, data: Any) -> int:
+        cursor = self.streaming()
+        cursor.execute(self.sql.stream(size))
+        while rows := cursor.fetchmany(w.STREAM_BLOCK):
+            self.take(rows)
+        cursor.close()
+        return size

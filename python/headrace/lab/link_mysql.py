@@ -1,0 +1,182 @@
+"""The floor's connection to MySQL and MariaDB: it says what the protocol needs to be said, and counts replies."""
+
+from __future__ import annotations
+
+import hashlib
+import select
+import socket
+import struct
+from typing import Any, Final
+
+from .contestants.mysqldb_like import parameters
+
+BUFFER: Final = 1 << 20
+"""Bytes read at a time."""
+# CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH,
+# DEPRECATE_EOF
+FLAGS: Final = 0x8 | 0x200 | 0x2000 | 0x8000 | 0x20000 | 0x40000 | 0x80000 | 0x1000000
+BULK: Final = 1 << 2
+"""MARIADB_CLIENT_STMT_BULK_OPERATIONS"""
+UTF8MB4: Final = 45
+LARGEST: Final = 0xFFFFFF
+
+
+def packet(body: bytes, sequence: int = 0) -> bytes:
+    """One packet; the body is shorter than 16 MiB."""
+    return struct.pack("<I", len(body))[:3] + bytes([sequence]) + body
+
+
+def query(sql: str) -> bytes:
+    """COM_QUERY."""
+    return packet(b"\x03" + sql.encode())
+
+
+class Link:
+    """One connection."""
+
+    def __init__(self, url: str) -> None:
+        given = parameters(url)
+        self.socket = socket.create_connection((given["host"], given["port"]))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.view = memoryview(bytearray(BUFFER))
+        self.pending = b""
+        self.known: dict[Any, int] = {}
+        self._log_in(given)
+
+    def close(self) -> None:
+        """Says goodbye."""
+        self.socket.sendall(packet(b"\x01"))
+        self.socket.close()
+
+    def _log_in(self, given: dict[str, Any]) -> None:
+        _, greeting = self.read()
+        version, _, rest = greeting[1:].partition(b"\0")
+        scramble = rest[4:12] + rest[31:43]
+        mariadb = b"MariaDB" in version
+        proof = _native_password(given["password"].encode(), scramble)
+        body = struct.pack("<IIB", FLAGS | (0 if mariadb else 1), LARGEST, UTF8MB4) + bytes(19)
+        body += struct.pack("<I", BULK if mariadb else 0)
+        body += given["user"].encode() + b"\0" + bytes([len(proof)]) + proof + given["database"].encode() + b"\0"
+        self.socket.sendall(packet(body + b"mysql_native_password\0", 1))
+        _, answer = self.read()
+        if answer[0] == 0xFE:
+            raise RuntimeError("the floor knows mysql_native_password only")
+        _check(answer)
+
+    def _fill(self, size: int) -> None:
+        while len(self.pending) < size:
+            got = self.socket.recv_into(self.view)
+            if not got:
+                raise ConnectionError("the server closed the connection")
+            self.pending += bytes(self.view[:got])
+
+    def read(self) -> tuple[int, bytes]:
+        """One packet: its whole length and its body."""
+        self._fill(4)
+        size = int.from_bytes(self.pending[:3], "little") + 4
+        self._fill(size)
+        body, self.pending = self.pending[4:size], self.pending[size:]
+        return size, body
+
+    def prepare(self, sql: str) -> int:
+        """COM_STMT_PREPARE; gives the statement's number."""
+        self.socket.sendall(packet(b"\x16" + sql.encode()))
+        _, body = self.read()
+        _check(body)
+        number, columns, params = struct.unpack("<IHH", body[1:9])
+        for _ in range(columns + params):
+            self.read()
+        return int(number)
+
+    def ask(self, key: Any, request: bytes) -> None:
+        """Sends a request and takes its reply, whose length is learnt the first time."""
+        self.socket.sendall(request)
+        left = self.known.get(key)
+        if left is None:
+            self.known[key] = self._reply()
+            return
+        view, receive = self.view, self.socket.recv_into
+        while left > 0:
+            got = receive(view)
+            if not got:
+                raise ConnectionError("the server closed the connection")
+            left -= got
+
+    def _reply(self) -> int:
+        """Reads the reply to one command, and gives its bytes."""
+        data = bytearray()
+        while (end := _reply_end(data, 0)) is None:
+            got = self.socket.recv_into(self.view)
+            if not got:
+                raise ConnectionError("the server closed the connection")
+            data += self.view[:got]
+        return end
+
+    def exchange(self, key: Any, request: bytes, replies: int) -> None:
+        """Sends many commands and takes their replies while sending, as both may be more than the sockets hold."""
+        known = self.known.get(key)
+        left = memoryview(request)
+        self.socket.setblocking(False)
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN | select.POLLOUT)
+        got, count, data = 0, 0, bytearray()
+        try:
+            while left or (got < known if known is not None else count < replies):
+                for _, event in poll.poll():
+                    if event & select.POLLOUT and left:
+                        left = left[self.socket.send(left[:BUFFER]) :]
+                        if not left:
+                            poll.modify(self.socket, select.POLLIN)
+                    if event & select.POLLIN:
+                        more = self.socket.recv_into(self.view)
+                        got += more
+                        if known is None:
+                            data += self.view[:more]
+                            while (end := _reply_end(data, 0)) is not None:
+                                del data[:end]
+                                count += 1
+        finally:
+            self.socket.setblocking(True)
+        self.known[key] = got
+
+
+def _packet_end(data: bytearray, at: int) -> int | None:
+    if len(data) < at + 5:
+        return None
+    end = at + 4 + int.from_bytes(data[at : at + 3], "little")
+    return end if end <= len(data) else None
+
+
+def _reply_end(data: bytearray, at: int) -> int | None:
+    """Where the reply that begins at ``at`` ends; None when that has not come."""
+    end = _packet_end(data, at)
+    if end is None:
+        return None
+    first = data[at + 4]
+    _check(bytes(data[at + 4 : end]))
+    if first in (0x00, 0xFE):
+        return end
+    for _ in range(first):
+        end = _packet_end(data, end)
+        if end is None:
+            return None
+    while True:
+        begin = end
+        end = _packet_end(data, begin)
+        if end is None:
+            return None
+        if data[begin + 4] == 0xFE:
+            return end
+
+
+def _check(answer: bytes) -> None:
+    if answer[0] == 0xFF:
+        raise RuntimeError(answer[3:].decode(errors="replace"))
+
+
+def _native_password(password: bytes, scramble: bytes) -> bytes:
+    if not password:
+        return b""
+    once = hashlib.sha1(password).digest()
+    other = hashlib.sha1(scramble[:20] + hashlib.sha1(once).digest()).digest()
+    return bytes(a ^ b for a, b in zip(once, other, strict=True))

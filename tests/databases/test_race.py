@@ -1,0 +1,57 @@
+"""The race on MariaDB and on the Informix test server: every workload, and right results of all who run here."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import headrace.testing
+from headrace.lab import race, report, workloads
+from headrace.lab.mariadb import MariaDB
+
+SMALL = [(name, w.quick[0]) for name, w in workloads.WORKLOADS.items() if name not in ("bulk_in", "bulk_out", "stream")]
+
+
+def run(url: str, pid: int | None, database: str, names: list[str], chosen: list[tuple[str, int]]) -> dict[str, Any]:
+    plan = race.Plan(names, chosen, 1, True)
+    return race.Race(url, plan, pid, lambda what, share: None, database).run()
+
+
+def check(found: dict[str, Any], database: str) -> None:
+    for r in found["results"]:
+        what = (r["workload"], r["contestant"], r["error"])
+        assert r["database"] == database
+        assert r["disqualified"] is None, what
+        if r["error"]:
+            assert r["error"].startswith("not offered: "), what
+            continue
+        assert r["median_s"] > 0, what
+        if r["contestant"] != "floor" and r["workload"] not in ("connect", *workloads.WRITERS):
+            assert r["rows_reached_caller"], what
+    assert database.lower() in report.markdown(found).lower()
+
+
+def test_on_mariadb(mariadb_server: MariaDB) -> None:
+    names = ["headrace", "headrace-async", "floor", "mysqlclient", "pymysql"]
+    check(run(mariadb_server.url, mariadb_server.pid, "mariadb", names, SMALL), "mariadb")
+
+
+@pytest.fixture(scope="module")
+def utf8_server() -> Any:
+    """Races insert text that no 8-bit code set has."""
+    with headrace.testing.informix(locale="en_US.utf8") as running:
+        yield running
+
+
+def test_on_informix(utf8_server: headrace.testing.InformixServer) -> None:
+    server = utf8_server
+    url = (
+        f"informix://{server.user}:{quote(server.password)}@{server.host}:{server.port}/{server.database}"
+        f"?server={server.server}&DB_LOCALE=en_US.utf8&CLIENT_LOCALE=en_US.utf8"
+    )
+    names = ["headrace", "headrace-async", "informix-driver"]
+    chosen = [(name, 1_000 if size == 10_000 and name in ("fetch", "executemany") else size) for name, size in SMALL]
+    chosen = [(name, size) for name, size in chosen if name not in ("fetch_wide", "fetch_types", "pipeline")]
+    check(run(url, server.pid, "informix", names, chosen), "informix")

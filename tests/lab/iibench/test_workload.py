@@ -1,0 +1,131 @@
+"""The workload itself: steps by name, schemas, queries, several clients, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import headrace
+import headrace.mysql
+from headrace.lab.iibench.databases import MODULES, load
+from headrace.lab.iibench.options import Options
+from headrace.lab.mariadb import MariaDB
+from headrace.lab.servers import Server
+
+from .conftest import Ran, bench
+
+Bench = Callable[..., Ran]
+
+
+@pytest.fixture(params=["postgresql", "mariadb"])
+def any_bench(request: pytest.FixtureRequest) -> Bench:
+    """Runs a bench on each database, through headrace."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres")  # type: ignore[no-any-return]
+    maria = request.getfixturevalue("maria")
+    return lambda **options: maria(**{"driver": "headrace", **options})
+
+
+def test_steps_by_name_do_what_their_names_say(any_bench: Bench) -> None:
+    ran = any_bench(
+        step="l.i0,l.x,l.i1,l.i2,qr500,qp500", load_rows=2_000, more_rows=500, step_seconds=0.4, settle_seconds=0
+    )
+    assert ran.right
+    assert ran.one("proof")["left_out"] == []
+    steps = {step["step"]: step for step in ran.all("step")}
+    assert list(steps) == ["l.i0", "l.x", "l.i1", "l.i2", "qr500", "qp500"]
+    rows = {name: {kind: k["rows"] for kind, k in step["kinds"].items()} for name, step in steps.items()}
+    assert rows["l.i0"] == {"insert": 2_000}
+    assert rows["l.x"] == {"insert": 100}
+    assert steps["l.x"]["indexes"]["rows"] == 2_000
+    assert rows["l.i1"] == {"insert": 400, "delete": 400}
+    assert rows["l.i2"] == {"insert": 100, "delete": 100}
+    for name in ("qr500", "qp500"):
+        assert set(rows[name]) == {"insert", "delete", "query"}
+        assert steps[name]["kinds"]["insert"]["due"] == 200
+        assert rows[name]["query"] > 0
+
+
+def test_figures_are_there_for_client_and_server(any_bench: Bench) -> None:
+    step = any_bench(max_rows=20_000, rows_per_commit=200, query_threads=1, secondary_at_start=True).step
+    assert step["client"]["cpu_us_per_row"] > 0
+    assert step["client"]["cpu_us_per_query"] > 0
+    assert {"generate", "encode", "send", "wait"} <= set(step["client"]["stages_us_per_row"])
+    assert step["server"]["per"] == "row"
+    assert step["server"]["cpu_us"] > 0
+    assert 0 <= step["asleep_share"] < 1, "the server runs here, so the kernel knows"
+    assert 0 <= step["unfed_share"] < 1
+    assert step["data_bytes"] > 0
+
+
+def test_partitions_transactions_that_stay_open_and_prepared_queries(any_bench: Bench) -> None:
+    ran = any_bench(
+        max_rows=2_000, rows_per_commit=50, inserts_per_second=4_000, num_partitions=3, rows_per_partition=700,
+        htap_transaction_seconds=0.2, delete_per_insert=True, query_threads=1, use_prepared_query=True,
+        secondary_at_start=True,
+    )  # fmt: skip
+    assert ran.right
+    kinds = ran.step["kinds"]
+    assert kinds["transaction"]["operations"] >= 2
+    assert kinds["query"]["rows"] > 0
+    assert kinds["delete"]["rows"] == 2_000
+
+
+@pytest.mark.parametrize(("driver", "only_keys"), [("psycopg", False), ("asyncpg", True)])
+def test_prepared_queries_of_others(postgres: Bench, driver: str, only_keys: bool) -> None:
+    ran = postgres(
+        driver=driver, max_rows=1_000, inserts_per_second=2_000, query_threads=1, use_prepared_query=True,
+        query_pk_only=only_keys, htap_transaction_seconds=0.1,
+    )  # fmt: skip
+    assert ran.right
+    assert ran.step["kinds"]["query"]["operations"] > 0
+
+
+def test_several_clients_share_tables_and_each_row_is_there_once(any_bench: Bench) -> None:
+    ran = any_bench(max_rows=1_000, clients=3, tables=2, rows_per_commit=10, delete_per_insert=True)
+    assert ran.right
+    (why,) = ran.one("proof")["left_out"]
+    assert "several clients" in why, "which of a shared table's rows were the oldest is not known; the other's sums are"
+
+
+def test_rows_that_were_there_before_are_taken_into_account(server: Server) -> None:
+    given: dict[str, Any] = {"table_name": "twice", "max_rows": 500}
+    assert bench(server.socket_url, **given, cleanup=False).right
+    again = bench(server.socket_url, **given, setup=False, seed=7)
+    assert again.right
+    assert again.one("proof")["left_out"] == []
+
+
+def test_warmup_does_not_count(postgres: Bench) -> None:
+    ran = postgres(max_rows=0, max_seconds=2, inserts_per_second=2_000, warmup=1)
+    seconds = {s["second"]: s for s in ran.seconds}
+    assert (seconds[0]["warmup"], seconds[1]["warmup"]) == (True, False)
+    insert = ran.step["kinds"]["insert"]
+    assert insert["rows"] == seconds[1]["kinds"]["insert"]["rows"]
+    assert insert["rate"] == pytest.approx(insert["rows"])
+    assert insert["due"] == 4_000, "the verdict is on all of it"
+
+
+def test_queries_are_answered_by_the_index_they_are_meant_for(server: Server, mariadb: MariaDB) -> None:
+    for name in MODULES:
+        database = load(name)
+        statements = [*database.create_table("plans", Options()), *database.create_indexes("plans", Options())]
+        with (
+            headrace.connect(server.url, autocommit=True)
+            if name == "postgresql"
+            else headrace.mysql.connect(mariadb.socket_url, autocommit=True)
+        ) as conn:
+            for statement in (database.drop_table("plans"), *statements):
+                conn.executescript(statement)
+            conn.executescript(database.insert_head("plans") + Options().rows(0).values("", 0, 5_000))
+            conn.executescript("ANALYZE plans" if name == "postgresql" else "ANALYZE TABLE plans")
+            for index in ("marketsegment", "registersegment", "pdc"):
+                query = database.range_query("plans", index, "5", 10)
+                plan = str(conn.executescript(f"EXPLAIN {query}").fetchall())
+                assert f"plans_{index}" in plan if name == "postgresql" else f"'{index}'" in plan
+                assert "Sort" not in plan
+                assert "filesort" not in plan
+                assert len(conn.executescript(query).fetchall()) == 10
+            conn.executescript(database.drop_table("plans"))
