@@ -24,8 +24,9 @@ def shown(name: str, before: str | None) -> str | None:
 
 
 def parse_url(rest: str) -> Pairs:
-    """The keywords of a URL whose scheme was cut off, in order: ``user``, ``password``, ``host`` and ``port`` (lists with
-    commas), ``dbname``, and whatever stands behind the question mark. Whether there are such keywords is not known here.
+    """The keywords of a URL whose scheme was cut off, in order: ``user``, ``password``, ``host`` and ``port`` (lists
+    with commas), ``dbname``, and whatever stands behind the question mark. Whether there are such keywords is not known
+    here.
 
     >>> parse_url("jo@a,b:3307/shop?x=1")
     [('user', 'jo'), ('host', 'a,b'), ('port', ',3307'), ('dbname', 'shop'), ('x', '1')]

@@ -1,4 +1,5 @@
-"""MariaDB in versions that the system's packages do not have, from the Maven repository that Maven is configured with."""
+"""MariaDB in versions that the system's packages do not have, from the Maven repository that Maven is configured
+with."""
 
 from __future__ import annotations
 
@@ -22,7 +23,14 @@ def mariadb_home(version: str) -> Path:
         if not shutil.which("mvn"):
             pytest.fail(f"MariaDB {version} is fetched by Maven: apt-get install maven")
         CACHE.mkdir(parents=True, exist_ok=True)
-        command = ["mvn", "-q", "-B", f"{PLUGIN}:copy", f"-Dartifact={ARTIFACT}:{version}", f"-DoutputDirectory={CACHE}"]
+        command = [
+            "mvn",
+            "-q",
+            "-B",
+            f"{PLUGIN}:copy",
+            f"-Dartifact={ARTIFACT}:{version}",
+            f"-DoutputDirectory={CACHE}",
+        ]
         fetched = subprocess.run(command, capture_output=True, text=True, check=False)
         if fetched.returncode:
             pytest.fail(f"Maven could not fetch MariaDB {version}:\n{fetched.stdout}{fetched.stderr}")

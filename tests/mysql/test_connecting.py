@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,7 +90,7 @@ def test_tls_modes(tls_server: MariaDB, certificates: Certificates) -> None:
         tls_of(**plain, ssl_mode="VERIFY_CA")
     elsewhere = {**plain, "host": "127.0.0.2"}
     assert tls_of(**elsewhere, ssl_ca=ca, ssl_mode="VERIFY_CA")
-    with pytest.raises(errors.OperationalError, match="127.0.0.2"):
+    with pytest.raises(errors.OperationalError, match=r"127\.0\.0\.2"):
         tls_of(**elsewhere, ssl_ca=ca, ssl_mode="VERIFY_IDENTITY")
 
 
@@ -152,21 +151,26 @@ def test_someone_in_between_is_found_out_by_the_password(zero_server: MariaDB, c
 
 async def test_tls_on_a_loop(zero_server: MariaDB, tls_server: MariaDB, certificates: Certificates) -> None:
     where: dict[str, Any] = {"host": "127.0.0.1", "user": "plain", "password": "tiger"}
-    for server, keywords in ((zero_server, {"ssl_verify_server_cert": True}), (tls_server, {"ssl": {"ca": certificates.ca}})):
+    for server, keywords in (
+        (zero_server, {"ssl_verify_server_cert": True}),
+        (tls_server, {"ssl": {"ca": certificates.ca}}),
+    ):
         conn = await headrace.aio.mysql.connect(**where, port=server.port, **keywords)
         assert conn.wire.tls_info()
         rows = await conn.fetch("select seq, repeat('x', 100) from test.seq_1_to_20000")
         assert rows == [(n, "x" * 100) for n in range(1, 20_001)]
         await conn.close()
-    with SomeoneBetween(zero_server.port, certificates.server_cert, certificates.server_key) as between:
-        with pytest.raises(errors.OperationalError, match="did not prove"):
-            await headrace.aio.mysql.connect(**where, port=between.port, ssl_verify_server_cert=True)
+    between = SomeoneBetween(zero_server.port, certificates.server_cert, certificates.server_key)
+    with between, pytest.raises(errors.OperationalError, match="did not prove"):
+        await headrace.aio.mysql.connect(**where, port=between.port, ssl_verify_server_cert=True)
 
 
 def test_unix_sockets(mariadb_server: MariaDB) -> None:
     with headrace.connect(mariadb_server.socket_url) as conn:
         assert conn.fetchval("select @@version_comment") is not None
-        assert conn.fetch("select host from information_schema.processlist where id = connection_id()") == [("localhost",)]
+        assert conn.fetch("select host from information_schema.processlist where id = connection_id()") == [
+            ("localhost",)
+        ]
     with pytest.raises(errors.OperationalError, match="/no/such"):
         headrace.mysql.connect(unix_socket="/no/such")
 
@@ -191,7 +195,9 @@ def test_passwords_from_a_function(mariadb_server: MariaDB) -> None:
         return "tiger"
 
     for _ in range(2):
-        with headrace.mysql.connect(host="127.0.0.1", port=mariadb_server.port, user="tester", password=password) as conn:
+        with headrace.mysql.connect(
+            host="127.0.0.1", port=mariadb_server.port, user="tester", password=password
+        ) as conn:
             assert "tiger" not in repr(conn)
     assert len(calls) == 2
 
@@ -249,15 +255,14 @@ class Silence:
 def test_connecting_ends_in_time() -> None:
     with Silence() as silence:
         started = time.monotonic()
-        with pytest.raises(errors.ConnectionTimeout, match="connect_timeout=0.3"):
+        with pytest.raises(errors.ConnectionTimeout, match=r"connect_timeout=0\.3"):
             headrace.mysql.connect(host="127.0.0.1", port=silence.port, user="u", connect_timeout=0.3)
         assert time.monotonic() - started < 3
 
 
 async def test_connecting_on_a_loop_ends_in_time() -> None:
-    with Silence() as silence:
-        with pytest.raises(errors.ConnectionTimeout):
-            await headrace.aio.mysql.connect(host="127.0.0.1", port=silence.port, user="u", connect_timeout=0.3)
+    with Silence() as silence, pytest.raises(errors.ConnectionTimeout):
+        await headrace.aio.mysql.connect(host="127.0.0.1", port=silence.port, user="u", connect_timeout=0.3)
 
 
 def test_a_server_that_says_nothing_is_given_up(my_url: str) -> None:

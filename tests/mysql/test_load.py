@@ -31,8 +31,9 @@ def rows_of(my: Conn) -> list[tuple[Any, ...]]:
 
 def test_every_kind_of_value(my: Conn) -> None:
     my.execute(
-        "create or replace table kinds (id int primary key, t text, b blob, vb varbinary(9), f double, d decimal(30,10), "
-        "day date, at datetime(6), span time(6), bits bit(11), u uuid, j json, e enum('a','b\\tc'), big bigint unsigned, "
+        "create or replace table kinds (id int primary key, t text, b blob, vb varbinary(9), f double, "
+        "d decimal(30,10), day date, at datetime(6), span time(6), bits bit(11), u uuid, j json, "
+        "e enum('a','b\tc'), big bigint unsigned, "
         "g geometry) character set latin1"
     )
     point = bytes.fromhex("000000000101000000000000000000f03f0000000000000040")
@@ -44,7 +45,10 @@ def test_every_kind_of_value(my: Conn) -> None:
             BitString("10000000001"), uuid.UUID(int=7 << 100 | 5), {"a": [1, None, "x"]}, "b\tc", 2**64 - 1, point,
         ),
         (2, *[None] * 14),
-        (3, "", b"", b"", 0.0, 0, None, None, datetime.timedelta(0), BitString("0" * 11), None, Json([1]), "a", 0, None),
+        (
+            3, "", b"", b"", 0.0, 0, None, None, datetime.timedelta(0), BitString("0" * 11), None, Json([1]), "a", 0,
+            None,
+        ),
     ]  # fmt: skip
     assert my.load_rows("kinds", rows) == 3
     rows[2] = (3, "", b"", b"", 0.0, decimal.Decimal("0E-10"), *rows[2][6:11], [1], *rows[2][12:])

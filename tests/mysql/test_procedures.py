@@ -17,7 +17,8 @@ PROCEDURES = [
     "begin set b = a * 2; set c = concat(c, '!'); end",
     "create or replace procedure shows(in a int) begin select a; select a + 1, 'x'; end",
     "create or replace procedure both_ways(in a int, out b decimal(10,2)) begin select a; set b = a / 4; end",
-    "create or replace procedure fails(out a int) begin set a = 1; signal sqlstate '45000' set message_text = 'no'; end",
+    "create or replace procedure fails(out a int) "
+    "begin set a = 1; signal sqlstate '45000' set message_text = 'no'; end",
     "create or replace procedure nothing() do 1",
     "create or replace procedure all_out(out a int, out b varchar(9)) begin set a = 1; end",
 ]

@@ -85,7 +85,12 @@ def test_what_the_server_reports_of_the_session(my: Conn, my_url: str) -> None:
 
 
 def test_settings_of_the_session(my_url: str) -> None:
-    wanted = {"time_zone": "+05:30", "sql_mode": "ANSI_QUOTES", "collation": "utf8mb4_bin", "init_command": "set @a = 5"}
+    wanted = {
+        "time_zone": "+05:30",
+        "sql_mode": "ANSI_QUOTES",
+        "collation": "utf8mb4_bin",
+        "init_command": "set @a = 5",
+    }
     query = "select @@time_zone, @@sql_mode, @@collation_connection, @a, @@character_set_results"
     with headrace.mysql.connect(my_url, **wanted, program_name="races") as conn:
         expected = ("+05:30", "ANSI_QUOTES", "utf8mb4_bin", 5, "utf8mb4")

@@ -32,7 +32,10 @@ def options(conninfo: str = "", environ: dict[str, str] | None = None, /, **keyw
         ("mysql://a,b:2,c:3/d", {"hosts": (("a", 3306), ("b", 2), ("c", 3)), "database": "d"}),
         ("mysql://[::1]:7/d", {"hosts": (("::1", 7),)}),
         ("mysql://u@localhost/d?unix_socket=/tmp/s", {"hosts": (), "socket": "/tmp/s", "database": "d"}),
-        ("mysql://h?charset=utf8mb4&connect_timeout=2.5&local_infile=1", {"connect_timeout": 2.5, "local_infile": True}),
+        (
+            "mysql://h?charset=utf8mb4&connect_timeout=2.5&local_infile=1",
+            {"connect_timeout": 2.5, "local_infile": True},
+        ),
         ("mysql://h?compression=zstd&zstd_level=7", {"compression": "zstd", "zstd_level": 7}),
     ],
 )
@@ -44,7 +47,10 @@ def test_a_url_is_read(url: str, found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("keywords", "found"),
     [
-        ({"host": "h", "passwd": "p", "db": "d", "port": 0}, {"hosts": (("h", 3306),), "password": "p", "database": "d"}),
+        (
+            {"host": "h", "passwd": "p", "db": "d", "port": 0},
+            {"hosts": (("h", 3306),), "password": "p", "database": "d"},
+        ),
         ({"host": "a,b", "port": 5}, {"hosts": (("a", 5), ("b", 5))}),
         ({"host": "h", "unix_socket": "/s"}, {"socket": "/s", "hosts": ()}),
         ({"host": "h", "client_flag": 2 | 65536 | 32}, {"client_found_rows": True, "multi_statements": True}),
@@ -318,7 +324,7 @@ def test_login_paths(tmp_path: Path) -> None:
     for spoilt in (b"short", os.urandom(60), bytes(24) + b"\x10\0\0\0" + bytes(15), bytes(24) + b"\xff" * 8):
         file.chmod(0o600)
         file.write_bytes(spoilt)
-        with pytest.raises(ProgrammingError, match="mysql_config_editor|is not in"):
+        with pytest.raises(ProgrammingError, match=r"mysql_config_editor|is not in"):
             connect_options("", {"login_path": "shop"}, environ)
 
 

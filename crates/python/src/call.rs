@@ -112,6 +112,9 @@ pub enum Want {
     Flat,
 }
 
+/// A block of a stream: its columns and a list of rows.
+pub type Block = (Option<Py<PyAny>>, Py<PyAny>);
+
 /// A Python request to a server that speaks `D`.
 #[derive(Debug)]
 pub struct PyCall<D> {
@@ -192,7 +195,7 @@ impl<D: Dialect> PyCall<D> {
     ///
     /// # Errors
     /// For a value that Python cannot hold.
-    pub fn take_block(&mut self, py: Python<'_>) -> PyResult<Option<(Option<Py<PyAny>>, Py<PyAny>)>> {
+    pub fn take_block(&mut self, py: Python<'_>) -> PyResult<Option<Block>> {
         let Some(size) = self.block.filter(|_| self.has_block()) else { return Ok(None) };
         if let Some(error) = self.store.error.take() {
             return Err(error);

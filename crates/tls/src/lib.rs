@@ -39,7 +39,9 @@ impl TlsClient {
         let name = match ServerName::try_from(server_name.to_owned()) {
             Ok(name) => name,
             // An address is never told to the server, and here it is not looked at either.
-            Err(_) if !matches!(config.verify, Verify::Full | Verify::Note) => IpAddr::from(Ipv4Addr::UNSPECIFIED).into(),
+            Err(_) if !matches!(config.verify, Verify::Full | Verify::Note) => {
+                IpAddr::from(Ipv4Addr::UNSPECIFIED).into()
+            }
             Err(_) => {
                 return Err(Fatal::refused(format!("{server_name:?} is no name that a certificate could have")));
             }

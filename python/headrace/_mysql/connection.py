@@ -39,13 +39,13 @@ class Cursor(BlockingCursor[R]):
         return 0 if self._result is None else self._result.warnings
 
     def callproc(self, name: str, args: Sequence[Any] = ()) -> list[Any]:
-        """Calls a procedure (``name`` or ``schema.name``), and gives the arguments with what its OUT and INOUT parameters
-        have become. Its results are the cursor's, the next one after :meth:`nextset`."""
+        """Calls a procedure (``name`` or ``schema.name``), and gives the arguments with what its OUT and INOUT
+        parameters have become. Its results are the cursor's, the next one after :meth:`nextset`."""
         self._check()
         self._clear()
         results, out = self._connection._run(self._core.call(name, args))
         self._set_all(results)
-        return out
+        return list(out)
 
 
 class Connection(BlockingConnection[R]):
@@ -132,7 +132,7 @@ class Connection(BlockingConnection[R]):
     def _cursor_blocks(self, sql: str, params: Params, size: int) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
-        number = wire.my_request_id(ticket)
+        number: Any = wire.my_request_id(ticket)
         result = self._wait(ticket, None)
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
@@ -156,7 +156,8 @@ class Connection(BlockingConnection[R]):
 
     def _made(self, columns: Any, rows: list[Any]) -> list[R]:
         factory = self.row_factory
-        return rows if factory is tuple_row else list(map(factory(columns.names), rows))
+        make: Any = None if factory is tuple_row else factory(columns.names)
+        return rows if make is None else list(map(make, rows))
 
     # LOAD DATA LOCAL
 
@@ -168,13 +169,12 @@ class Connection(BlockingConnection[R]):
         columns: Sequence[str] | None = None,
         duplicates: str = "error",
     ) -> int:
-        """Loads rows into a table by LOAD DATA LOCAL, all or none, and gives their number. The connection must have been
-        made with ``local_infile=True``.
+        """Loads rows into a table by LOAD DATA LOCAL, all or none, and gives their number. The connection must have
+        been made with ``local_infile=True``.
 
-        The server only warns of what it would refuse in an INSERT; here the first warning undoes the load and is raised,
-        with its row (``error.row``) where the server names it. A row with a key that is there already is an error, skipped
-        (``duplicates="ignore"``) or put in the other's place (``"replace"``).
-        """
+        The server only warns of what it would refuse in an INSERT; here the first warning undoes the load and is
+        raised, with its row (``error.row``) where the server names it. A row with a key that is there already is an
+        error, skipped (``duplicates="ignore"``) or put in the other's place (``"replace"``)."""
         core, wire = self._core, self._core.wire
         load.check_allowed(core)
         sql, hexadecimal = load.statement(table, self._run(load.columns_of(core, table, columns)), duplicates)
@@ -189,8 +189,8 @@ class Connection(BlockingConnection[R]):
         return self._load(sql, send, duplicates).rowcount
 
     def load_data(self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes]) -> int:
-        """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file, whatever its name, and gives
-        the number of rows. Nothing else is ever read. An error or warning undoes it: see :meth:`load_rows`."""
+        """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file, whatever its name, and
+        gives the number of rows. Nothing else is ever read. An error or warning undoes it: see :meth:`load_rows`."""
         load.check_allowed(self._core)
         wire = self._core.wire
 
@@ -227,8 +227,8 @@ class Connection(BlockingConnection[R]):
 
     @property
     def isolation_level(self) -> str | None:
-        """Isolation level of transactions to come (``read committed`` ...); ``None`` is the server's default. Changed only
-        between transactions."""
+        """Isolation level of transactions to come (``read committed`` ...); ``None`` is the server's default. Changed
+        only between transactions."""
         return self._core.isolation_level
 
     @isolation_level.setter

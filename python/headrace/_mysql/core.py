@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from .._core import Core, Flow
 from .._cursor_base import Column, Params
@@ -177,7 +177,7 @@ class MySqlCore(Core):
             return (yield from self._call_by_variables(target, out))
         places = ", ".join("?" * len(args))
         outcome = yield self.wire.my_execute(f"CALL {target}({places})", tuple(args) or None, text=self.text)
-        results: list[PgResult] = outcome if isinstance(outcome, list) else [outcome]
+        results = cast("list[PgResult]", outcome if isinstance(outcome, list) else [outcome])
         for result in results:
             if result.out_params and result.rows:
                 values = result.rows[0]

@@ -77,8 +77,10 @@ def enter(core: MySqlCore) -> Flow[str | None]:
     """Begins what undoes a load that fails: a transaction, or a savepoint, whose name it gives."""
     name = None if core.autocommit and not core.in_transaction() else f"headrace_{next(core.numbers)}"
     begin = "START TRANSACTION" if name is None else f"SAVEPOINT {name}"
-    for ticket in (core.wire.my_query(begin), core.wire.my_query("SET @headrace_notes = @@sql_notes, sql_notes = 0")):
-        yield ticket
+    first = core.wire.my_query(begin)
+    second = core.wire.my_query("SET @headrace_notes = @@sql_notes, sql_notes = 0")
+    yield first
+    yield second
     return name
 
 
@@ -124,7 +126,7 @@ def _state_of(code: int) -> str:
 def pieces(source: Any, block: int) -> Any:
     """The bytes to send: of bytes, of a file, of an iterable of bytes; text as UTF-8."""
     if isinstance(source, (bytes, bytearray, memoryview)):
-        yield bytes(source)
+        yield bytes(cast("bytes", source))
     elif isinstance(source, str):
         raise ProgrammingError("the data are bytes, a file or an iterable of bytes; headrace opens no file by its name")
     elif hasattr(source, "read"):

@@ -1,8 +1,7 @@
 """What to connect to: keywords as MySQLdb and PyMySQL spell them, a URL, option files and the environment.
 
-Sources, the first that says something wins: keyword arguments, the URL, the login path, the option files, the environment
-(MYSQL_*), defaults.
-"""
+Sources, the first that says something wins: keyword arguments, the URL, the login path, the option files, the
+environment (MYSQL_*), defaults."""
 
 from __future__ import annotations
 
@@ -379,7 +378,7 @@ def _places(settings: Settings) -> tuple[tuple[tuple[str, int], ...], str | None
 def _password(settings: Settings) -> str | Callable[[], Any] | None:
     given = settings.values.get("password")
     if given is None or callable(given):
-        return given  # type: ignore[no-any-return]
+        return given
     if isinstance(given, bytes):
         given = given.decode()
     if not isinstance(given, str):
@@ -444,5 +443,3 @@ def _system_user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         raise ProgrammingError("no user is given, and this account has no name") from None
-
-

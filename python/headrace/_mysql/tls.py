@@ -1,5 +1,5 @@
-"""TLS modes with MySQL's meaning, however the keywords spell them ("Command Options for Encrypted Connections" in MySQL's
-manual; "Secure Connections" in MariaDB's)."""
+"""TLS modes with MySQL's meaning, however the keywords spell them ("Command Options for Encrypted Connections" in
+MySQL's manual; "Secure Connections" in MariaDB's)."""
 
 from __future__ import annotations
 

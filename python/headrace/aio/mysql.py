@@ -45,7 +45,7 @@ class AsyncCursor(LoopCursor[R]):
         self._clear()
         results, out = await self._connection._run(self._core.call(name, args))
         self._set_all(results)
-        return out
+        return list(out)
 
 
 class AsyncConnection(LoopConnection[R]):
@@ -142,7 +142,7 @@ class AsyncConnection(LoopConnection[R]):
     async def _cursor_blocks(self, sql: str, params: Params, size: int) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         future = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
-        number = wire.my_request_id(future)
+        number: Any = wire.my_request_id(future)
         result = await self._wait(future, None)
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
@@ -164,7 +164,8 @@ class AsyncConnection(LoopConnection[R]):
 
     def _made(self, columns: Any, rows: list[Any]) -> list[R]:
         factory = self.row_factory
-        return rows if factory is tuple_row else list(map(factory(columns.names), rows))
+        make: Any = None if factory is tuple_row else factory(columns.names)
+        return rows if make is None else list(map(make, rows))
 
     # LOAD DATA LOCAL
 

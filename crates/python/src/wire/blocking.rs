@@ -70,7 +70,8 @@ impl Wire {
             Progress::Timeout if deadline.is_some_and(|deadline| Some(deadline) <= until) => return Ok(true),
             Progress::Timeout => {
                 let limit = limit.unwrap_or_default().as_secs_f64();
-                let reason = format!("the connection was given up: nothing was heard of the server for {what}={limit} s");
+                let reason =
+                    format!("the connection was given up: nothing was heard of the server for {what}={limit} s");
                 self.die(py, state, &Fatal::gone(reason));
             }
             Progress::Received | Progress::Sent if limit.is_some() => *idle = Instant::now(),

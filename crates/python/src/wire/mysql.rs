@@ -1,22 +1,17 @@
 //! Requests that only MySQL and MariaDB have.
 
 use super::Wire;
-use crate::call::{PyCall, Want};
+use crate::call::{Block, PyCall, Want};
 use crate::engine::{MyMachine, MySql};
-use crate::errors;
-use crate::params::Args;
-use crate::errors::Fault;
-use crate::params::{PyValue, sequence};
+use crate::errors::{self, Fault};
+use crate::params::{Args, PyValue, sequence};
 use headrace_core::{Mismatch, limits};
 use headrace_mysql::machine::{Execute, InfileState, Request, Road, Rows};
-use pyo3::prelude::*;
 use headrace_mysql::types::write_field;
+use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Columns and rows.
-type Block = (Option<Py<PyAny>>, Py<PyAny>);
 
 impl Wire {
     fn my_call(&self, py: Python<'_>, state: &super::State, want: Want, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
