@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DUPLICATES: Final = {"error": "", "ignore": "IGNORE ", "replace": "REPLACE "}
 _SKIPPED = re.compile(r"Skipped: (\d+)")
 _AT_ROW = re.compile(r" at row (\d+)$")
-_BIT, _GEOMETRY = 16, 255
+_YEAR, _BIT, _GEOMETRY = 13, 16, 255
 _STRINGS: Final = frozenset((15, *range(249, 255)))
 _BINARY_COLLATION: Final = 63
 
@@ -57,7 +57,8 @@ def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -
         column = quote_identifier(name)
         is_bytes = not extended and (kind == _GEOMETRY or (kind in _STRINGS and collation == _BINARY_COLLATION))
         hexadecimal.append(is_bytes)
-        if is_bytes or kind == _BIT:
+        # As text, the year 0 would be 2000, and bits would be characters.
+        if is_bytes or kind in (_BIT, _YEAR):
             targets.append(f"@headrace_{i}")
             value = f"UNHEX(@headrace_{i})" if is_bytes else f"CAST(@headrace_{i} AS UNSIGNED)"
             assigned.append(f"{column} = {value}")
