@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import headrace
+import headrace.mysql
+from headrace.lab.mariadb import MariaDB, start_mariadb
 from headrace.lab.servers import Server, start_postgresql
 
 _numbers = itertools.count(1)
@@ -44,6 +46,18 @@ def tls_server() -> Iterator[Server]:
                 connection.execute(f"create role {name} login password 'secret'")
             for name in ("cert_user", "tls_only", "plain_only"):
                 connection.execute(f"create role {name} login")
+        yield running
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDB]:
+    """MariaDB from the system's packages."""
+    with start_mariadb() as running:
+        with headrace.mysql.connect(running.url, autocommit=True) as admin:
+            admin.execute("create user tester@'%' identified by 'tiger'")
+            admin.execute("grant all on *.* to tester@'%'")
+            admin.execute("create table numbers (n int primary key)")
+            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
         yield running
 
 

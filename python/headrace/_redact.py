@@ -7,7 +7,15 @@ from typing import Final
 from urllib.parse import unquote
 
 SECRETS: Final = frozenset(
-    {"password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret", "sslkeylogfile"}
+    {
+        "password",
+        "passwd",
+        "sslpassword",
+        "scram_client_key",
+        "scram_server_key",
+        "oauth_client_secret",
+        "sslkeylogfile",
+    }
 )
 """Connection keywords whose values are never shown."""
 

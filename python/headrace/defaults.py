@@ -20,6 +20,12 @@ INFORMIX_SCROLL_ROWS: Final = 256
 """Rows of a scroll cursor that are asked for in one round trip at most."""
 INFORMIX_REDIRECTS: Final = 8
 """How often in a row an Informix server may send a client on to another one."""
+MYSQL_SOCKETS: Final = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")
+"""Unix sockets of MySQL and MariaDB that are tried when neither host nor port is given."""
+MYSQL_OPTION_FILES: Final = ("/etc/my.cnf", "/etc/mysql/my.cnf", "~/.my.cnf")
+"""Option files that are read, in this order, when only a group is named."""
+MYSQL_LOGIN_FILE: Final = "~/.mylogin.cnf"
+"""The file that ``mysql_config_editor`` writes."""
 CONNECT_TIMEOUT: Final = 30.0
 """Seconds to connect to one address and set up the session; 0 waits for ever."""
 APPLICATION_NAME: Final = "headrace"

@@ -13,7 +13,7 @@ import headrace
 import headrace.informix
 import headrace.mysql
 import headrace.testing
-from headrace.lab.mariadb import MariaDB, start_mariadb
+from headrace.lab.mariadb import MariaDB
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,6 @@ class Database:
     async def aconnect(self, **keywords: Any) -> Any:
         """One on the running loop."""
         return await headrace.aio.connect(self.url, **keywords)
-
-
-@pytest.fixture(scope="session")
-def mariadb_server() -> Iterator[MariaDB]:
-    """MariaDB from the system's packages."""
-    with start_mariadb() as running:
-        with headrace.mysql.connect(running.url, autocommit=True) as admin:
-            admin.execute("create user tester@'%' identified by 'tiger'")
-            admin.execute("grant all on *.* to tester@'%'")
-            admin.execute("create table numbers (n int primary key)")
-            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
-        yield running
 
 
 @pytest.fixture(scope="session")

@@ -17,12 +17,14 @@ class TestMySql(dbapi20.DatabaseAPI20Test):
     """On MariaDB."""
 
     driver = headrace.mysql
-    lower_func = "lower"
+    lower_func = "to_lower"
 
     @pytest.fixture(autouse=True)
     def _database(self, mariadb_server: MariaDB) -> None:
         type(self).connect_args = (mariadb_server.url,)
         type(self).connect_kw_args: dict[str, Any] = {"strict_close": True, "multi_statements": True}
+        with headrace.mysql.connect(mariadb_server.url, autocommit=True) as admin:
+            admin.execute("create or replace procedure to_lower(t text) select lower(t)")
 
     def test_nextset(self) -> None:
         with self._connect() as con:

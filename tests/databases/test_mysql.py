@@ -32,7 +32,8 @@ def test_streams(maria: Any, size: int) -> None:
 
 
 def test_a_stream_that_is_left_frees_its_cursor(maria: Any) -> None:
-    for n, row in enumerate(maria.stream("select n from numbers order by n", fetch_size=10)):
+    statement = "select n from numbers order by n"
+    for n, row in enumerate(maria.stream(statement, fetch_size=10, on_server=True)):
         assert row == (n,)
         # Other statements go on beside it.
         assert maria.fetchval("select n from numbers where n = ?", n) == n

@@ -8,54 +8,62 @@ from typing import Any
 
 import pytest
 
-import headrace
 from headrace import errors
 
-
-async def query(conn: Any) -> None:
-    assert (await conn.fetch("select generate_series(1, 3), %s::text", "x"))[2] == (3, "x")
+from .conftest import Judged
 
 
-async def batch(conn: Any) -> None:
-    await conn.executemany("insert into cancelled values ($1)", [(i,) for i in range(3000)])
+async def query(judged: Judged, conn: Any) -> None:
+    assert (await conn.fetch(f"select n, %s from ({judged.series.format(3)}) s", 7))[2] == (3, 7)
 
 
-async def pipeline(conn: Any) -> None:
+async def batch(judged: Judged, conn: Any) -> None:
+    await conn.executemany("insert into cancelled values (%s)", [(i,) for i in range(3000)])
+
+
+async def pipeline(judged: Judged, conn: Any) -> None:
     async with conn.pipeline():
-        cursors = [await conn.execute("select $1::int", (i,)) for i in range(5)]
+        cursors = [await conn.execute(judged.number, (i,)) for i in range(5)]
     assert [await c.fetchone() for c in cursors] == [(i,) for i in range(5)]
 
 
-async def copy_in(conn: Any) -> None:
-    await conn.copy_in("cancelled", [(i,) for i in range(3000)])
+async def bulk_in(judged: Judged, conn: Any) -> None:
+    if judged.name == "mariadb":
+        await conn.load_rows("cancelled", [(i,) for i in range(3000)])
+    else:
+        await conn.copy_in("cancelled", [(i,) for i in range(3000)])
 
 
-async def copy_out(conn: Any) -> None:
-    assert len([row async for row in await conn.copy_out("select generate_series(1, 3000)")]) == 3000
+async def copy_out(judged: Judged, conn: Any) -> None:
+    if judged.name == "postgresql":
+        assert len([row async for row in await conn.copy_out("select generate_series(1, 3000)")]) == 3000
+    else:
+        cursor = await conn.cursor().execute(judged.series.format(3000))
+        assert len(await cursor.fetchall()) == 3000
 
 
-async def stream(conn: Any) -> None:
-    assert len([row async for row in conn.stream("select generate_series(1, 500)", fetch_size=100)]) == 500
+async def stream(judged: Judged, conn: Any) -> None:
+    assert len([row async for row in conn.stream(judged.series.format(500), fetch_size=100)]) == 500
 
 
-async def transaction(conn: Any) -> None:
+async def transaction(judged: Judged, conn: Any) -> None:
     async with conn.transaction():
         await conn.execute("insert into cancelled values (1)")
         async with conn.transaction():
             await conn.execute("insert into cancelled values (2)")
 
 
-WORK: dict[str, Callable[[Any], Awaitable[None]]] = {
-    f.__name__: f for f in (query, batch, pipeline, copy_in, copy_out, stream, transaction)
+WORK: dict[str, Callable[[Judged, Any], Awaitable[None]]] = {
+    f.__name__: f for f in (query, batch, pipeline, bulk_in, copy_out, stream, transaction)
 }
 MOST_STEPS = 400
 
 
-async def answers_or_is_closed(conn: Any) -> None:
+async def answers_or_is_closed(judged: Judged, conn: Any) -> None:
     async def check() -> None:
         await conn.rollback()
         assert await conn.fetchval("select 42") == 42
-        assert await conn.fetchval("select $1::int", 7) == 7
+        assert await conn.fetchval(judged.number, 7) == 7
         await conn.rollback()
 
     try:
@@ -65,43 +73,44 @@ async def answers_or_is_closed(conn: Any) -> None:
 
 
 @pytest.mark.parametrize("name", WORK)
-async def test_cancelled_at_every_step(url: str, name: str) -> None:
+async def test_cancelled_at_every_step(judged: Judged, name: str) -> None:
     work = WORK[name]
-    conn = await headrace.aio.connect(url)
+    more: dict[str, Any] = {"local_infile": True} if judged.name == "mariadb" else {}
+    conn = await judged.aconnect(**more)
     await conn.execute("create table if not exists cancelled (n int)")
     await conn.commit()
     cancelled = 0
     for steps in range(MOST_STEPS):
         if conn.closed:
-            conn = await headrace.aio.connect(url)
-        task = asyncio.ensure_future(work(conn))
+            conn = await judged.aconnect(**more)
+        task = asyncio.ensure_future(work(judged, conn))
         for _ in range(steps):
             await asyncio.sleep(0)
             if task.done():
                 break
         if task.done():
             await task
-            await answers_or_is_closed(conn)
+            await answers_or_is_closed(judged, conn)
             break
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         cancelled += 1
-        await answers_or_is_closed(conn)
+        await answers_or_is_closed(judged, conn)
     await conn.close()
     assert cancelled >= 2
 
 
-async def test_cancelled_while_connecting(url: str) -> None:
+async def test_cancelled_while_connecting(judged: Judged) -> None:
     for steps in range(MOST_STEPS):
-        task = asyncio.ensure_future(headrace.aio.connect(url))
+        task = asyncio.ensure_future(judged.aconnect())
         for _ in range(steps):
             await asyncio.sleep(0)
             if task.done():
                 break
         if task.done():
             conn = await task
-            await answers_or_is_closed(conn)
+            await answers_or_is_closed(judged, conn)
             await conn.close()
             return
         task.cancel()

@@ -8,22 +8,20 @@ from typing import Any
 
 import pytest
 
-import headrace
 from headrace import errors
 from headrace.aio import AsyncConnectionPool
-from headrace.lab.servers import Server
 from headrace.pool import ConnectionPool
 
+from .conftest import Judged
 from .proxy import Proxy
 
-SQL = "select g, repeat('x', 50) from generate_series(1, 2000) g"
+
+def two_thousand(judged: Judged) -> str:
+    """A query whose result takes more than one block."""
+    return judged.series.format(2000).replace(" from", ", repeat('x', 50) from")
 
 
-def where(port: int) -> str:
-    return f"host=127.0.0.1 port={port} user=postgres dbname=postgres sslmode=disable connect_timeout=3"
-
-
-def in_step_or_closed(conn: headrace.Connection[Any]) -> None:
+def in_step_or_closed(conn: Any) -> None:
     try:
         assert conn.execute("select 42", timeout=3).fetchone() == (42,)
     except (errors.Error, TimeoutError):
@@ -42,51 +40,51 @@ def stop_after(limit: int) -> Any:
     return lambda passed, block: block if passed + len(block) <= limit else None
 
 
-def test_latency_is_only_slow(server: Server) -> None:
-    with Proxy(server.port, delay=0.02) as proxy, headrace.connect(where(proxy.port)) as conn:
-        assert len(conn.fetch(SQL)) == 2000
+def test_latency_is_only_slow(judged: Judged) -> None:
+    with Proxy(judged.port, delay=0.02) as proxy, judged.connect(proxy.port) as conn:
+        assert len(conn.fetch(two_thousand(judged))) == 2000
 
 
 @pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
 @pytest.mark.parametrize("limit", [500, 5_000, 60_000])
-def test_a_connection_that_ends_in_the_middle(server: Server, limit: int, reset: bool) -> None:
-    with Proxy(server.port, spoil=stop_after(limit), reset=reset) as proxy:
-        conn = headrace.connect(where(proxy.port))
+def test_a_connection_that_ends_in_the_middle(judged: Judged, limit: int, reset: bool) -> None:
+    with Proxy(judged.port, spoil=stop_after(limit), reset=reset) as proxy:
+        conn = judged.connect(proxy.port)
         with pytest.raises(errors.OperationalError):
             for _ in range(5):
-                conn.fetch(SQL)
+                conn.fetch(two_thousand(judged))
         assert conn.closed
 
 
 @pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
-async def test_async_connection_that_ends_in_the_middle(server: Server, reset: bool) -> None:
-    with Proxy(server.port, spoil=stop_after(5_000), reset=reset) as proxy:
-        conn = await headrace.aio.connect(where(proxy.port))
-        waiting = [asyncio.ensure_future(conn.fetch(SQL)) for _ in range(5)]
+async def test_async_connection_that_ends_in_the_middle(judged: Judged, reset: bool) -> None:
+    with Proxy(judged.port, spoil=stop_after(5_000), reset=reset) as proxy:
+        conn = await judged.aconnect(proxy.port)
+        waiting = [asyncio.ensure_future(conn.fetch(two_thousand(judged))) for _ in range(5)]
         results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 10)
         assert all(isinstance(r, errors.OperationalError) for r in results)
         assert conn.closed
 
 
-def test_a_silent_network_ends_in_the_timeout(server: Server) -> None:
-    with Proxy(server.port, spoil=stop_after(5_000), half_open=True) as proxy:
-        conn = headrace.connect(where(proxy.port))
+def test_a_silent_network_ends_in_the_timeout(judged: Judged) -> None:
+    with Proxy(judged.port, spoil=stop_after(5_000), half_open=True) as proxy:
+        conn = judged.connect(proxy.port)
         with pytest.raises(TimeoutError):
-            conn.execute(SQL, timeout=0.3)
+            conn.execute(two_thousand(judged), timeout=0.3)
         in_step_or_closed(conn)
 
 
-async def test_async_silent_network(server: Server) -> None:
-    with Proxy(server.port, spoil=stop_after(5_000), half_open=True) as proxy:
-        conn = await headrace.aio.connect(where(proxy.port))
+async def test_async_silent_network(judged: Judged) -> None:
+    with Proxy(judged.port, spoil=stop_after(5_000), half_open=True) as proxy:
+        conn = await judged.aconnect(proxy.port)
         with pytest.raises(TimeoutError):
-            await conn.execute(SQL, timeout=0.3)
+            await conn.execute(two_thousand(judged), timeout=0.3)
         await conn.close()
         assert conn.closed
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_garbage_is_an_error_or_the_right_rows(server: Server, seed: int) -> None:
+def test_garbage_is_an_error_or_the_right_rows(judged: Judged, seed: int) -> None:
     rng = random.Random(seed)
     at = rng.randrange(400, 3000)
 
@@ -96,13 +94,13 @@ def test_garbage_is_an_error_or_the_right_rows(server: Server, seed: int) -> Non
             return block[:i] + bytes([block[i] ^ rng.randrange(1, 256)]) + block[i + 1 :]
         return block
 
-    with Proxy(server.port, spoil=bend) as proxy:
+    with Proxy(judged.port, spoil=bend) as proxy:
         try:
-            conn = headrace.connect(where(proxy.port))
+            conn = judged.connect(proxy.port)
         except (errors.Error, TimeoutError):
             return
         try:
-            rows = conn.execute("select generate_series(1, 200)", timeout=2).fetchall()
+            rows = conn.execute(judged.series.format(200), timeout=2).fetchall()
             # One byte of one value may be wrong: a protocol without checksums cannot tell. Never the framing.
             assert len(rows) == 200
             assert sum(row != (i,) for i, row in enumerate(rows, 1)) <= 1
@@ -112,7 +110,7 @@ def test_garbage_is_an_error_or_the_right_rows(server: Server, seed: int) -> Non
         conn.close()
 
 
-def test_a_pool_survives_a_flaky_network(server: Server) -> None:
+def test_a_pool_survives_a_flaky_network(judged: Judged) -> None:
     passed = [0]
 
     def spoil(_: int, block: bytes) -> bytes | None:
@@ -120,34 +118,34 @@ def test_a_pool_survives_a_flaky_network(server: Server) -> None:
         return None if passed[0] % 23 == 0 else block
 
     with (
-        Proxy(server.port, spoil=spoil, reset=True) as proxy,
-        ConnectionPool(where(proxy.port), min_size=1, max_size=2) as pool,
+        Proxy(judged.port, spoil=spoil, reset=True) as proxy,
+        ConnectionPool(judged.where(proxy.port), min_size=1, max_size=2) as pool,
     ):
         good = 0
         for i in range(60):
             try:
                 with pool.connection(timeout=10) as conn:
-                    assert conn.fetchval("select $1::int", i) == i
+                    assert conn.fetchval(judged.number, i) == i
                     good += 1
             except errors.Error:
                 pass
         assert good > 20
 
 
-async def test_an_async_pool_survives_a_flaky_network(server: Server) -> None:
+async def test_an_async_pool_survives_a_flaky_network(judged: Judged) -> None:
     passed = [0]
 
     def spoil(_: int, block: bytes) -> bytes | None:
         passed[0] += 1
         return None if passed[0] % 23 == 0 else block
 
-    with Proxy(server.port, spoil=spoil) as proxy:
-        async with AsyncConnectionPool(where(proxy.port), min_size=1, max_size=2) as pool:
+    with Proxy(judged.port, spoil=spoil) as proxy:
+        async with AsyncConnectionPool(judged.where(proxy.port), min_size=1, max_size=2) as pool:
             good = 0
             for i in range(60):
                 try:
                     async with pool.connection(timeout=10) as conn:
-                        assert await conn.fetchval("select $1::int", i) == i
+                        assert await conn.fetchval(judged.number, i) == i
                         good += 1
                 except errors.Error:
                     pass

@@ -8,58 +8,62 @@ from typing import Any
 
 import pytest
 
-import headrace
 from headrace import errors
-from headrace.lab.servers import Server
 
+from .conftest import Judged
 from .proxy import Proxy, Replay
 
-Conn = headrace.Connection[Any]
+Conn = Any
 
 
-def selects(conn: Conn) -> Any:
-    rows = conn.execute("select g, 'row ' || g, g / 2.0 from generate_series(1, 5) g where g <= %s", (4,)).fetchall()
-    return rows, conn.execute("select $1::text, null", ("é",)).fetchall()
+def selects(judged: Judged, conn: Conn) -> Any:
+    rows = conn.execute(f"select n, n / 2.0, 'row' from ({judged.series.format(5)}) s where n <= %s", (4,))
+    if judged.name == "mariadb":
+        return rows.fetchall(), conn.execute("select cast(? as char), null", ("é",)).fetchall()
+    return rows.fetchall(), conn.execute("select $1::text, null", ("é",)).fetchall()
 
 
-def batch_with_an_error(conn: Conn) -> Any:
-    conn.execute("create temp table r (n int primary key)")
+def batch_with_an_error(judged: Judged, conn: Conn) -> Any:
+    conn.execute(judged.temporary)
     try:
-        conn.executemany("insert into r values ($1)", [(1,), (2,), (1,), (3,)])
+        conn.executemany("insert into r values (%s)", [(1,), (2,), (1,), (3,)])
     except errors.UniqueViolation as error:
         return error.row, conn.fetchval("select count(*) from r")
     return None
 
 
-def script_and_copy(conn: Conn) -> Any:
+def script_and_bulk(judged: Judged, conn: Conn) -> Any:
+    if judged.name == "mariadb":
+        conn.execute(judged.temporary)
+        loaded = conn.load_rows("r", [(1,), (2,), (3,)])
+        return loaded, list(conn.stream("select n from r order by n", fetch_size=2)), conn.fetch("show tables like 'x%'")
     cursor = conn.executescript("select 1; select 'two'")
     first = cursor.fetchall()
     cursor.nextset()
     return first, cursor.fetchall(), list(conn.copy_out("select generate_series(1, 3)"))
 
 
-CONVERSATIONS: dict[str, Callable[[Conn], Any]] = {
+CONVERSATIONS: dict[str, Callable[[Judged, Conn], Any]] = {
     "selects": selects,
     "batch": batch_with_an_error,
-    "script": script_and_copy,
+    "script": script_and_bulk,
 }
 
 
-def converse(port: int, work: Callable[[Conn], Any]) -> Any:
-    conn = headrace.connect(
-        f"host=127.0.0.1 port={port} user=postgres dbname=postgres sslmode=disable connect_timeout=5", autocommit=True
-    )
+def converse(judged: Judged, port: int, work: Callable[[Judged, Conn], Any]) -> Any:
+    more: dict[str, Any] = {"local_infile": True} if judged.name == "mariadb" else {}
+    conn = judged.connect(port, autocommit=True, **more)
     try:
-        return work(conn)
+        return work(judged, conn)
     finally:
         conn.close()
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_split_and_cut_at_every_byte(server: Server, name: str) -> None:
+def test_split_and_cut_at_every_byte(judged: Judged, name: str) -> None:
     work = CONVERSATIONS[name]
-    with Proxy(server.port) as proxy:
-        expected = converse(proxy.port, work)
+    with Proxy(judged.port) as proxy:
+        expected = converse(judged, proxy.port, work)
         record = list(proxy.record)
     while record and record[-1][0]:
         record.pop()
@@ -67,12 +71,12 @@ def test_split_and_cut_at_every_byte(server: Server, name: str) -> None:
     assert total > 300
     for at in range(1, total):
         replay = Replay(record, split=at)
-        assert converse(replay.port, work) == expected, f"split at {at}"
+        assert converse(judged, replay.port, work) == expected, f"split at {at}"
         replay.close()
     for at in range(total):
         replay = Replay(record, cut=at)
         try:
-            got = converse(replay.port, work)
+            got = converse(judged, replay.port, work)
         except errors.Error:
             pass
         else:

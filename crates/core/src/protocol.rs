@@ -86,6 +86,8 @@ pub struct Summary<'a> {
     pub warnings: u16,
     /// More rows can be fetched.
     pub suspended: bool,
+    /// The only row holds the OUT parameters of a procedure.
+    pub out_params: bool,
 }
 
 /// The side that asks: Python, Arrow, the daemon, a test.

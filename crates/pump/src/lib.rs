@@ -134,6 +134,12 @@ impl Link {
         self.tls = Some(Box::new(tls));
     }
 
+    /// Sends what is in the outbox as it stands, ahead of everything that a TLS layer will say: MySQL asks for TLS in a
+    /// packet that nothing answers.
+    pub fn send_in_clear(&mut self, outbox: &mut Outbox) {
+        self.sealed.tail().extend_from_slice(&outbox.take());
+    }
+
     /// The TLS layer.
     pub fn tls(&self) -> Option<&TlsClient> {
         self.tls.as_deref()

@@ -112,6 +112,9 @@ pub enum Want {
     Flat,
 }
 
+/// A block of a stream: its columns and a list of rows.
+pub type Block = (Option<Py<PyAny>>, Py<PyAny>);
+
 /// A Python request to a server that speaks `D`.
 #[derive(Debug)]
 pub struct PyCall<D> {
@@ -131,6 +134,8 @@ pub struct PyCall<D> {
     pub progress: Option<Completion>,
     /// Where the data of a COPY goes.
     pub copy: Option<Py<CopyBuffer>>,
+    /// Rows of a stream's block: once there are as many, its reader is told.
+    pub block: Option<usize>,
     columns: Option<Py<PyAny>>,
     store: Rows,
     results: Vec<Py<PyAny>>,
@@ -161,6 +166,7 @@ impl<D: Dialect> PyCall<D> {
             script: false,
             progress: None,
             copy: None,
+            block: None,
             columns: None,
             store: Rows::default(),
             results: Vec::new(),
@@ -180,12 +186,33 @@ impl<D: Dialect> PyCall<D> {
         }
     }
 
+    /// Whether a block of a stream can be taken.
+    pub fn has_block(&self) -> bool {
+        self.block.is_some_and(|size| self.results.is_empty() && self.store.rows.len() >= size)
+    }
+
+    /// Takes a block of a stream: the columns and a list of rows; `None` while there are too few.
+    ///
+    /// # Errors
+    /// For a value that Python cannot hold.
+    pub fn take_block(&mut self, py: Python<'_>) -> PyResult<Option<Block>> {
+        let Some(size) = self.block.filter(|_| self.has_block()) else { return Ok(None) };
+        if let Some(error) = self.store.error.take() {
+            return Err(error);
+        }
+        let rest = self.store.rows.split_off(size);
+        let rows = std::mem::replace(&mut self.store.rows, rest);
+        let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
+        Ok(Some((columns, ffi::list(py, rows)?.unbind())))
+    }
+
     /// Bytes of a COPY that nobody has taken.
     pub fn backlog(&self) -> usize {
         self.copy.as_ref().map_or(0, |copy| copy.get().len())
     }
 
-    fn pack(&mut self, py: Python<'_>, tag: &[u8], rowcount: Option<u64>, suspended: bool) -> PyResult<Py<PyAny>> {
+    fn pack(&mut self, py: Python<'_>, summary: Summary<'_>) -> PyResult<Py<PyAny>> {
+        let Summary { tag, rows: rowcount, suspended, out_params, .. } = summary;
         let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
         let rows = match &columns {
             Some(_) => Some(ffi::list(py, std::mem::take(&mut self.store.rows))?.unbind()),
@@ -198,7 +225,7 @@ impl<D: Dialect> PyCall<D> {
         };
         let tag = String::from_utf8_lossy(tag).into_owned();
         let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
-        let result = PgResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings };
+        let result = PgResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params };
         Ok(Py::new(py, result)?.into_any())
     }
 
@@ -215,7 +242,7 @@ impl<D: Dialect> PyCall<D> {
                     let tag = std::mem::take(&mut self.last_tag);
                     // A batch of no rows changed none.
                     let affected = if self.told { self.affected } else { Some(0).filter(|_| self.args.is_batch()) };
-                    self.pack(py, &tag, affected, false)
+                    self.pack(py, Summary { tag: &tag, rows: affected, ..Summary::default() })
                 }
             },
         }
@@ -272,7 +299,7 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn result(&mut self, py: Python<'_>, summary: Summary<'_>) {
-        let Summary { tag, rows: rowcount, generated, warnings, suspended } = summary;
+        let Summary { tag, rows: rowcount, generated, warnings, .. } = summary;
         self.generated = generated.or(self.generated);
         self.warnings = self.warnings.saturating_add(warnings.into());
         self.told = true;
@@ -287,7 +314,12 @@ impl<D: Dialect> Caller for PyCall<D> {
             self.last_tag.extend_from_slice(tag);
             return;
         }
-        match self.pack(py, tag, rowcount, suspended) {
+        if self.block.is_some() && !self.results.is_empty() {
+            // A stream is of the first result.
+            self.store.rows.clear();
+            return;
+        }
+        match self.pack(py, summary) {
             Ok(result) => self.results.push(result),
             Err(error) => {
                 self.store.error.get_or_insert(error);

@@ -120,6 +120,8 @@ pub struct Certificate {
     pub end_point: Option<Vec<u8>>,
     /// Its SHA-256.
     pub fingerprint: Option<[u8; 32]>,
+    /// Someone who is trusted vouches for it.
+    pub verified: bool,
 }
 
 /// A machine.
@@ -196,6 +198,11 @@ impl Engine {
         }
     }
 
+    /// Whether what is in the outbox then, the request for TLS, goes ahead of the TLS layer.
+    pub fn asks_for_tls_in_clear(&self) -> bool {
+        matches!(self, Engine::MySql(_))
+    }
+
     /// The TLS layer is in place, with this server's certificate.
     pub fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
         match self {
@@ -204,7 +211,12 @@ impl Engine {
                 Ok(())
             }
             Engine::Informix(machine) => machine.tls_ready(outbox),
-            Engine::MySql(machine) => machine.tls_ready(certificate.fingerprint, outbox),
+            Engine::MySql(machine) => {
+                if certificate.verified {
+                    machine.trust_certificate();
+                }
+                machine.tls_ready(certificate.fingerprint, outbox)
+            }
         }
     }
 
@@ -304,6 +316,22 @@ impl Engine {
         match self {
             Engine::Postgres(machine) => machine.current_caller().map_or(0, PyCall::backlog),
             _ => 0,
+        }
+    }
+
+    /// Tells the reader of a stream that a block can be taken; says whether one can.
+    pub fn offer_block(&mut self, py: Python<'_>) -> bool {
+        let Engine::MySql(machine) = self else { return false };
+        let Some(call) = machine.current_caller_mut().filter(|call| call.has_block()) else { return false };
+        call.step(py);
+        true
+    }
+
+    /// Whether the stream of request `id` is still to be read.
+    pub fn is_streaming(&mut self, id: u64) -> bool {
+        match self {
+            Engine::MySql(machine) => machine.caller_mut(id).is_some(),
+            _ => false,
         }
     }
 

@@ -10,6 +10,7 @@
 //! * [`query`]: Python's parameter styles to the server's;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
 //! * [`errors`]: outcomes to Python exceptions;
+//! * [`login_file`]: MySQL's login path file in the clear;
 //! * [`iibench`], [`histogram`]: the lab's own, the rows of the insert benchmark and histograms of times.
 
 mod call;
@@ -21,6 +22,7 @@ mod ffi;
 mod globals;
 mod histogram;
 mod iibench;
+mod login_file;
 mod params;
 mod query;
 mod result;
@@ -41,6 +43,8 @@ mod _native {
     use crate::histogram::Histogram;
     #[pymodule_export]
     use crate::iibench::IibenchRows;
+    #[pymodule_export]
+    use crate::login_file::decrypt_login_file;
     #[pymodule_export]
     use crate::query::{Query, convert};
     #[pymodule_export]

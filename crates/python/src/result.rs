@@ -28,4 +28,7 @@ pub struct PgResult {
     /// Warnings that can be asked for, where the protocol says.
     #[pyo3(get)]
     pub warnings: u32,
+    /// The only row holds the OUT parameters of a procedure.
+    #[pyo3(get)]
+    pub out_params: bool,
 }

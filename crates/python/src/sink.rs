@@ -448,6 +448,11 @@ impl Sink for RowSink<'_> {
     }
 
     #[cold]
+    fn no_such_date(&mut self, text: &str) {
+        self.unrepresentable("date", text);
+    }
+
+    #[cold]
     fn invalid(&mut self, why: &str) {
         let error = crate::errors::fault(
             self.py,

@@ -4,12 +4,13 @@ use crate::dangerous;
 use headrace_core::Fatal;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::ring;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{CertificateError, ClientConfig, Error, InconsistentKeys, RootCertStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What of the server's certificate is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,9 @@ pub enum Verify {
     Ca,
     /// Everything.
     Full,
+    /// Everything, but what does not hold is only noted: see [`crate::TlsClient::is_verified`]. For protocols in which
+    /// the server can prove in another way that the certificate is its own, which whoever chooses this then insists on.
+    Note,
 }
 
 /// Whom to trust.
@@ -71,29 +75,28 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    pub(crate) fn build(&self) -> Result<ClientConfig, Fatal> {
+    /// The configuration, and where it is noted that a certificate did not hold.
+    pub(crate) fn build(&self) -> Result<(ClientConfig, Arc<AtomicBool>), Fatal> {
+        let doubtful = Arc::new(AtomicBool::new(self.verify == Verify::None));
         let provider = Arc::new(ring::default_provider());
         let versions: &[&rustls::SupportedProtocolVersion] =
             if self.only_tls13 { &[&rustls::version::TLS13] } else { rustls::ALL_VERSIONS };
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
             .map_err(|e| Fatal::refused(format!("TLS: {e}")))?;
+        let anyone = dangerous::Anyone::new(provider.clone());
         let verifier: Arc<dyn ServerCertVerifier> = match self.verify {
-            Verify::None => Arc::new(dangerous::Anyone::new(provider)),
-            Verify::Ca | Verify::Full => {
-                let trusted = self.certificates()?;
-                let mut roots = RootCertStore::empty();
-                if let (0, _) = roots.add_parsable_certificates(trusted.iter().cloned()) {
-                    return Err(Fatal::refused(format!(
-                        "{}: none of its certificates can be used as a CA; they have to be X.509 version 3",
-                        self.roots.describe()
-                    )));
+            Verify::None => Arc::new(anyone),
+            Verify::Ca | Verify::Full => Arc::new(self.trusting(provider)?),
+            Verify::Note => match self.trusting(provider) {
+                Ok(trusting) => Arc::new(dangerous::Noting::new(trusting, anyone, doubtful.clone())),
+                // A system that trusts nobody.
+                Err(_) if matches!(self.roots, Roots::System) => {
+                    doubtful.store(true, Ordering::Relaxed);
+                    Arc::new(anyone)
                 }
-                let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
-                    .build()
-                    .map_err(|e| Fatal::refused(format!("TLS: no usable CA certificate: {e}")))?;
-                Arc::new(dangerous::Trusting::new(inner, trusted, self.verify == Verify::Ca))
-            }
+                Err(error) => return Err(error),
+            },
         };
         let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         let mut config = match &self.client {
@@ -106,7 +109,22 @@ impl TlsConfig {
         };
         config.alpn_protocols.clone_from(&self.alpn);
         config.enable_sni = self.sni;
-        Ok(config)
+        Ok((config, doubtful))
+    }
+
+    fn trusting(&self, provider: Arc<CryptoProvider>) -> Result<dangerous::Trusting, Fatal> {
+        let trusted = self.certificates()?;
+        let mut roots = RootCertStore::empty();
+        if let (0, _) = roots.add_parsable_certificates(trusted.iter().cloned()) {
+            return Err(Fatal::refused(format!(
+                "{}: none of its certificates can be used as a CA; they have to be X.509 version 3",
+                self.roots.describe()
+            )));
+        }
+        let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+            .build()
+            .map_err(|e| Fatal::refused(format!("TLS: no usable CA certificate: {e}")))?;
+        Ok(dangerous::Trusting::new(inner, trusted, self.verify == Verify::Ca))
     }
 
     fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Fatal> {

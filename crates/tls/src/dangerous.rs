@@ -1,4 +1,5 @@
-//! Verifiers that check less, or other, than webpki does. [`Anyone`] is used only where the user asked for it by name.
+//! Verifiers that check less, or other, than webpki does. [`Anyone`] is used only where the user asked for it by name, and
+//! [`Noting`] only where the certificate is then proven in another way.
 
 use crate::names;
 use rustls::client::WebPkiServerVerifier;
@@ -9,6 +10,7 @@ use rustls::crypto::{
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use x509_cert::Certificate;
 use x509_cert::der::{Decode, Encode, EncodeValue};
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
@@ -188,5 +190,58 @@ impl ServerCertVerifier for Trusting {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.inner.supported_verify_schemes()
+    }
+}
+
+/// Checks as [`Trusting`] does and accepts as [`Anyone`] does; what did not hold is noted.
+#[derive(Debug)]
+pub struct Noting {
+    trusting: Trusting,
+    anyone: Anyone,
+    doubtful: Arc<AtomicBool>,
+}
+
+impl Noting {
+    /// `doubtful` becomes true for a certificate that does not hold.
+    pub fn new(trusting: Trusting, anyone: Anyone, doubtful: Arc<AtomicBool>) -> Self {
+        Self { trusting, anyone, doubtful }
+    }
+}
+
+impl ServerCertVerifier for Noting {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.trusting.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).or_else(|_| {
+            self.doubtful.store(true, Ordering::Relaxed);
+            Ok(ServerCertVerified::assertion())
+        })
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.anyone.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.anyone.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.anyone.supported_verify_schemes()
     }
 }

@@ -15,6 +15,7 @@ use rustls::{CertificateError, ClientConnection, Error, ProtocolVersion};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One TLS client connection.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct TlsClient {
     connection: ClientConnection,
     /// The peer has said goodbye.
     peer_closed: bool,
+    /// Nobody vouches for the server's certificate.
+    doubtful: Arc<AtomicBool>,
 }
 
 impl TlsClient {
@@ -36,18 +39,27 @@ impl TlsClient {
         let name = match ServerName::try_from(server_name.to_owned()) {
             Ok(name) => name,
             // An address is never told to the server, and here it is not looked at either.
-            Err(_) if config.verify != Verify::Full => IpAddr::from(Ipv4Addr::UNSPECIFIED).into(),
+            Err(_) if !matches!(config.verify, Verify::Full | Verify::Note) => {
+                IpAddr::from(Ipv4Addr::UNSPECIFIED).into()
+            }
             Err(_) => {
                 return Err(Fatal::refused(format!("{server_name:?} is no name that a certificate could have")));
             }
         };
-        let connection = ClientConnection::new(Arc::new(config.build()?), name).map_err(refused)?;
-        Ok(Self { connection, peer_closed: false })
+        let (config, doubtful) = config.build()?;
+        let connection = ClientConnection::new(Arc::new(config), name).map_err(refused)?;
+        Ok(Self { connection, peer_closed: false, doubtful })
     }
 
     /// Whether the handshake is still going on.
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
+    }
+
+    /// Whether the server's certificate was verified, once the handshake is over: under [`Verify::Note`] it may not have
+    /// been, under [`Verify::None`] it never was.
+    pub fn is_verified(&self) -> bool {
+        !self.is_handshaking() && !self.doubtful.load(Ordering::Relaxed)
     }
 
     /// Encrypts what the outbox holds, and what the handshake wants to say, onto `wire`. While the handshake lasts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Generator, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import IO, Any, TypeVar
 
 from .. import defaults
 from .._connection import BlockingConnection
@@ -13,9 +13,10 @@ from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._opening import open_wire
-from ..errors import InterfaceError, OperationalError
-from ..rows import RowFactory
-from .core import MySqlCore, checked_fetch_size, row_maker
+from ..errors import InterfaceError, OperationalError, ProgrammingError
+from ..rows import RowFactory, tuple_row
+from . import load
+from .core import MySqlCore, ServerWarning, SessionState
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -34,8 +35,17 @@ class Cursor(BlockingCursor[R]):
 
     @property
     def warning_count(self) -> int:
-        """How many warnings SHOW WARNINGS would list of the last statement."""
+        """How many warnings :meth:`Connection.show_warnings` would list of the last statement."""
         return 0 if self._result is None else self._result.warnings
+
+    def callproc(self, name: str, args: Sequence[Any] = ()) -> list[Any]:
+        """Calls a procedure (``name`` or ``schema.name``), and gives the arguments with what its OUT and INOUT
+        parameters have become. Its results are the cursor's, the next one after :meth:`nextset`."""
+        self._check()
+        self._clear()
+        results, out = self._connection._run(self._core.call(name, args))
+        self._set_all(results)
+        return list(out)
 
 
 class Connection(BlockingConnection[R]):
@@ -76,49 +86,149 @@ class Connection(BlockingConnection[R]):
         cursor._take(self._wait(self._core.submit_flat(sql, rows), None))
         return cursor._all()
 
-    def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
-        """The rows of a query one by one, in bounded memory: see :meth:`stream_blocks`."""
-        with contextlib.closing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
+    # streaming
+
+    def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
+    ) -> Iterator[R]:
+        """The rows of a query one by one, in bounded memory, while they come.
+
+        The connection is occupied until the stream was read to its end or closed; anything else on it raises
+        InterfaceError. With ``on_server`` the server keeps the result, and gives ``fetch_size`` rows at a time: other
+        statements can then run in between, at the price of the server's work.
+        """
+        with contextlib.closing(self.stream_blocks(sql, params, fetch_size=fetch_size, on_server=on_server)) as blocks:
             for block in blocks:
                 yield from block
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
     ) -> Generator[list[R]]:
-        """The rows of a query in lists of ``fetch_size`` at most, from a cursor on the server; the next block is on its
-        way while this one is used. Other statements may be executed meanwhile."""
-        wire = self._core.wire
-        first = wire.my_execute(sql, params, cursor=checked_fetch_size(fetch_size))
-        number: Any = wire.my_request_id(first)
-        result: PgResult = self._wait(first, None)
-        make = row_maker(result, self.row_factory)
-        ahead: Any = None
+        """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
+        of a step per row."""
+        if fetch_size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        return self._cursor_blocks(sql, params, fetch_size) if on_server else self._blocks(sql, params, fetch_size)
+
+    def _blocks(self, sql: str, params: Params, size: int) -> Generator[list[R]]:
+        core, wire = self._core, self._core.wire
+        ticket = wire.my_execute(sql, params, text=core.text, block=size)
+        try:
+            while (taken := wire.my_next_block(ticket)) is not None:
+                columns, rows = taken
+                yield self._made(columns, rows)
+            result = self._wait(ticket, None)
+            if result.columns is None:
+                raise ProgrammingError("the statement returns no rows")
+            while result.rows:
+                # What came with the end may be more than one block.
+                block = result.rows[:size]
+                del result.rows[:size]
+                yield self._made(result.columns, block)
+        finally:
+            if not wire.closed and wire.my_request_id(ticket) is not None:
+                self._abandon(ticket)
+
+    def _cursor_blocks(self, sql: str, params: Params, size: int) -> Generator[list[R]]:
+        core, wire = self._core, self._core.wire
+        ticket = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
+        number: Any = wire.my_request_id(ticket)
+        result = self._wait(ticket, None)
+        if result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        suspended, ahead = result.suspended, None
         try:
             while True:
-                ahead = wire.my_fetch(number, fetch_size) if result.suspended else None
+                ahead = wire.my_fetch(number, size) if suspended else None
                 if ahead is not None:
                     wire.push(0)
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                del rows
+                if result.rows:
+                    yield self._made(result.columns, result.rows)
                 if ahead is None:
                     return
                 result = self._wait(ahead, None)
+                suspended = result.suspended
         finally:
-            if ahead is not None and not wire.closed:
-                if not ahead.done():
+            if suspended and not wire.closed:
+                if ahead is not None and not ahead.done():
                     wire.discard(ahead)
                 self._wait(wire.my_close_cursor(number), None)
 
-    def ping(self) -> None:
-        """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
-        self._wait(self._core.round_trip(), None)
+    def _made(self, columns: Any, rows: list[Any]) -> list[R]:
+        factory = self.row_factory
+        make: Any = None if factory is tuple_row else factory(columns.names)
+        return rows if make is None else list(map(make, rows))
+
+    # LOAD DATA LOCAL
+
+    def load_rows(
+        self,
+        table: str | Sequence[str],
+        rows: Iterable[Any],
+        *,
+        columns: Sequence[str] | None = None,
+        duplicates: str = "error",
+    ) -> int:
+        """Loads rows into a table by LOAD DATA LOCAL, all or none, and gives their number. The connection must have
+        been made with ``local_infile=True``.
+
+        The server only warns of what it would refuse in an INSERT; here the first warning undoes the load and is
+        raised, with its row (``error.row``) where the server names it. A row with a key that is there already is an
+        error, skipped (``duplicates="ignore"``) or put in the other's place (``"replace"``)."""
+        core, wire = self._core, self._core.wire
+        load.check_allowed(core)
+        sql, hexadecimal = load.statement(table, self._run(load.columns_of(core, table, columns)), duplicates)
+
+        def send(ticket: Any) -> None:
+            iterator, sent, ended = iter(rows), 0, False
+            while not ended:
+                count, ended = wire.my_infile_rows(ticket, iterator, hexadecimal, sent)
+                sent += count
+                wire.push(defaults.COPY_BLOCK)
+
+        return self._load(sql, send, duplicates).rowcount
+
+    def load_data(self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes]) -> int:
+        """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file, whatever its name, and
+        gives the number of rows. Nothing else is ever read. An error or warning undoes it: see :meth:`load_rows`."""
+        load.check_allowed(self._core)
+        wire = self._core.wire
+
+        def send(ticket: Any) -> None:
+            for piece in load.pieces(source, defaults.COPY_BLOCK):
+                if not wire.my_infile_data(ticket, piece):
+                    return
+                wire.push(defaults.COPY_BLOCK)
+
+        return self._load(sql, send, "error").rowcount
+
+    def _load(self, sql: str, send: Callable[[Any], None], duplicates: str) -> PgResult:
+        core, wire = self._core, self._core.wire
+        guard = self._run(load.enter(core))
+        try:
+            ticket = wire.my_query(sql, infile=True)
+            while wire.my_infile_state(ticket) == 0:
+                self._wait(wire.my_step(ticket), None)
+            try:
+                if wire.my_infile_state(ticket) == 1:
+                    send(ticket)
+            finally:
+                # The protocol has no other way to end it than the end of the file.
+                wire.my_infile_end(ticket)
+            results: list[PgResult] = self._wait(ticket, None)
+            self._run(load.check(core, results[-1], duplicates))
+        except BaseException:
+            self._run(load.leave(core, guard, True))
+            raise
+        self._run(load.leave(core, guard, False))
+        return results[-1]
+
+    # the session
 
     @property
     def isolation_level(self) -> str | None:
-        """Isolation level of transactions to come; ``None`` is the server's default. Changed only between
-        transactions."""
+        """Isolation level of transactions to come (``read committed`` ...); ``None`` is the server's default. Changed
+        only between transactions."""
         return self._core.isolation_level
 
     @isolation_level.setter
@@ -127,12 +237,31 @@ class Connection(BlockingConnection[R]):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether transactions to come are read-only; ``None`` is the server's default."""
+        """Whether transactions to come are read-only; ``None`` is the server's default. Changed only between
+        transactions."""
         return self._core.read_only
 
     @read_only.setter
     def read_only(self, value: bool | None) -> None:
         self._run(self._core.set_read_only(value))
+
+    def show_warnings(self) -> list[ServerWarning]:
+        """The warnings of the last statement: their level, the server's code and its words."""
+        results = self._wait(self._core.wire.my_query("SHOW WARNINGS"), None)
+        return [ServerWarning(*row) for row in results[0].rows]
+
+    def select_db(self, database: str) -> None:
+        """Changes the current database (COM_INIT_DB)."""
+        self._wait(self._core.wire.my_select_db(database), None)
+
+    @property
+    def session_state(self) -> SessionState:
+        """What the server has reported of the session: its ``session_track_...`` variables say what it reports."""
+        return self._core.session_state()
+
+    def ping(self) -> None:
+        """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
+        self._wait(self._core.round_trip(), None)
 
     @property
     def server_version(self) -> str:

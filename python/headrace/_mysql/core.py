@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
 
 from .._core import Core, Flow
 from .._cursor_base import Column, Params
 from .._native import MyColumns, PgResult, Wire
 from ..errors import ProgrammingError
-from ..rows import RowFactory, tuple_row
 from ..types import TypeCode
 from .settings import ConnectOptions
-
-R = TypeVar("R")
 
 ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -70,18 +67,29 @@ def quote_identifier(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def checked_fetch_size(rows: int) -> int:
-    """Rows to fetch at a time. Raises ProgrammingError."""
-    if rows < 1:
-        raise ProgrammingError("fetch_size must be at least 1")
-    return rows
+class SessionState(NamedTuple):
+    """What the server has reported of a session, as far as its ``session_track_...`` variables make it report. None is
+    what it never said."""
+
+    schema: str | None
+    """The current database."""
+    variables: Mapping[str, str]
+    """System variables that have changed."""
+    gtids: str | None
+    """The last transactions' ids."""
+    transaction_state: str | None
+    """Eight characters: see ``session_track_transaction_info``."""
+    transaction_characteristics: str | None
+    """Statements that would begin a transaction like the present one."""
 
 
-def row_maker(result: PgResult, factory: RowFactory[R]) -> Callable[[Any], R] | None:
-    """What makes a row of a tuple, None where tuples are wanted. Raises ProgrammingError for a result without rows."""
-    if result.columns is None:
-        raise ProgrammingError("the statement returns no rows")
-    return None if factory is tuple_row else factory(result.columns.names)
+class ServerWarning(NamedTuple):
+    """A line of SHOW WARNINGS."""
+
+    level: str
+    """``Note``, ``Warning`` or ``Error``."""
+    code: int
+    message: str
 
 
 class MySqlCore(Core):
@@ -104,6 +112,9 @@ class MySqlCore(Core):
         """Makes the session what was asked for."""
         self.autocommit = autocommit
         tickets: list[Any] = []
+        variables = self.options.session_variables()
+        if variables:
+            tickets.append(self.wire.my_query(variables))
         if not autocommit:
             tickets.append(self.wire.my_query("SET autocommit=0"))
         if self.options.init_command:
@@ -151,6 +162,57 @@ class MySqlCore(Core):
             out.append((name, TypeCode(base, kind), None, size, precision, scale, not flags & _NOT_NULL))
         return out
 
+    def session_state(self) -> SessionState:
+        """What the server has reported of the session."""
+        known = self.wire.my_session()
+        return SessionState(**{name: known[name] for name in SessionState._fields})
+
+    # procedures
+
+    def call(self, name: str, args: Sequence[Any]) -> Flow[tuple[list[PgResult], list[Any]]]:
+        """CALL; gives its results, and the arguments with what OUT and INOUT parameters have become."""
+        target = ".".join(map(quote_identifier, name.split(".")))
+        out = list(args)
+        if self.text and args:
+            return (yield from self._call_by_variables(target, out))
+        places = ", ".join("?" * len(args))
+        outcome = yield self.wire.my_execute(f"CALL {target}({places})", tuple(args) or None, text=self.text)
+        results = cast("list[PgResult]", outcome if isinstance(outcome, list) else [outcome])
+        for result in results:
+            if result.out_params and result.rows:
+                values = result.rows[0]
+                places_out = [*range(len(out))]
+                if len(values) != len(out):
+                    places_out = yield from self._places_out(name)
+                for place, value in zip(places_out, values, strict=True):
+                    out[place] = value
+        return [result for result in results if not result.out_params], out
+
+    def _places_out(self, name: str) -> Flow[list[int]]:
+        """Which arguments of a procedure are OUT or INOUT, from 0."""
+        schema, dot, routine = name.rpartition(".")
+        result = yield self.wire.my_execute(
+            "SELECT ordinal_position - 1 FROM information_schema.parameters WHERE parameter_mode IN ('OUT', 'INOUT') "
+            "AND routine_type = 'PROCEDURE' AND specific_schema = coalesce(?, database()) AND specific_name = ? "
+            "ORDER BY 1",
+            (schema if dot else None, routine),
+        )
+        return [place for (place,) in result.rows]
+
+    def _call_by_variables(self, target: str, out: list[Any]) -> Flow[tuple[list[PgResult], list[Any]]]:
+        """The same where nothing can be prepared: the arguments are variables of the session."""
+        names = [f"@headrace_{i}" for i in range(len(out))]
+        sets = ", ".join(f"{name} = ?" for name in names)
+        tickets = [
+            self.wire.my_execute(f"SET {sets}", tuple(out), text=True),
+            self.wire.my_query(f"CALL {target}({', '.join(names)})"),
+            self.wire.my_query(f"SELECT {', '.join(names)}"),
+        ]
+        answers: list[Any] = []
+        for ticket in tickets:
+            answers.append((yield ticket))
+        return answers[1], list(answers[2][0].rows[0])
+
     # transactions
 
     def set_autocommit(self, value: bool) -> Flow[None]:
@@ -173,7 +235,11 @@ class MySqlCore(Core):
     def set_read_only(self, value: bool | None) -> Flow[None]:
         """Changes whether transactions to come are read-only."""
         self.set_mode("read_only", value)
-        yield self.wire.my_query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
+        if value is None:
+            name = "tx_read_only" if self.wire.my_session()["mariadb"] else "transaction_read_only"
+            yield self.wire.my_query(f"SET SESSION {name} = DEFAULT")
+        else:
+            yield self.wire.my_query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
 
     def end(self, rollback: bool) -> Flow[None]:
         """COMMIT or ROLLBACK, where there is anything to end."""
@@ -223,11 +289,12 @@ class MySqlCore(Core):
         if mode == "rollback" and (self.wire.queued() or self.wire.last_status() != 0):
             yield self.wire.my_query("ROLLBACK")
         if mode == "discard":
+            self.isolation_level = self.read_only = None
             yield self.wire.my_reset_connection()
             yield from self.start(self.autocommit)
 
     def where(self) -> str:
         """User, server and database, for people."""
         options = self.options
-        place = options.socket or ",".join(f"{host}:{port}" for host, port in options.hosts)
+        place = options.socket or ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in options.hosts)
         return f"{options.user}@{place}/{options.database or ''}"

@@ -46,7 +46,7 @@ def connect(
 
 def _connect(options: ConnectOptions) -> MySqlCore:
     failures: list[errors.Error] = []
-    for host, port in options.hosts or ((None, 0),):
+    for host, port in options.places():
         found: list[tuple[str, int] | None] = [None]
         if host is not None:
             try:

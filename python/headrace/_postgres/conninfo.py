@@ -17,8 +17,9 @@ from typing import Any, Final, Literal, cast
 
 from .. import defaults
 from .._redact import redact
+from .._url import shown
 from ..errors import NotSupportedError, ProgrammingError
-from .parse import canonical, parse_text, shown
+from .parse import canonical, parse_text
 from .passfile import find_password
 from .service import read_service
 from .settings import Settings, nearest

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from typing import IO, Any, TypeVar
 
 from .. import defaults, errors
 from .._cursor_base import Params
-from .._mysql.core import MySqlCore, checked_fetch_size, row_maker
+from .._mysql import load
+from .._mysql.core import MySqlCore, ServerWarning, SessionState
 from .._mysql.settings import ConnectOptions, connect_options
 from .._native import PgResult, Wire
 from .._opening import no_connection
-from ..errors import InterfaceError
+from ..errors import InterfaceError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
 from ._opening import any_password, open_wire, resolve
+from ._watch import Watch, watch_over
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -37,11 +39,28 @@ class AsyncCursor(LoopCursor[R]):
         """How many warnings SHOW WARNINGS would list of the last statement."""
         return 0 if self._result is None else self._result.warnings
 
+    async def callproc(self, name: str, args: Sequence[Any] = ()) -> list[Any]:
+        """Calls a procedure: see :meth:`headrace.mysql.Cursor.callproc`."""
+        self._check()
+        self._clear()
+        results, out = await self._connection._run(self._core.call(name, args))
+        self._set_all(results)
+        return list(out)
+
 
 class AsyncConnection(LoopConnection[R]):
     """The twin of :class:`headrace.mysql.Connection`."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, core: MySqlCore, row_factory: RowFactory[R], watch: Watch | None = None) -> None:
+        super().__init__(core, row_factory)
+        self._watch = watch
+
+    async def _wait(self, future: Any, timeout: float | None) -> Any:
+        if self._watch is not None:
+            self._watch.start()
+        return await super()._wait(future, timeout)
 
     def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
         return AsyncCursor(self, factory)
@@ -72,44 +91,162 @@ class AsyncConnection(LoopConnection[R]):
         cursor._take(await self._wait(self._core.submit_flat(sql, rows), None))
         return cursor._all()
 
+    # streaming
+
     async def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
     ) -> AsyncIterator[R]:
-        """The rows of a query one by one: see :meth:`headrace.mysql.Connection.stream`."""
-        async with contextlib.aclosing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.mysql.Connection.stream`. Other tasks'
+        requests wait for its end; the task that reads it gets InterfaceError."""
+        blocks = self.stream_blocks(sql, params, fetch_size=fetch_size, on_server=on_server)
+        async with contextlib.aclosing(blocks):
             async for block in blocks:
                 for row in block:
                     yield row
 
-    async def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+    def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
     ) -> AsyncGenerator[list[R]]:
-        """The rows of a query in lists: see :meth:`headrace.mysql.Connection.stream_blocks`."""
-        wire = self._core.wire
-        first = wire.my_execute(sql, params, cursor=checked_fetch_size(fetch_size))
-        number: Any = wire.my_request_id(first)
-        result: PgResult = await self._wait(first, None)
-        make = row_maker(result, self.row_factory)
-        ahead: Any = None
+        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.mysql.Connection.stream_blocks`."""
+        if fetch_size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        return self._cursor_blocks(sql, params, fetch_size) if on_server else self._blocks(sql, params, fetch_size)
+
+    async def _blocks(self, sql: str, params: Params, size: int) -> AsyncGenerator[list[R]]:
+        core, wire = self._core, self._core.wire
+        future = wire.my_execute(sql, params, text=core.text, block=size)
+        if self._watch is not None:
+            self._watch.start()
+        try:
+            while not future.done():
+                taken = wire.my_take_block(future)
+                if taken is None:
+                    wire.resume_reading()
+                    await wire.my_step(future)
+                    continue
+                columns, rows = taken
+                yield self._made(columns, rows)
+            result = await self._wait(future, None)
+            if result.columns is None:
+                raise ProgrammingError("the statement returns no rows")
+            while result.rows:
+                # What came with the end may be more than one block.
+                block = result.rows[:size]
+                del result.rows[:size]
+                yield self._made(result.columns, block)
+        finally:
+            wire.resume_reading()
+            if not future.done():
+                self._abandon(future)
+
+    async def _cursor_blocks(self, sql: str, params: Params, size: int) -> AsyncGenerator[list[R]]:
+        core, wire = self._core, self._core.wire
+        future = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
+        number: Any = wire.my_request_id(future)
+        result = await self._wait(future, None)
+        if result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        suspended, ahead = result.suspended, None
         try:
             while True:
-                ahead = wire.my_fetch(number, fetch_size) if result.suspended else None
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                del rows
+                ahead = wire.my_fetch(number, size) if suspended else None
+                if result.rows:
+                    yield self._made(result.columns, result.rows)
                 if ahead is None:
                     return
                 result = await self._wait(ahead, None)
+                suspended = result.suspended
         finally:
-            if ahead is not None and not wire.closed:
-                if not ahead.done():
-                    wire.discard(ahead)
+            if ahead is not None and not ahead.done():
+                wire.discard(ahead)
+            if suspended and not wire.closed:
                 await asyncio.shield(wire.my_close_cursor(number))
 
-    async def ping(self) -> None:
-        """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
-        await self._wait(self._core.round_trip(), None)
+    def _made(self, columns: Any, rows: list[Any]) -> list[R]:
+        factory = self.row_factory
+        make: Any = None if factory is tuple_row else factory(columns.names)
+        return rows if make is None else list(map(make, rows))
+
+    # LOAD DATA LOCAL
+
+    async def load_rows(
+        self,
+        table: str | Sequence[str],
+        rows: Iterable[Any] | AsyncIterable[Any],
+        *,
+        columns: Sequence[str] | None = None,
+        duplicates: str = "error",
+    ) -> int:
+        """Loads rows (also of an asynchronous iterable) into a table: see
+        :meth:`headrace.mysql.Connection.load_rows`."""
+        core, wire = self._core, self._core.wire
+        load.check_allowed(core)
+        sql, hexadecimal = load.statement(table, await self._run(load.columns_of(core, table, columns)), duplicates)
+
+        async def send_block(future: Any, block: Iterable[Any], sent: int) -> int:
+            iterator, ended = iter(block), False
+            while not ended:
+                count, ended = wire.my_infile_rows(future, iterator, hexadecimal, sent)
+                sent += count
+                await wire.drained()
+            return sent
+
+        async def send(future: Any) -> None:
+            if not isinstance(rows, AsyncIterable):
+                await send_block(future, rows, 0)
+                return
+            block: list[Any] = []
+            sent = 0
+            async for row in rows:
+                block.append(row)
+                if len(block) == defaults.COPY_ROWS:
+                    sent = await send_block(future, block, sent)
+                    block.clear()
+            await send_block(future, block, sent)
+
+        return (await self._load(sql, send, duplicates)).rowcount
+
+    async def load_data(self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes]) -> int:
+        """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file: see
+        :meth:`headrace.mysql.Connection.load_data`."""
+        load.check_allowed(self._core)
+        wire = self._core.wire
+
+        async def send(future: Any) -> None:
+            for piece in load.pieces(source, defaults.COPY_BLOCK):
+                if not wire.my_infile_data(future, piece):
+                    return
+                await wire.drained()
+
+        return (await self._load(sql, send, "error")).rowcount
+
+    async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str) -> PgResult:
+        core, wire = self._core, self._core.wire
+        guard = await self._run(load.enter(core))
+        try:
+            future = wire.my_query(sql, infile=True)
+            # Whoever is cancelled meanwhile has nobody left to hear of its error.
+            future.add_done_callback(_heard)
+            try:
+                while wire.my_infile_state(future) == 0:
+                    await wire.my_step(future)
+                if wire.my_infile_state(future) == 1:
+                    await send(future)
+            finally:
+                # The protocol has no other way to end it than the end of the file.
+                if wire.my_infile_state(future) == 0:
+                    self._abandon(future)
+                wire.my_infile_end(future)
+            results: list[PgResult] = await self._wait(future, None)
+            await self._run(load.check(core, results[-1], duplicates))
+        except BaseException:
+            # In the background where the task is cancelled: the load must be undone all the same.
+            await asyncio.shield(self._run(load.leave(core, guard, True)))
+            raise
+        await self._run(load.leave(core, guard, False))
+        return results[-1]
+
+    # the session
 
     @property
     def isolation_level(self) -> str | None:
@@ -117,7 +254,7 @@ class AsyncConnection(LoopConnection[R]):
         return self._core.isolation_level
 
     async def set_isolation_level(self, value: str | None) -> None:
-        """Changes the isolation level; only between transactions."""
+        """Changes it; only between transactions."""
         await self._run(self._core.set_isolation_level(value))
 
     @property
@@ -128,6 +265,24 @@ class AsyncConnection(LoopConnection[R]):
     async def set_read_only(self, value: bool | None) -> None:
         """Changes it; only between transactions."""
         await self._run(self._core.set_read_only(value))
+
+    async def show_warnings(self) -> list[ServerWarning]:
+        """The warnings of the last statement: see :meth:`headrace.mysql.Connection.show_warnings`."""
+        results = await self._wait(self._core.wire.my_query("SHOW WARNINGS"), None)
+        return [ServerWarning(*row) for row in results[0].rows]
+
+    async def select_db(self, database: str) -> None:
+        """Changes the current database (COM_INIT_DB)."""
+        await self._wait(self._core.wire.my_select_db(database), None)
+
+    @property
+    def session_state(self) -> SessionState:
+        """What the server has reported of the session."""
+        return self._core.session_state()
+
+    async def ping(self) -> None:
+        """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
+        await self._wait(self._core.round_trip(), None)
 
     @property
     def server_version(self) -> str:
@@ -160,8 +315,8 @@ async def connect(
     """Connects to MySQL or MariaDB on the running loop: see :func:`headrace.mysql.connect`. A password callable may be
     asynchronous."""
     started = time.perf_counter_ns()
-    core = await _connect(connect_options(conninfo, keywords))
-    connection = AsyncConnection(core, row_factory or tuple_row)
+    core, watch = await _connect(connect_options(conninfo, keywords))
+    connection = AsyncConnection(core, row_factory or tuple_row, watch)
     try:
         await connection._run(core.start(autocommit))
     except BaseException:
@@ -172,9 +327,9 @@ async def connect(
     return connection
 
 
-async def _connect(options: ConnectOptions) -> MySqlCore:
+async def _connect(options: ConnectOptions) -> tuple[MySqlCore, Watch | None]:
     failures: list[errors.Error] = []
-    for host, port in options.hosts or ((None, 0),):
+    for host, port in options.places():
         found: list[tuple[str, int] | None] = [None]
         if host is not None:
             try:
@@ -187,9 +342,14 @@ async def _connect(options: ConnectOptions) -> MySqlCore:
             wire_options = options.wire_options(address, host or "localhost", password)
             wire = Wire(wire_options, asyncio.get_running_loop())
             try:
-                await open_wire(wire, wire_options, options.timeout)
+                transport = await open_wire(wire, wire_options, options.timeout)
             except errors.Error as error:
                 failures.append(error)
             else:
-                return MySqlCore(wire, options, wire_options)
+                return MySqlCore(wire, options, wire_options), watch_over(wire, transport, options)
     raise no_connection(failures)
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    if not future.cancelled():
+        future.exception()

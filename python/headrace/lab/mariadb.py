@@ -81,17 +81,23 @@ def program(*names: str) -> str:
 
 
 @contextlib.contextmanager
-def start_mariadb(*, settings: Mapping[str, str] | None = None, rocksdb: bool = False) -> Iterator[MariaDB]:
+def start_mariadb(
+    *, settings: Mapping[str, str] | None = None, rocksdb: bool = False, home: Path | None = None
+) -> Iterator[MariaDB]:
     """Start MariaDB for the length of a ``with`` block.
 
     Args:
         settings: options of the server, over :data:`DEFAULT_SETTINGS`.
         rocksdb: load the storage engine RocksDB.
+        home: the folder of an installation, as MariaDB's own archives unpack; the system's by default.
 
     Raises:
         ServerUnavailable: the programs are missing or do not start; the message says what to do.
     """
-    server, install = program("mariadbd", "mysqld"), program("mariadb-install-db", "mysql_install_db")
+    if home is None:
+        server, install = program("mariadbd", "mysqld"), program("mariadb-install-db", "mysql_install_db")
+    else:
+        server, install = str(home / "bin" / "mariadbd"), str(home / "scripts" / "mariadb-install-db")
     root = Path(tempfile.mkdtemp(prefix="headrace-my-"))
     account = unprivileged_account("mysql")
     try:
@@ -102,7 +108,7 @@ def start_mariadb(*, settings: Mapping[str, str] | None = None, rocksdb: bool = 
         options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
         if rocksdb:
             options.append("--plugin-load-add=ha_rocksdb")
-        running, process = launch(server, install, root, options, account)
+        running, process = launch(server, install, root, options, account, home)
     except BaseException:
         shutil.rmtree(root, ignore_errors=True)
         raise
@@ -113,14 +119,15 @@ def start_mariadb(*, settings: Mapping[str, str] | None = None, rocksdb: bool = 
 
 
 def launch(
-    server: str, install: str, root: Path, options: list[str], account: object
+    server: str, install: str, root: Path, options: list[str], account: object, home: Path | None = None
 ) -> tuple[MariaDB, subprocess.Popen[str]]:
     """Makes the system's tables, starts the server, and waits until it answers."""
     data, log, path = root / "data", root / "log", root / "s"
     user = getattr(account, "pw_name", None)
     as_user = [f"--user={user}"] if user else []
+    based = [f"--basedir={home}"] if home else []
     made = subprocess.run(
-        [install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", *as_user],
+        [install, "--no-defaults", *based, f"--datadir={data}", "--auth-root-authentication-method=normal", *as_user],
         capture_output=True,
         text=True,
         check=False,
@@ -130,7 +137,7 @@ def launch(
     for _ in range(PORT_ATTEMPTS):
         port = free_port()
         command = [
-            server, "--no-defaults", f"--datadir={data}", f"--socket={path}", f"--port={port}",
+            server, "--no-defaults", *based, f"--datadir={data}", f"--socket={path}", f"--port={port}",
             f"--pid-file={root / 'pid'}", *options,
         ]  # fmt: skip
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MYSQL")}

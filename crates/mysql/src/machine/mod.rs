@@ -113,6 +113,13 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
+    /// Someone vouches for the server's certificate, so the password need not.
+    pub fn trust_certificate(&mut self) {
+        if let Phase::Startup(startup) = &mut self.phase {
+            startup.trust_certificate();
+        }
+    }
+
     /// True once the session can take requests.
     pub fn is_ready(&self) -> bool {
         matches!(self.phase, Phase::Ready)
@@ -153,6 +160,11 @@ impl<C: MyCaller> Machine<C> {
     /// The caller of the request that the server is working on.
     pub fn current_caller(&self) -> Option<&C> {
         self.queue.front().and_then(|entry| entry.caller.as_ref())
+    }
+
+    /// The same, to be told something.
+    pub fn current_caller_mut(&mut self) -> Option<&mut C> {
+        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
     }
 
     /// The caller of request `id`.

@@ -1,13 +1,14 @@
 //! Replies: what the first packet of each says, what describes its rows, and how it ends. MySQL: "COM_QUERY Response",
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
-use super::request::{Request, Stage};
+use super::request::{Execute, Request, Rows, Stage};
 use super::statement::{Columns, Draft, Statement};
 use super::{Machine, MyCaller};
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::PrepareOk;
 use crate::packets::reply::{Completion, ServerError, StateChange};
+use crate::sql::{Modes, Scan};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Outbox, limits};
 use std::sync::Arc;
@@ -18,12 +19,20 @@ const UNKNOWN_STMT_HANDLER: u16 = 1243;
 pub(super) const UNSUPPORTED_PS: u16 = 1295;
 /// `ER_NEED_REPREPARE`: the tables changed, and the server did not manage to prepare the statement again by itself.
 const NEED_REPREPARE: u16 = 1615;
+/// `ER_PARSE_ERROR`
+const PARSE_ERROR: u16 = 1064;
 /// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
 const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
 
 /// Whether the server has refused a prepared statement before it executed anything of it.
 pub(super) fn is_stale(error: &ServerError) -> bool {
     matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
+}
+
+/// Whether literals can be put in the place of a statement's parameters.
+fn takes_literals(sql: &str, modes: Modes) -> bool {
+    let scan = Scan::new(sql, modes);
+    !scan.placeholders.is_empty() && !scan.uncertain && !scan.several
 }
 
 /// A reply to come.
@@ -240,7 +249,8 @@ impl<C: MyCaller> Machine<C> {
         if let Some(caller) = entry.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits) {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
             let warnings = std::mem::take(&mut entry.warnings);
-            caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended });
+            let out_params = completion.status.contains(StatusFlags::PS_OUT_PARAMS);
+            caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended, out_params });
         }
         if more {
             return Ok(());
@@ -342,10 +352,17 @@ impl<C: MyCaller> Machine<C> {
 
     /// COM_STMT_PREPARE failed.
     fn not_prepared(&mut self, error: ServerError) -> Result<(), Fatal> {
+        let modes = self.session.modes();
         let entry = self.front()?;
         let sql = entry.request.sql().cloned();
         let execute = matches!(entry.request, Request::Execute(_));
+        let single = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
         match (error.code, sql) {
+            // The grammar has no parameters there (SHOW TABLES LIKE ?), but literals: as text, this time.
+            (PARSE_ERROR, Some(sql)) if single && takes_literals(&sql, modes) => {
+                entry.statement = Some(Arc::new(Statement::new(sql, None, 0, None)));
+                entry.stage = Stage::Bindable;
+            }
             // It goes as text, now and later.
             (UNSUPPORTED_PS, Some(sql)) if execute => {
                 let statement = Arc::new(Statement::new(sql, None, 0, None));

@@ -315,6 +315,11 @@ impl Startup {
         }
     }
 
+    /// Someone vouches for the server's certificate.
+    pub fn trust_certificate(&mut self) {
+        self.options.certificate_by_password = false;
+    }
+
     /// The TLS layer is in place.
     pub fn tls_ready(&mut self, fingerprint: Option<[u8; 32]>, outbox: &mut Outbox) -> Result<(), Fatal> {
         if !self.awaits_tls() {

@@ -8,12 +8,14 @@ mod decode;
 mod decoder;
 mod encode;
 mod literal;
+mod load;
 mod text;
 
 pub use decode::decode_binary_row;
 pub use decoder::Decoder;
 pub use encode::encode_param;
 pub use literal::{splice_literal, write_literal};
+pub use load::write_field;
 pub use text::decode_text_row;
 
 /// The number of a column type. MySQL: "enum_field_types"; MariaDB: "Result set packets, Field types".

@@ -81,8 +81,8 @@ impl State {
     fn outgoing(&mut self, py: Python<'_>) -> Result<Vec<u8>, Fatal> {
         self.machine.transmit(py, &mut self.outbox);
         match &mut self.io {
-            Io::Transport { tls: Some(tls), .. } => {
-                let mut sealed = Vec::new();
+            Io::Transport { tls: Some(tls), clear, .. } => {
+                let mut sealed = std::mem::take(clear);
                 tls.transmit(&mut self.outbox, &mut sealed)?;
                 Ok(sealed)
             }
@@ -143,7 +143,7 @@ impl Wire {
         let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         let dead = state.dead.is_some();
-        let crowded = state.machine.backlog() > limits::COPY_BACKLOG_BYTES;
+        let crowded = state.machine.offer_block(py) || state.machine.backlog() > limits::COPY_BACKLOG_BYTES;
         drop(state);
         if dead {
             transport.call_method0(py, "abort")?;
@@ -161,7 +161,7 @@ impl Wire {
     /// asyncio.BaseProtocol.connection_made
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
         let mut state = self.hold(py)?;
-        state.io = Io::Transport { transport, tls: None, sealed: Vec::new() };
+        state.io = Io::Transport { transport, tls: None, sealed: Vec::new(), clear: Vec::new() };
         if state.machine.wants_tls()
             && let Err(fatal) = state.start_tls()
         {
@@ -185,6 +185,7 @@ impl Wire {
 
     /// asyncio.BufferedProtocol.buffer_updated
     fn buffer_updated(&self, py: Python<'_>, nbytes: usize) -> PyResult<()> {
+        self.arrivals.fetch_add(1, Ordering::Relaxed);
         let mut state = self.hold(py)?;
         let State { io, inbox, .. } = &mut *state;
         match io {
@@ -219,6 +220,22 @@ impl Wire {
     fn resume_writing(&self, py: Python<'_>) -> PyResult<()> {
         self.paused.store(false, Ordering::Relaxed);
         self.flush(py)
+    }
+
+    /// How often something has come in.
+    fn arrivals(&self) -> u64 {
+        self.arrivals.load(Ordering::Relaxed)
+    }
+
+    /// Ends the connection, which `why` says.
+    fn give_up(&self, py: Python<'_>, why: String) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        self.die(py, &mut state, &Fatal::gone(why));
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let transport = transport.clone_ref(py);
+        drop(state);
+        transport.call_method0(py, "abort")?;
+        Ok(())
     }
 
     /// Hands the transport what is queued.

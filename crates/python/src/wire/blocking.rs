@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 impl Wire {
-    /// Moves bytes once. Says whether the deadline has passed.
-    fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<bool> {
+    /// Moves bytes once.
+    fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<Progress> {
         let State { machine, outbox, .. } = state;
         machine.transmit(py, outbox);
         self.turn_with(py, state, |link, inbox, outbox| link.exchange(inbox, outbox, deadline))
@@ -22,20 +22,20 @@ impl Wire {
         py: Python<'_>,
         state: &mut State,
         go: impl FnOnce(&mut Link, &mut Inbox, &mut Outbox) -> Result<Progress, Fatal> + Send,
-    ) -> PyResult<bool> {
+    ) -> PyResult<Progress> {
         let State { io, inbox, outbox, .. } = state;
         let Io::Blocking(link) = io else {
             return Err(errors::interface(py, "the connection is not open"));
         };
-        match py.detach(|| go(link, inbox, outbox)) {
+        let progress = py.detach(|| go(link, inbox, outbox));
+        match &progress {
             Ok(Progress::Received) => self.digest(py, state),
-            Ok(Progress::Sent) => {}
+            Ok(Progress::Sent | Progress::Timeout) => {}
             Ok(Progress::Tick) => {
                 // The handshake may be over without a byte for the machine.
                 self.digest(py, state);
                 py.check_signals()?;
             }
-            Ok(Progress::Timeout) => return Ok(true),
             Ok(Progress::Eof) => {
                 self.digest(py, state);
                 let reason = self.ended("the server closed the connection unexpectedly");
@@ -44,9 +44,38 @@ impl Wire {
             Err(fatal) => {
                 // What came before the reset, an error message above all, still counts.
                 self.digest(py, state);
-                let fatal = if self.closing.load(Ordering::Relaxed) { self.ended("") } else { fatal };
+                let fatal = if self.closing.load(Ordering::Relaxed) { self.ended("") } else { fatal.clone() };
                 self.die(py, state, &fatal);
             }
+        }
+        Ok(progress.unwrap_or(Progress::Eof))
+    }
+
+    /// Moves bytes once, within `deadline` and the time that nothing may move at all, which began at `idle`. Says
+    /// whether the deadline has passed.
+    pub(super) fn turn_in_time(
+        &self,
+        py: Python<'_>,
+        state: &mut State,
+        deadline: Option<Instant>,
+        idle: &mut Instant,
+    ) -> PyResult<bool> {
+        let (limit, what) = match (state.outbox.is_empty(), self.write_timeout) {
+            (false, Some(limit)) => (Some(limit), "write_timeout"),
+            _ => (self.read_timeout, "read_timeout"),
+        };
+        let silent = limit.and_then(|limit| idle.checked_add(limit));
+        let until = [deadline, silent].into_iter().flatten().min();
+        match self.turn_with(py, state, |link, inbox, outbox| link.exchange(inbox, outbox, until))? {
+            Progress::Timeout if deadline.is_some_and(|deadline| Some(deadline) <= until) => return Ok(true),
+            Progress::Timeout => {
+                let limit = limit.unwrap_or_default().as_secs_f64();
+                let reason =
+                    format!("the connection was given up: nothing was heard of the server for {what}={limit} s");
+                self.die(py, state, &Fatal::gone(reason));
+            }
+            Progress::Received | Progress::Sent if limit.is_some() => *idle = Instant::now(),
+            _ => {}
         }
         Ok(false)
     }
@@ -71,6 +100,7 @@ impl Wire {
             return outcome;
         }
         let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds.max(0.0)));
+        let mut idle = Instant::now();
         let mut state = self.hold(py)?;
         loop {
             // Another thread may have waited for it meanwhile.
@@ -84,8 +114,7 @@ impl Wire {
             if ticket.is_done() {
                 continue;
             }
-            let late = self.turn_with(py, &mut state, |link, inbox, outbox| link.exchange(inbox, outbox, deadline))?;
-            if late && !ticket.is_done() {
+            if self.turn_in_time(py, &mut state, deadline, &mut idle)? && !ticket.is_done() {
                 return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
             }
         }

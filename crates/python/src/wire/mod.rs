@@ -32,6 +32,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::time::Duration;
 
 /// What moves the bytes.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ enum Io {
         tls: Option<Box<TlsClient>>,
         /// Ciphertext as it comes in, where there is TLS.
         sealed: Vec<u8>,
+        /// What goes ahead of the TLS layer.
+        clear: Vec<u8>,
     },
 }
 
@@ -65,6 +68,8 @@ struct State {
     notified: Option<Completion>,
     /// Who waits for the outbox to have room.
     drained: Option<Completion>,
+    /// The stream that occupies the connection, and the task that reads it, where it is one.
+    stream: Option<(u64, Option<Py<PyAny>>)>,
 }
 
 /// Counters of one kind of operation.
@@ -105,6 +110,11 @@ pub struct Wire {
     secret: Mutex<Vec<u8>>,
     event_loop: Option<Py<PyAny>>,
     timings: [Counter; 4],
+    /// How long an answer may leave a blocking caller without a byte, and the socket take none.
+    read_timeout: Option<Duration>,
+    write_timeout: Option<Duration>,
+    /// Counts what has come in, for those who watch over an asyncio connection.
+    arrivals: AtomicU64,
 }
 
 /// The lock, and whose it is.
@@ -254,9 +264,18 @@ impl State {
     fn start_tls(&mut self) -> Result<(), Fatal> {
         let Some((config, name)) = self.tls.take() else { return Ok(()) };
         let client = TlsClient::new(&config, &name)?;
+        let asked = self.machine.asks_for_tls_in_clear();
         match &mut self.io {
-            Io::Blocking(link) => link.start_tls(client),
-            Io::Transport { tls, sealed, .. } => {
+            Io::Blocking(link) => {
+                if asked {
+                    link.send_in_clear(&mut self.outbox);
+                }
+                link.start_tls(client);
+            }
+            Io::Transport { tls, sealed, clear, .. } => {
+                if asked {
+                    *clear = self.outbox.take();
+                }
                 *tls = Some(Box::new(client));
                 sealed.resize(headrace_core::limits::TLS_SEALED_BYTES, 0);
             }
@@ -276,7 +295,11 @@ impl State {
     /// Goes on with the session once the handshake is over; says whether it is.
     fn finish_tls(&mut self) -> Result<bool, Fatal> {
         let Some(client) = self.tls_client().filter(|client| !client.is_handshaking()) else { return Ok(false) };
-        let certificate = Certificate { end_point: client.end_point(), fingerprint: client.fingerprint() };
+        let certificate = Certificate {
+            end_point: client.end_point(),
+            fingerprint: client.fingerprint(),
+            verified: client.is_verified(),
+        };
         self.machine.tls_ready(certificate, &mut self.outbox)?;
         Ok(true)
     }

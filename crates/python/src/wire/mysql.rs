@@ -1,15 +1,17 @@
 //! Requests that only MySQL and MariaDB have.
 
 use super::Wire;
-use crate::call::{PyCall, Want};
+use crate::call::{Block, PyCall, Want};
 use crate::engine::{MyMachine, MySql};
-use crate::errors;
-use crate::params::Args;
-use headrace_core::limits;
+use crate::errors::{self, Fault};
+use crate::params::{Args, PyValue, sequence};
+use headrace_core::{Mismatch, limits};
 use headrace_mysql::machine::{Execute, InfileState, Request, Road, Rows};
+use headrace_mysql::types::write_field;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 use std::sync::Arc;
+use std::time::Instant;
 
 impl Wire {
     fn my_call(&self, py: Python<'_>, state: &super::State, want: Want, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
@@ -34,6 +36,28 @@ impl Wire {
     }
 }
 
+/// Appends a line of a LOAD DATA.
+fn field_row(
+    row: &Bound<'_, PyAny>,
+    hexadecimal: &[bool],
+    settings: &crate::sink::Settings,
+    block: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let row = sequence(row)?;
+    if row.len() != hexadecimal.len() {
+        let message = format!("the row has {} values, but {} columns are loaded", row.len(), hexadecimal.len());
+        return Err(Mismatch::wrong_type(message).into());
+    }
+    for (i, (value, hexadecimal)) in row.iter_borrowed().zip(hexadecimal).enumerate() {
+        if i > 0 {
+            block.push(b'\t');
+        }
+        write_field(&PyValue::new(value.to_owned(), settings), *hexadecimal, block)?;
+    }
+    block.push(b'\n');
+    Ok(())
+}
+
 fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
     match name {
         "auto" => Ok(Road::Auto),
@@ -47,8 +71,9 @@ fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
 #[pymethods]
 impl Wire {
     /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `cursor` a
-    /// cursor is kept open on the server, and so many rows are fetched at first.
-    #[pyo3(signature = (sql, params=None, *, text=false, cursor=None))]
+    /// cursor is kept open on the server, and so many rows are fetched at first; with `block` it is a stream, whose
+    /// rows are taken in lists of so many while they come, the rest with its result.
+    #[pyo3(signature = (sql, params=None, *, text=false, cursor=None, block=None))]
     fn my_execute(
         &self,
         py: Python<'_>,
@@ -56,6 +81,7 @@ impl Wire {
         params: Option<&Bound<'_, PyAny>>,
         text: bool,
         cursor: Option<u32>,
+        block: Option<usize>,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let query = self.query(&state, sql, params.is_some())?;
@@ -63,8 +89,55 @@ impl Wire {
         let row = query.arrange(py, params)?;
         let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
         call.script = true;
+        call.block = block;
         let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, text, cursor });
-        self.enqueue::<MySql>(py, state, request, call)
+        let ticket = self.enqueue::<MySql>(py, state, request, call)?;
+        if block.is_some() {
+            let reader = if self.event_loop.is_some() { self.current_task(py)?.map(Bound::unbind) } else { None };
+            let mut state = self.hold(py)?;
+            state.stream = self.id_of(&state, ticket.bind(py)).map(|id| (id, reader));
+        }
+        Ok(ticket)
+    }
+
+    /// The next block of a stream: its columns and a list of rows. None when all that is left comes with its result.
+    fn my_next_block(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
+        let mut idle = Instant::now();
+        loop {
+            let mut state = self.hold(py)?;
+            let (id, machine) = self.my_request(py, &mut state, ticket)?;
+            let Some(call) = id.and_then(|id| machine.caller_mut(id)) else { return Ok(None) };
+            if let Some(block) = call.take_block(py)? {
+                return Ok(Some(block));
+            }
+            self.check_open(py, &state)?;
+            let super::State { machine, outbox, .. } = &mut *state;
+            machine.transmit(py, outbox);
+            self.turn_in_time(py, &mut state, None, &mut idle)?;
+        }
+    }
+
+    /// Takes a block of a stream, if one has come: see `my_next_block`.
+    fn my_take_block(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
+        let mut state = self.hold(py)?;
+        let (id, machine) = self.my_request(py, &mut state, ticket)?;
+        match id.and_then(|id| machine.caller_mut(id)) {
+            Some(call) => call.take_block(py),
+            None => Ok(None),
+        }
+    }
+
+    /// What is done at the next step of a request: a block of its stream has come, it asks for a file, it has ended.
+    fn my_step(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let completion = self.completion(py)?;
+        let object = completion.object(py);
+        let mut state = self.hold(py)?;
+        let (id, machine) = self.my_request(py, &mut state, ticket)?;
+        match id.and_then(|id| machine.caller_mut(id)) {
+            Some(call) if !call.has_block() => call.progress = Some(completion),
+            _ => completion.complete(py, Ok(py.None())),
+        }
+        Ok(object)
     }
 
     /// Queues a batch: one statement, many rows of parameters. `road` is `auto`, `bulk`, `joined` or `pipelined`;
@@ -151,16 +224,63 @@ impl Wire {
         })
     }
 
-    /// Puts a block of a LOAD DATA LOCAL into the outbox; says whether the caller should let it drain first.
+    /// Puts a block of a LOAD DATA LOCAL into the outbox; says whether the server still takes any.
     fn my_infile_data(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
         let mut state = self.hold(py)?;
         self.check_open(py, &state)?;
-        let id = self.id_of(&state, ticket);
+        let Some(id) = self.id_of(&state, ticket) else { return Ok(false) };
         let super::State { machine, outbox, .. } = &mut *state;
-        if let Some(id) = id {
-            machine.of::<MySql>(py)?.infile_data(id, outbox, |out| out.extend_from_slice(data));
+        let machine = machine.of::<MySql>(py)?;
+        for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
+            if !machine.infile_data(id, outbox, |out| out.extend_from_slice(block)) {
+                return Ok(false);
+            }
         }
-        Ok(outbox.len() >= limits::OUTBOX_HIGH_BYTES)
+        drop(state);
+        self.flush(py)?;
+        Ok(true)
+    }
+
+    /// Encodes rows for a LOAD DATA LOCAL until the outbox is full; gives how many there were, and whether they are at
+    /// their end. `hexadecimal` says of each column whether it is written so, `first` is the number of the first row.
+    fn my_infile_rows(
+        &self,
+        py: Python<'_>,
+        ticket: &Bound<'_, PyAny>,
+        rows: &Bound<'_, PyIterator>,
+        hexadecimal: Vec<bool>,
+        first: u64,
+    ) -> PyResult<(u64, bool)> {
+        let mut state = self.hold(py)?;
+        self.check_open(py, &state)?;
+        let Some(id) = self.id_of(&state, ticket) else { return Ok((0, true)) };
+        let settings = state.settings.clone();
+        let super::State { machine, outbox, .. } = &mut *state;
+        let machine = machine.of::<MySql>(py)?;
+        let mut rows = rows.clone();
+        let (mut count, mut ended, mut fault) = (0, false, None);
+        let mut block = Vec::with_capacity(limits::OUTBOX_HIGH_BYTES);
+        while outbox.len() + block.len() < limits::OUTBOX_HIGH_BYTES {
+            let Some(row) = rows.next() else {
+                ended = true;
+                break;
+            };
+            let start = block.len();
+            let done = row.map_err(Fault::from).and_then(|row| field_row(&row, &hexadecimal, &settings, &mut block));
+            if let Err(error) = done {
+                block.truncate(start);
+                fault = Some(error);
+                break;
+            }
+            count += 1;
+        }
+        let taken = machine.infile_data(id, outbox, |out| out.append(&mut block));
+        drop(state);
+        if let Some(fault) = fault {
+            return Err(errors::fault(py, fault, Some(first + count)));
+        }
+        self.flush(py)?;
+        Ok(if taken { (count, ended) } else { (0, true) })
     }
 
     /// Ends a LOAD DATA LOCAL.

@@ -97,6 +97,7 @@ impl Wire {
             ready: None,
             notified: None,
             drained: None,
+            stream: None,
         };
         Ok(Self {
             state: Mutex::new(state),
@@ -113,6 +114,9 @@ impl Wire {
             secret: Mutex::new(Vec::new()),
             event_loop,
             timings: Default::default(),
+            read_timeout: seconds(options, "read_timeout")?,
+            write_timeout: seconds(options, "write_timeout")?,
+            arrivals: AtomicU64::new(0),
         })
     }
 
@@ -316,7 +320,7 @@ fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig
         "verify",
         get::<String>(options, "verify")?.as_deref(),
         Verify::Full,
-        &[("none", Verify::None), ("ca", Verify::Ca), ("full", Verify::Full)],
+        &[("none", Verify::None), ("ca", Verify::Ca), ("full", Verify::Full), ("note", Verify::Note)],
     )?;
     let client = match (path("sslcert")?, path("sslkey")?) {
         (Some(certificates), Some(key)) => Some(ClientCert { certificates, key }),

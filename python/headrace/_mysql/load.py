@@ -1,0 +1,143 @@
+"""LOAD DATA LOCAL: what blocking and asyncio connections share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from .._core import Flow
+from .._native import MyColumns, PgResult
+from ..errors import DataError, Error, ProgrammingError
+from .codes import error_from_code
+from .core import quote_identifier
+
+if TYPE_CHECKING:
+    from .core import MySqlCore
+
+DUPLICATES: Final = {"error": "", "ignore": "IGNORE ", "replace": "REPLACE "}
+_SKIPPED = re.compile(r"Skipped: (\d+)")
+_AT_ROW = re.compile(r" at row (\d+)$")
+_YEAR, _BIT, _GEOMETRY = 13, 16, 255
+_STRINGS: Final = frozenset((15, *range(249, 255)))
+_BINARY_COLLATION: Final = 63
+
+
+def quote_table(table: str | Sequence[str]) -> str:
+    """A table's name: as it stands in SQL where it has a dot or backticks, else in backticks; or its parts."""
+    if isinstance(table, str):
+        return table if "." in table or "`" in table else quote_identifier(table)
+    return ".".join(map(quote_identifier, table))
+
+
+def check_allowed(core: MySqlCore) -> None:
+    """Raises ProgrammingError where the connection was not made for it."""
+    if not core.options.local_infile:
+        raise ProgrammingError(
+            "LOAD DATA LOCAL is off; connect with local_infile=True (the server's variable local_infile must be on too)"
+        )
+
+
+def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[str] | None) -> Flow[MyColumns]:
+    """The columns that are loaded."""
+    names = ", ".join(map(quote_identifier, columns)) if columns else "*"
+    results = yield core.wire.my_query(f"SELECT {names} FROM {quote_table(table)} LIMIT 0")
+    return cast("MyColumns", results[0].columns)
+
+
+def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -> tuple[str, list[bool]]:
+    """LOAD DATA for rows that :meth:`Wire.my_infile_rows` writes, and which columns are hexadecimal in them: those of
+    bytes, because the file as a whole is text."""
+    if duplicates not in DUPLICATES:
+        raise ProgrammingError(f"duplicates={duplicates!r} is not one of {', '.join(DUPLICATES)}")
+    targets: list[str] = []
+    assigned: list[str] = []
+    hexadecimal: list[bool] = []
+    for i, (name, kind, extended, _, collation, *_) in enumerate(columns.fields):
+        column = quote_identifier(name)
+        is_bytes = not extended and (kind == _GEOMETRY or (kind in _STRINGS and collation == _BINARY_COLLATION))
+        hexadecimal.append(is_bytes)
+        # As text, the year 0 would be 2000, and bits would be characters.
+        if is_bytes or kind in (_BIT, _YEAR):
+            targets.append(f"@headrace_{i}")
+            value = f"UNHEX(@headrace_{i})" if is_bytes else f"CAST(@headrace_{i} AS UNSIGNED)"
+            assigned.append(f"{column} = {value}")
+        else:
+            targets.append(column)
+    sets = f" SET {', '.join(assigned)}" if assigned else ""
+    # Written so that no SQL mode changes what it means.
+    return (
+        f"LOAD DATA LOCAL INFILE 'rows' {DUPLICATES[duplicates]}INTO TABLE {quote_table(table)} CHARACTER SET utf8mb4 "
+        "FIELDS TERMINATED BY x'09' ENCLOSED BY '' ESCAPED BY x'5C' LINES STARTING BY '' TERMINATED BY x'0A' "
+        f"({', '.join(targets)}){sets}",
+        hexadecimal,
+    )
+
+
+def enter(core: MySqlCore) -> Flow[str | None]:
+    """Begins what undoes a load that fails: a transaction, or a savepoint, whose name it gives."""
+    name = None if core.autocommit and not core.in_transaction() else f"headrace_{next(core.numbers)}"
+    begin = "START TRANSACTION" if name is None else f"SAVEPOINT {name}"
+    first = core.wire.my_query(begin)
+    second = core.wire.my_query("SET @headrace_notes = @@sql_notes, sql_notes = 0")
+    yield first
+    yield second
+    return name
+
+
+def leave(core: MySqlCore, name: str | None, undo: bool) -> Flow[None]:
+    """Ends it."""
+    if core.wire.closed:
+        return
+    restore = core.wire.my_query("SET sql_notes = @headrace_notes")
+    if name is None:
+        end = core.wire.my_query("ROLLBACK" if undo else "COMMIT")
+    else:
+        end = core.wire.my_query(f"ROLLBACK TO SAVEPOINT {name}" if undo else f"RELEASE SAVEPOINT {name}")
+    yield restore
+    try:
+        yield end
+    except Error:
+        if not undo:
+            raise
+        # A deadlock has ended the transaction, and the savepoint with it.
+        yield core.wire.my_query("ROLLBACK")
+
+
+def check(core: MySqlCore, result: PgResult, duplicates: str) -> Flow[None]:
+    """Raises the first warning as an error. Of a LOAD DATA LOCAL the server makes a warning of everything: it cannot
+    stop the client from sending."""
+    skipped = _SKIPPED.search(result.tag)
+    allowed = int(skipped[1]) if skipped and duplicates == "ignore" else 0
+    if result.warnings <= allowed:
+        return
+    listed = yield core.wire.my_query("SHOW WARNINGS")
+    found = [(code, text) for _, code, text in listed[0].rows]
+    for code, text in found:
+        if code != 1062 or duplicates != "ignore":
+            at = _AT_ROW.search(text)
+            raise error_from_code(code, _state_of(code), text, None, int(at[1]) - 1 if at else None)
+    raise DataError(f"the server has {result.warnings} warnings about the rows, and {allowed} rows that it skipped")
+
+
+def _state_of(code: int) -> str:
+    return "23000" if code in (1048, 1062, 1452) else "22000"
+
+
+def pieces(source: Any, block: int) -> Any:
+    """The bytes to send: of bytes, of a file, of an iterable of bytes; text as UTF-8."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        yield bytes(cast("bytes", source))
+    elif isinstance(source, str):
+        raise ProgrammingError("the data are bytes, a file or an iterable of bytes; headrace opens no file by its name")
+    elif hasattr(source, "read"):
+        while piece := source.read(block):
+            yield as_bytes(piece)
+    else:
+        for piece in source:
+            yield as_bytes(piece)
+
+
+def as_bytes(piece: Any) -> bytes:
+    """A piece of the data."""
+    return piece.encode() if isinstance(piece, str) else bytes(piece)

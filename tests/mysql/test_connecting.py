@@ -1,0 +1,297 @@
+"""Connecting: hosts, sockets, TLS with MySQL's meaning, authentication, timeouts."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import headrace.aio.mysql
+import headrace.mysql
+from headrace import errors
+from headrace.lab.certificates import Certificates, make_certificates
+from headrace.lab.mariadb import MariaDB, start_mariadb
+from headrace.lab.supervised import free_port
+
+from .between import SomeoneBetween
+from .maven import mariadb_home
+
+ZERO_CONFIGURATION = "11.4.5"
+"""MariaDB whose TLS works without configuration, by Maven's version."""
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return make_certificates(tmp_path_factory.mktemp("tls"), client_name="client")
+
+
+@pytest.fixture(scope="module")
+def tls_server(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
+    """The system's MariaDB with a certificate for localhost, and users for each way to authenticate."""
+    folder = tmp_path_factory.mktemp("server")
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    for file in (certificates.ca, certificates.server_cert, certificates.server_key):
+        shutil.copyfile(file, folder / file.name)
+        (folder / file.name).chmod(0o644)
+    settings = {
+        "ssl_ca": str(folder / certificates.ca.name),
+        "ssl_cert": str(folder / certificates.server_cert.name),
+        "ssl_key": str(folder / certificates.server_key.name),
+        "plugin_load_add": "auth_ed25519",
+        "bind_address": "127.0.0.1,127.0.0.2",
+    }
+    with start_mariadb(settings=settings) as server:
+        with headrace.mysql.connect(server.url, autocommit=True) as admin:
+            admin.execute("create user plain@'%' identified by 'tiger'")
+            admin.execute("grant all on test.* to plain@'%'")
+            admin.execute("create user ed@'%' identified via ed25519 using password('tiger')")
+            admin.execute("create user encrypted@'%' identified by 'tiger' require ssl")
+            admin.execute("create user certified@'%' require x509")
+        yield server
+
+
+@pytest.fixture(scope="module")
+def zero_server() -> Iterator[MariaDB]:
+    with start_mariadb(home=mariadb_home(ZERO_CONFIGURATION)) as server:
+        with headrace.mysql.connect(server.url, autocommit=True) as admin:
+            admin.execute("create user plain@'%' identified by 'tiger'")
+            admin.execute("grant all on test.* to plain@'%'")
+            admin.execute("create user open@'%'")
+        yield server
+
+
+def tls_of(**keywords: Any) -> str | None:
+    with headrace.mysql.connect(**keywords) as conn:
+        known = conn.wire.tls_info()
+        cipher = conn.fetch("show session status like 'Ssl_cipher'")[0][1]
+        assert bool(cipher) == (known is not None)
+        return known
+
+
+def test_tls_modes(tls_server: MariaDB, certificates: Certificates) -> None:
+    plain = {"host": "localhost", "port": tls_server.port, "user": "plain", "password": "tiger"}
+    ca, other = str(certificates.ca), str(certificates.other_ca)
+    assert tls_of(**plain, ssl_mode="DISABLED") is None
+    assert str(tls_of(**plain)).startswith("TLSv1.3")
+    assert tls_of(**plain, ssl_mode="REQUIRED")
+    assert tls_of(**plain, ssl_ca=ca)
+    assert tls_of(**plain, ssl_ca=ca, ssl_mode="VERIFY_IDENTITY")
+    assert tls_of(**plain, ssl_ca=ca, tls_version="TLSv1.3")
+    with pytest.raises(errors.OperationalError, match="UnknownIssuer"):
+        tls_of(**plain, ssl_ca=other)
+    with pytest.raises(errors.OperationalError, match="UnknownIssuer"):
+        tls_of(**plain, ssl_mode="VERIFY_CA")
+    elsewhere = {**plain, "host": "127.0.0.2"}
+    assert tls_of(**elsewhere, ssl_ca=ca, ssl_mode="VERIFY_CA")
+    with pytest.raises(errors.OperationalError, match=r"127\.0\.0\.2"):
+        tls_of(**elsewhere, ssl_ca=ca, ssl_mode="VERIFY_IDENTITY")
+
+
+@pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"])
+def test_no_silent_downgrade(mariadb_server: MariaDB, certificates: Certificates, mode: str) -> None:
+    plain = {"host": "127.0.0.1", "port": mariadb_server.port, "user": "tester", "password": "tiger"}
+    assert tls_of(**plain) is None
+    with pytest.raises(errors.OperationalError, match="does not offer TLS"):
+        tls_of(**plain, ssl_mode=mode, ssl_ca=None if mode == "REQUIRED" else str(certificates.ca))
+
+
+def test_authentication(tls_server: MariaDB, certificates: Certificates) -> None:
+    where: dict[str, Any] = {"host": "127.0.0.1", "port": tls_server.port}
+    for user in ("plain", "ed", "encrypted"):
+        with headrace.mysql.connect(**where, user=user, password="tiger") as conn:
+            assert conn.fetchval("select current_user()").startswith(user)
+        with pytest.raises(errors.InvalidPassword):
+            headrace.mysql.connect(**where, user=user, password="lion")
+    with pytest.raises(errors.InvalidPassword):
+        headrace.mysql.connect(**where, user="encrypted", password="tiger", ssl_mode="DISABLED")
+    client = {"ssl_cert": str(certificates.client_cert), "ssl_key": str(certificates.client_key)}
+    with headrace.mysql.connect(**where, user="certified", ssl_mode="REQUIRED", **client) as conn:
+        assert conn.fetchval("select 1") == 1
+    with headrace.mysql.connect(**where, user="ed", password="tiger", auth_plugins="client_ed25519") as conn:
+        assert conn.fetchval("select 1") == 1
+    with pytest.raises(errors.OperationalError, match="only client_ed25519 may be used"):
+        headrace.mysql.connect(**where, user="plain", password="tiger", auth_plugins="client_ed25519")
+
+
+def test_a_certificate_is_verified_through_the_password(zero_server: MariaDB, certificates: Certificates) -> None:
+    where: dict[str, Any] = {"host": "127.0.0.1", "port": zero_server.port, "user": "plain", "password": "tiger"}
+    assert tls_of(**where, ssl_verify_server_cert=True)
+    assert tls_of(**where)
+    with pytest.raises(errors.OperationalError, match="UnknownIssuer"):
+        tls_of(**where, ssl_mode="VERIFY_IDENTITY")
+    with pytest.raises(errors.OperationalError, match="UnknownIssuer"):
+        tls_of(**where, ssl_verify_server_cert=True, ssl_ca=str(certificates.ca))
+    with pytest.raises(errors.OperationalError, match="did not prove"):
+        tls_of(**{**where, "user": "open", "password": ""}, ssl_verify_server_cert=True)
+    with pytest.raises(errors.InvalidPassword):
+        tls_of(**{**where, "password": "lion"}, ssl_verify_server_cert=True)
+
+
+def test_someone_in_between_is_found_out_by_the_password(zero_server: MariaDB, certificates: Certificates) -> None:
+    with SomeoneBetween(zero_server.port, certificates.server_cert, certificates.server_key) as between:
+        where: dict[str, Any] = {"host": "127.0.0.1", "port": between.port, "user": "plain", "password": "tiger"}
+        with headrace.mysql.connect(**where, ssl_mode="REQUIRED") as conn:
+            assert conn.fetchval("select 'to be heard'") == "to be heard"
+        assert b"to be heard" in between.heard
+        between.heard = b""
+        with pytest.raises(errors.OperationalError, match="did not prove"):
+            headrace.mysql.connect(**where, ssl_verify_server_cert=True)
+        assert b"tiger" not in between.heard
+        # Who is vouched for by an authority needs no other proof.
+        trusted = tls_of(**where, ssl_mode="VERIFY_IDENTITY", ssl_ca=str(certificates.ca))
+        assert trusted
+
+
+async def test_tls_on_a_loop(zero_server: MariaDB, tls_server: MariaDB, certificates: Certificates) -> None:
+    where: dict[str, Any] = {"host": "127.0.0.1", "user": "plain", "password": "tiger"}
+    for server, keywords in (
+        (zero_server, {"ssl_verify_server_cert": True}),
+        (tls_server, {"ssl": {"ca": certificates.ca}}),
+    ):
+        conn = await headrace.aio.mysql.connect(**where, port=server.port, **keywords)
+        assert conn.wire.tls_info()
+        rows = await conn.fetch("select seq, repeat('x', 100) from test.seq_1_to_20000")
+        assert rows == [(n, "x" * 100) for n in range(1, 20_001)]
+        await conn.close()
+    between = SomeoneBetween(zero_server.port, certificates.server_cert, certificates.server_key)
+    with between, pytest.raises(errors.OperationalError, match="did not prove"):
+        await headrace.aio.mysql.connect(**where, port=between.port, ssl_verify_server_cert=True)
+
+
+def test_unix_sockets(mariadb_server: MariaDB) -> None:
+    with headrace.connect(mariadb_server.socket_url) as conn:
+        assert conn.fetchval("select @@version_comment") is not None
+        assert conn.fetch("select host from information_schema.processlist where id = connection_id()") == [
+            ("localhost",)
+        ]
+    with pytest.raises(errors.OperationalError, match="/no/such"):
+        headrace.mysql.connect(unix_socket="/no/such")
+
+
+def test_hosts_are_tried_in_turn(mariadb_server: MariaDB) -> None:
+    user = {"user": "tester", "password": "tiger"}
+    dead = free_port()
+    with headrace.connect(f"mysql://127.0.0.1:{dead},127.0.0.1:{mariadb_server.port}/test", **user) as conn:
+        assert conn.fetchval("select database()") == "test"
+    with pytest.raises(errors.OperationalError) as caught:
+        headrace.mysql.connect(f"mysql://no-such-host.invalid,127.0.0.1:{dead}/test", **user)
+    assert "no-such-host.invalid" in str(caught.value)
+    assert "refused" in str(caught.value)
+    assert "tiger" not in str(caught.value)
+
+
+def test_passwords_from_a_function(mariadb_server: MariaDB) -> None:
+    calls: list[int] = []
+
+    def password() -> str:
+        calls.append(1)
+        return "tiger"
+
+    for _ in range(2):
+        with headrace.mysql.connect(
+            host="127.0.0.1", port=mariadb_server.port, user="tester", password=password
+        ) as conn:
+            assert "tiger" not in repr(conn)
+    assert len(calls) == 2
+
+    async def later() -> str:
+        return "tiger"
+
+    with pytest.raises(errors.ProgrammingError, match="asynchronous"):
+        headrace.mysql.connect(host="127.0.0.1", port=mariadb_server.port, user="tester", password=later)
+
+    async def connect() -> None:
+        conn = await headrace.aio.mysql.connect(
+            host="127.0.0.1", port=mariadb_server.port, user="tester", password=later
+        )
+        await conn.close()
+
+    asyncio.run(connect())
+
+
+def test_compression(mariadb_server: MariaDB) -> None:
+    where: dict[str, Any] = {"host": "127.0.0.1", "port": mariadb_server.port, "user": "tester", "password": "tiger"}
+    with headrace.mysql.connect(**where, compress=True, database="test", autocommit=True) as conn:
+        assert conn.fetch("show status like 'Compression'") == [("Compression", "ON")]
+        conn.execute("create or replace table squeezed (n int, t longtext)")
+        rows = [(n, "abc" * (n % 1000)) for n in range(3000)]
+        conn.executemany("insert into squeezed values (?, ?)", rows)
+        assert conn.fetch("select * from squeezed order by n") == rows
+        assert sum(len(block) for block in conn.stream_blocks("select * from squeezed", fetch_size=100)) == 3000
+
+
+class Silence:
+    """Takes connections and says nothing."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listener.getsockname()[1]
+        self.held: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        try:
+            while True:
+                client, _ = self.listener.accept()
+                self.held.append(client)
+        except OSError:
+            pass
+
+    def __enter__(self) -> Silence:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in (self.listener, *self.held):
+            one.close()
+
+
+def test_connecting_ends_in_time() -> None:
+    with Silence() as silence:
+        started = time.monotonic()
+        with pytest.raises(errors.ConnectionTimeout, match=r"connect_timeout=0\.3"):
+            headrace.mysql.connect(host="127.0.0.1", port=silence.port, user="u", connect_timeout=0.3)
+        assert time.monotonic() - started < 3
+
+
+async def test_connecting_on_a_loop_ends_in_time() -> None:
+    with Silence() as silence, pytest.raises(errors.ConnectionTimeout):
+        await headrace.aio.mysql.connect(host="127.0.0.1", port=silence.port, user="u", connect_timeout=0.3)
+
+
+def test_a_server_that_says_nothing_is_given_up(my_url: str) -> None:
+    with headrace.mysql.connect(my_url, read_timeout=0.5) as conn:
+        assert conn.fetchval("select sleep(0.2)") == 0
+        # Rows that keep coming are no silence, however long they take.
+        total = 0
+        for _ in conn.stream_blocks("select seq, sleep(0.01), repeat('x', 20000) from seq_1_to_120", fetch_size=10):
+            total += 10
+        assert total == 120
+        with pytest.raises(TimeoutError):
+            conn.execute("select sleep(10)", timeout=0.2)
+        started = time.monotonic()
+        with pytest.raises(errors.OperationalError, match=r"read_timeout=0\.5"):
+            conn.execute("select sleep(10)")
+        assert 0.4 < time.monotonic() - started < 3
+        assert conn.closed
+
+
+async def test_a_server_that_says_nothing_is_given_up_on_a_loop(my_url: str) -> None:
+    conn = await headrace.aio.mysql.connect(my_url, read_timeout=0.5)
+    assert await conn.fetchval("select sleep(0.2)") == 0
+    await asyncio.sleep(0.8)
+    assert await conn.fetchval("select 1") == 1
+    async for _ in conn.stream_blocks("select seq from seq_1_to_200000", fetch_size=100_000):
+        await asyncio.sleep(0.7)
+    started = time.monotonic()
+    with pytest.raises(errors.OperationalError, match=r"read_timeout=0\.5"):
+        await conn.execute("select sleep(10)")
+    assert 0.4 < time.monotonic() - started < 3
+    assert conn.closed
+    await conn.close()

@@ -1,0 +1,85 @@
+"""Stored procedures: their results, and what OUT and INOUT parameters become."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import headrace.aio.mysql
+import headrace.mysql
+from headrace import errors
+
+PROCEDURES = [
+    "create or replace procedure twice(in a int, out b int, inout c varchar(20)) "
+    "begin set b = a * 2; set c = concat(c, '!'); end",
+    "create or replace procedure shows(in a int) begin select a; select a + 1, 'x'; end",
+    "create or replace procedure both_ways(in a int, out b decimal(10,2)) begin select a; set b = a / 4; end",
+    "create or replace procedure fails(out a int) "
+    "begin set a = 1; signal sqlstate '45000' set message_text = 'no'; end",
+    "create or replace procedure nothing() do 1",
+    "create or replace procedure all_out(out a int, out b varchar(9)) begin set a = 1; end",
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _procedures(my_url: str) -> None:
+    with headrace.mysql.connect(my_url, autocommit=True) as conn:
+        for statement in PROCEDURES:
+            conn.executescript(statement)
+
+
+@pytest.fixture(params=[True, False], ids=["binary", "text"])
+def conn(request: pytest.FixtureRequest, my_url: str) -> Iterator[Any]:
+    with headrace.mysql.connect(my_url, autocommit=True, prepared=request.param) as connection:
+        yield connection
+
+
+def test_out_parameters(conn: Any) -> None:
+    cursor = conn.cursor()
+    assert cursor.callproc("twice", (21, None, "hey")) == [21, 42, "hey!"]
+    assert cursor.description is None
+    assert cursor.nextset() is None
+    assert cursor.callproc("all_out", [0, 0]) == [1, None]
+    assert cursor.callproc("nothing") == []
+
+
+def test_results_and_out_parameters(conn: Any) -> None:
+    cursor = conn.cursor()
+    assert cursor.callproc("shows", (5,)) == [5]
+    assert cursor.fetchall() == [(5,)]
+    assert cursor.nextset()
+    assert cursor.fetchall() == [(6, "x")]
+    while cursor.nextset():
+        assert cursor.description is None
+    out = cursor.callproc("both_ways", (5, None))
+    assert out == [5, decimal.Decimal("1.25")]
+    assert cursor.fetchall() == [(5,)]
+
+
+def test_a_name_with_its_schema(conn: Any, my_url: str) -> None:
+    schema = my_url.rpartition("/")[2]
+    conn.select_db("mysql")
+    assert conn.cursor().callproc(f"{schema}.twice", (1, 0, "")) == [1, 2, "!"]
+    assert conn.session_state.schema == "mysql"
+
+
+def test_errors_leave_the_connection_in_step(conn: Any) -> None:
+    cursor = conn.cursor()
+    with pytest.raises(errors.DatabaseError, match="no") as caught:
+        cursor.callproc("fails", (0,))
+    assert caught.value.sqlstate == "45000"
+    with pytest.raises(errors.DatabaseError):
+        cursor.callproc("missing`one", (1,))
+    with pytest.raises(errors.DatabaseError):
+        cursor.callproc("shows", (1, 2))
+    assert conn.fetchval("select 42") == 42
+
+
+async def test_async(amy: Any) -> None:
+    cursor = amy.cursor()
+    assert await cursor.callproc("twice", (21, None, "hey")) == [21, 42, "hey!"]
+    assert await cursor.callproc("both_ways", (2, None)) == [2, decimal.Decimal("0.50")]
+    assert await cursor.fetchall() == [(2,)]

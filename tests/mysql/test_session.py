@@ -1,0 +1,126 @@
+"""The session: isolation, warnings, what the server reports of it, starting afresh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import headrace.aio.mysql
+import headrace.mysql
+from headrace import errors
+
+Conn = headrace.mysql.Connection[Any]
+
+
+@pytest.mark.parametrize("level", ["read uncommitted", "read committed", "repeatable read", "serializable"])
+def test_isolation_levels(my: Conn, level: str) -> None:
+    my.isolation_level = level
+    assert my.isolation_level == level
+    assert my.fetchval("select @@tx_isolation").lower().replace("-", " ") == level
+    my.isolation_level = None
+    assert my.fetchval("select @@tx_isolation") == "REPEATABLE-READ"
+
+
+def test_modes(my: Conn) -> None:
+    my.execute("create or replace table modes (n int) engine=innodb")
+    my.read_only = True
+    with pytest.raises(errors.ReadOnlySqlTransaction):
+        my.execute("insert into modes values (1)")
+    my.read_only = False
+    my.execute("insert into modes values (1)")
+    my.read_only = None
+    with my.transaction(), pytest.raises(errors.ProgrammingError, match="inside a transaction"):
+        my.read_only = True
+    with pytest.raises(errors.ProgrammingError, match="isolation_level"):
+        my.isolation_level = "none at all"
+
+
+def test_warnings(my: Conn) -> None:
+    cursor = my.execute("select 1 / 0, cast('12x' as signed)")
+    assert cursor.warning_count == 2
+    warnings = my.show_warnings()
+    assert [warning.code for warning in warnings] == [1365, 1292]
+    assert warnings[0].level == "Warning"
+    assert warnings[0].message == "Division by 0"
+    assert my.execute("select count(*) from information_schema.engines").warning_count == 0
+    assert my.show_warnings() == []
+
+
+def test_show_and_other_texts(my: Conn) -> None:
+    my.execute("create or replace table shown (n int)")
+    cursor = my.execute("show create table shown")
+    assert [column[0] for column in cursor.description or ()] == ["Table", "Create Table"]
+    assert cursor.fetchall()[0][0] == "shown"
+    assert ("shown",) in my.fetch("show tables like ?", "sho%")
+    assert my.fetchrow("explain select * from shown") is not None
+    assert my.execute("analyze table shown").fetchall()[0][2] == "status"
+
+
+def test_several_statements_when_allowed(my: Conn, my_url: str) -> None:
+    with pytest.raises(errors.SyntaxError):
+        my.executescript("select 1; select 2")
+    with headrace.mysql.connect(my_url, multi_statements=True) as several:
+        cursor = several.executescript("select 1; create or replace table s (n int); insert into s values (1), (2)")
+        assert cursor.fetchall() == [(1,)]
+        assert cursor.nextset()
+        assert cursor.description is None
+        assert cursor.nextset()
+        assert cursor.rowcount == 2
+        assert cursor.nextset() is None
+        with pytest.raises(errors.UndefinedTable):
+            several.executescript("select 1; select * from missing; select 3")
+        assert several.fetchval("select 42") == 42
+
+
+def test_what_the_server_reports_of_the_session(my: Conn, my_url: str) -> None:
+    assert my.session_state.schema == my_url.rpartition("/")[2]
+    my.select_db("mysql")
+    assert my.session_state.schema == "mysql"
+    my.execute("set time_zone = '+03:00'")
+    assert my.session_state.variables["time_zone"] == "+03:00"
+    my.execute("set session_track_transaction_info = 'STATE'")
+    with my.transaction():
+        assert (my.session_state.transaction_state or "").startswith("T")
+
+
+def test_settings_of_the_session(my_url: str) -> None:
+    wanted = {
+        "time_zone": "+05:30",
+        "sql_mode": "ANSI_QUOTES",
+        "collation": "utf8mb4_bin",
+        "init_command": "set @a = 5",
+    }
+    query = "select @@time_zone, @@sql_mode, @@collation_connection, @a, @@character_set_results"
+    with headrace.mysql.connect(my_url, **wanted, program_name="races") as conn:
+        expected = ("+05:30", "ANSI_QUOTES", "utf8mb4_bin", 5, "utf8mb4")
+        assert conn.fetchrow(query) == expected
+        attribute = "select attr_value from performance_schema.session_connect_attrs"
+        assert conn.fetchrow(f"{attribute} where attr_name = 'program_name'") in ((b"races",), ("races",), None)
+        conn.execute("set time_zone = '+01:00'")
+        conn.reset("discard")
+        assert conn.fetchrow(query) == expected
+
+
+def test_a_fresh_start_forgets_everything_but_the_settings(my: Conn) -> None:
+    my.isolation_level = "serializable"
+    my.execute("set @mine = 1")
+    my.execute("create temporary table gone (n int)")
+    my.reset("discard")
+    assert my.fetchval("select @mine") is None
+    assert my.fetchval("select @@tx_isolation") == "REPEATABLE-READ"
+    assert my.isolation_level is None
+    with pytest.raises(errors.UndefinedTable):
+        my.execute("select * from gone")
+    assert my.fetchval("select 'é'") == "é"
+
+
+async def test_async(amy: Any) -> None:
+    await amy.set_isolation_level("read committed")
+    assert await amy.fetchval("select @@tx_isolation") == "READ-COMMITTED"
+    await amy.set_read_only(True)
+    await amy.set_read_only(None)
+    await amy.execute("select 1 / 0")
+    assert (await amy.show_warnings())[0].code == 1365
+    await amy.select_db("mysql")
+    assert amy.session_state.schema == "mysql"

@@ -1,0 +1,172 @@
+"""Streams: rows while they come, in bounded memory, and a connection that is in step whatever becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import threading
+from typing import Any
+
+import pytest
+
+import headrace.aio.mysql
+import headrace.mysql
+from headrace import errors
+from headrace.rows import dict_row
+
+Conn = headrace.mysql.Connection[Any]
+ROWS = 50_000
+SEQUENCE = "select seq, repeat('x', 50) from seq_1_to_{}"
+
+
+@pytest.mark.parametrize("on_server", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 2000, 100_000])
+def test_blocks_have_the_size_that_was_asked_for(my: Conn, size: int, on_server: bool) -> None:
+    count = 300 if size == 1 else ROWS
+    blocks = list(my.stream_blocks(SEQUENCE.format(count), fetch_size=size, on_server=on_server))
+    assert [row for block in blocks for row in block] == [(n, "x" * 50) for n in range(1, count + 1)]
+    assert all(len(block) == size for block in blocks[:-1])
+    assert 0 < len(blocks[-1]) <= size
+    assert my.fetchval("select 42") == 42
+
+
+@pytest.mark.parametrize("on_server", [False, True])
+@pytest.mark.parametrize("prepared", [True, False])
+def test_rows_parameters_and_factories(my_url: str, prepared: bool, on_server: bool) -> None:
+    with headrace.mysql.connect(my_url, prepared=prepared, row_factory=dict_row) as conn:
+        rows = conn.stream("select seq as n from seq_1_to_100 where seq > ?", (97,), fetch_size=2, on_server=on_server)
+        assert list(rows) == [{"n": 98}, {"n": 99}, {"n": 100}]
+        assert list(conn.stream("select 1 as a from dual where 1 = 0", on_server=on_server)) == []
+        with pytest.raises(errors.ProgrammingError, match="no rows"):
+            list(conn.stream("do 1", on_server=on_server))
+        with pytest.raises(errors.UndefinedTable):
+            list(conn.stream("select * from missing", on_server=on_server))
+        with pytest.raises(errors.ProgrammingError, match="fetch_size"):
+            conn.stream_blocks("select 1", fetch_size=0)
+        assert conn.fetchrow("select 42 as a") == {"a": 42}
+
+
+@pytest.mark.parametrize("on_server", [False, True])
+def test_a_stream_that_is_left_early_leaves_the_connection_usable(my: Conn, on_server: bool) -> None:
+    for taken in (0, 1, 3):
+        stream = my.stream(SEQUENCE.format(3_000_000), fetch_size=100, on_server=on_server)
+        with contextlib.closing(stream):
+            for _ in range(taken):
+                next(stream)
+        assert my.fetchval("select 42") == 42
+
+
+def test_an_error_in_the_middle_of_the_rows(my: Conn) -> None:
+    my.execute("create or replace table dates (n int primary key, d date)")
+    my.execute("set sql_mode = ''")
+    my.execute("insert into dates select seq, if(seq = 15000, '0000-00-00', '2020-01-01') from seq_1_to_20000")
+    seen = 0
+    with pytest.raises(errors.DataError, match="0000-00-00"):
+        for block in my.stream_blocks("select n, d from dates order by n", fetch_size=100):
+            seen += len(block)
+    assert seen < 15_000
+    assert my.fetchval("select 42") == 42
+
+
+def test_the_connection_is_occupied_while_a_stream_is_read(my: Conn) -> None:
+    with contextlib.closing(my.stream(SEQUENCE.format(ROWS), fetch_size=100)) as stream:
+        next(stream)
+        with pytest.raises(errors.InterfaceError, match="on_server=True"):
+            my.execute("select 1")
+        met: list[BaseException] = []
+
+        def other() -> None:
+            try:
+                my.execute("select 1")
+            except BaseException as error:
+                met.append(error)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(5)
+        assert isinstance(met[0], errors.InterfaceError)
+    assert my.fetchval("select 1") == 1
+
+
+def test_statements_between_the_blocks_of_a_cursor_on_the_server(my: Conn) -> None:
+    my.execute("create or replace table copied (n int primary key)")
+    my.autocommit = False
+    for (n,) in my.stream("select seq from seq_1_to_500", fetch_size=50, on_server=True):
+        my.execute("insert into copied values (?)", (n,))
+        if n % 100 == 0:
+            my.commit()
+    assert my.fetchval("select count(*) from copied") == 500
+
+
+def test_memory_is_bounded(my: Conn) -> None:
+    def peak() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    list(my.stream_blocks(SEQUENCE.format(10_000)))
+    before = peak()
+    count = sum(len(block) for block in my.stream_blocks(SEQUENCE.format(2_000_000)))
+    assert count == 2_000_000
+    # All of it would take more than 300 MB.
+    assert (peak() - before) / 1024 < 50
+
+
+async def test_async_streams(amy: Any) -> None:
+    for on_server in (False, True):
+        rows = [row async for row in amy.stream(SEQUENCE.format(ROWS), fetch_size=1000, on_server=on_server)]
+        assert rows == [(n, "x" * 50) for n in range(1, ROWS + 1)]
+        stream = amy.stream(SEQUENCE.format(3_000_000), fetch_size=100, on_server=on_server)
+        async with contextlib.aclosing(stream):
+            assert await anext(stream) == (1, "x" * 50)
+        assert await amy.fetchval("select 42") == 42
+
+
+async def test_other_tasks_wait_for_the_end_of_a_stream(amy: Any) -> None:
+    begun, blocks = asyncio.Event(), list[int]()
+
+    async def read() -> None:
+        async for block in amy.stream_blocks(SEQUENCE.format(ROWS), fetch_size=5000):
+            begun.set()
+            blocks.append(len(block))
+            await asyncio.sleep(0.001)
+
+    async def ask() -> None:
+        await begun.wait()
+        assert await amy.fetchval("select 7") == 7
+        # Its answer came behind all rows, of which not many were kept.
+        assert len(blocks) >= 7
+
+    await asyncio.gather(read(), ask())
+    assert blocks == [5000] * 10
+    async for _ in amy.stream(SEQUENCE.format(ROWS), fetch_size=100):
+        with pytest.raises(errors.InterfaceError, match="stream"):
+            await amy.execute("select 1")
+        break
+    await asyncio.sleep(0.1)
+    assert await amy.fetchval("select 1") == 1
+
+
+async def test_async_memory_is_bounded_while_the_reader_is_slow(amy: Any) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    count = 0
+    async for block in amy.stream_blocks(SEQUENCE.format(1_000_000), fetch_size=2000):
+        count += len(block)
+        if count < 100_000:
+            await asyncio.sleep(0.005)
+    assert count == 1_000_000
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 50
+
+
+@pytest.mark.parametrize("steps", range(1, 40, 3))
+async def test_a_cancelled_stream_leaves_the_connection_in_step(amy: Any, steps: int) -> None:
+    async def read() -> None:
+        async for _ in amy.stream_blocks(SEQUENCE.format(2_000_000), fetch_size=500):
+            await asyncio.sleep(0)
+
+    task = asyncio.ensure_future(read())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await asyncio.wait_for(amy.fetchval("select 42"), 10) == 42
