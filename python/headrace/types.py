@@ -57,7 +57,9 @@ STRING = TypeObject(
         "tinytext mediumtext longtext enum set nchar nvarchar lvarchar clob"
     ),
 )
-BINARY = TypeObject("BINARY", _words("bytea binary varbinary tinyblob blob mediumblob longblob geometry vector byte bson"))
+BINARY = TypeObject(
+    "BINARY", _words("bytea binary varbinary tinyblob blob mediumblob longblob geometry vector byte bson")
+)
 NUMBER = TypeObject(
     "NUMBER",
     _words(

@@ -36,7 +36,8 @@ def script_and_bulk(judged: Judged, conn: Conn) -> Any:
     if judged.name == "mariadb":
         conn.execute(judged.temporary)
         loaded = conn.load_rows("r", [(1,), (2,), (3,)])
-        return loaded, list(conn.stream("select n from r order by n", fetch_size=2)), conn.fetch("show tables like 'x%'")
+        streamed = list(conn.stream("select n from r order by n", fetch_size=2))
+        return loaded, streamed, conn.fetch("show tables like 'x%'")
     cursor = conn.executescript("select 1; select 'two'")
     first = cursor.fetchall()
     cursor.nextset()

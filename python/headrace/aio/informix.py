@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from .. import defaults, errors
 from .._cursor_base import Params
-from .._informix.attempts import Resolve, Try, attempts
+from .._informix.attempts import Resolve, attempts
 from .._informix.connection import no_interrupt
 from .._informix.core import InformixCore, call_statement
 from .._informix.cursors import Stream
