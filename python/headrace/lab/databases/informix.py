@@ -15,6 +15,9 @@ class Statements(Filled):
     """Informix's. There are no schemas: what is one elsewhere is the beginning of the tables' names."""
 
     database = "informix"
+    counts_round_trips = True
+    port = 9088
+    streamed = {"fetch_bytes": 64 * 1024}
     types = {
         "users": "id int PRIMARY KEY, name varchar(64)",
         "plain": "id int, name varchar(64), n int, f float, d date",
@@ -43,6 +46,12 @@ class Statements(Filled):
     def pipeline(self, p: str) -> str:
         """A few rows: FIRST takes no parameter, the key does."""
         return self.select_ten(p)
+
+    def catalog(self, count: int) -> str:
+        """Of systables, which every database has."""
+        if count == 1:
+            return "SELECT 1 FROM systables WHERE tabid = 1"
+        return f"SELECT FIRST {count} tabname, tabid FROM systables ORDER BY tabid"
 
     def create_schema(self, admin: Any) -> None:
         """Nothing."""
