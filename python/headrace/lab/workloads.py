@@ -35,7 +35,7 @@ class Sql(ABC):
     """Whether a race counts them."""
     port = 0
     """The server's, where a URL names none."""
-    streamed: dict[str, int] = {"fetch_size": STREAM_BLOCK}
+    streamed: dict[str, Any] = {"fetch_size": STREAM_BLOCK}
     """How our own driver is told how much to stream at a time."""
 
     def __init__(self, schema: str) -> None:

@@ -43,6 +43,10 @@ class Statements(Filled):
         """Ten rows."""
         return super().select_ten(p).replace(f"{self.schema}.", f"{self.schema}_")
 
+    def stream(self, size: int) -> str:
+        """A select to stream."""
+        return f"SELECT FIRST {size} id, name FROM {self.schema}_stream"
+
     def pipeline(self, p: str) -> str:
         """A few rows: FIRST takes no parameter, the key does."""
         return self.select_ten(p)
