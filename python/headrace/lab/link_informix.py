@@ -116,7 +116,7 @@ class Link(Counted):
         """Where the reply at the front ends: at its SQ_EOT."""
         at = 0
         while True:
-            end = _message_end(data, at)
+            end = message_end(data, at)
             if end is None or end > len(data):
                 return None
             if data[at + 1] == END:
@@ -127,11 +127,11 @@ class Link(Counted):
         """Whether a block of rows is the last one: SQ_DONE stands behind its rows."""
         data, at = bytearray(reply), 0
         while data[at + 1] == TUPLE:
-            at = _message_end(data, at) or len(data)
+            at = message_end(data, at) or len(data)
         return data[at + 1] != END
 
 
-def _message_end(data: bytearray, at: int) -> int | None:
+def message_end(data: bytearray, at: int) -> int | None:
     """Where the message at ``at`` ends; None where that cannot be told yet."""
     if len(data) < at + 2:
         return None
