@@ -8,6 +8,7 @@ use crate::messages::kind;
 use crate::messages::server::{Description, Field};
 use crate::types::{Decoder, code, decode::Inner};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The columns of a result, and how to decode each.
 #[derive(Debug)]
@@ -67,6 +68,8 @@ pub struct Statement {
     pub columns: Option<Arc<Columns>>,
     /// The columns that an INSERT's parameters fill, where that is certain.
     pub targets: Vec<Field>,
+    /// Its rows took more than one block the last time, so the next ones are asked for together with the first.
+    pub(super) long: AtomicBool,
 }
 
 impl Statement {
@@ -88,7 +91,7 @@ impl Statement {
             false if kind == kind::INSERT && fields.len() == parameters => (None, fields),
             false => (None, Vec::new()),
         };
-        Self { id, kind, sql, parameters, columns, targets }
+        Self { id, kind, sql, parameters, columns, targets, long: AtomicBool::new(false) }
     }
 
     /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.
