@@ -10,7 +10,16 @@ use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, R
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::LazyLock;
 use support::{TestCaller, Told, V, bytes, hex};
+
+static SELECT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "prep_select_032"));
+static SELECT_TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "srv_t2_text_157"));
+static GREETING: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
+    let set_up = [bytes("reply", "connect_004"), hex("000c"), bytes("reply", "srv_t10_connect_008")].concat();
+    let locale = (bytes("reply", "srv_t2_connect_010"), bytes("reply", "srv_t2_connect_012"));
+    [bytes("reply", "conacc_gbase_1"), set_up, locale.0, locale.1]
+});
 
 /// Messages as a server frames them. What a fuzzer would take long to find is how long each is, so of those whose length
 /// is fixed or said each block of its input becomes one; the tag 0 stands for bytes as they are.
@@ -44,8 +53,8 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
                 out.resize(out.len() + body.len() % 2, 0);
             }
             // Descriptions that a server might give: of a select, of an insert, of a select with TEXT.
-            200 => out.extend_from_slice(&bytes("reply", "prep_select_032")),
-            201 => out.extend_from_slice(&bytes("reply", "srv_t2_text_157")),
+            200 => out.extend_from_slice(&SELECT),
+            201 => out.extend_from_slice(&SELECT_TEXT),
             0 => out.extend_from_slice(body),
             tag => {
                 out.extend_from_slice(&[0, *tag]);
@@ -86,10 +95,8 @@ fuzz_target!(|data: &[u8]| {
     let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
     let mut machine: Machine<TestCaller> = Machine::new(options, 2, &mut outbox).expect("the options fit");
     if script & 1 == 0 {
-        let set_up = [bytes("reply", "connect_004"), hex("000c"), bytes("reply", "srv_t10_connect_008")].concat();
-        let locale = [bytes("reply", "srv_t2_connect_010"), bytes("reply", "srv_t2_connect_012")];
-        for reply in [bytes("reply", "conacc_gbase_1"), set_up].into_iter().chain(locale) {
-            inbox.extend(&reply);
+        for reply in GREETING.iter() {
+            inbox.extend(reply);
             machine.receive((), &mut inbox, &mut outbox).expect("a right greeting");
         }
         assert!(machine.is_ready());
