@@ -43,7 +43,8 @@ class Combination:
 
 def combinations(options: Options) -> list[Combination]:
     """All runs, the rounds in turn: A B C A B C."""
-    each = itertools.product(split(options.driver), split(options.insert_with), split(options.client))
+    roads = split(options.insert_with) or [databases.load(options.database).road]
+    each = itertools.product(split(options.driver), roads, split(options.client))
     one_round = list(each)
     return [Combination(d, c, r, n) for n in range(options.rounds) for d, r, c in one_round]
 

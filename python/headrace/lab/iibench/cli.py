@@ -37,6 +37,11 @@ def check_names(options: Options) -> None:
     if options.database not in databases.MODULES:
         raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
     database = databases.load(options.database)
+    for name, why in database.lacks.items():
+        if getattr(options, name):
+            raise OptionError(f"{o.flag(name)} is not for {options.database}: {why}")
+    if options.generator == "python" and database.road != "text":
+        raise OptionError(f"--generator python makes text, and {options.database}: {database.roads['text']}")
     for driver in split(options.driver):
         if driver not in database.drivers:
             near = difflib.get_close_matches(driver, database.drivers, 1)
@@ -49,8 +54,9 @@ def check_names(options: Options) -> None:
         except ImportError as error:
             raise OptionError(f"the driver {driver} is not installed: {error}") from None
         for road in split(options.insert_with):
-            if road in session.roads:
-                raise OptionError(f"--insert-with {road}: {session.roads[road]}")
+            for has_not in (database.roads, session.roads):
+                if road in has_not:
+                    raise OptionError(f"--insert-with {road}: {has_not[road]}")
 
 
 def run(args: argparse.Namespace) -> int:

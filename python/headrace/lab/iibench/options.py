@@ -106,11 +106,15 @@ class Options:
     )
 
     # connections and drivers
-    database: str = _group("connection", default="postgresql", help="postgresql or mariadb")
+    database: str = _group("connection", default="postgresql", help="postgresql, mariadb or informix")
     url: str = _group("connection", default="", help="a server of yours; without it one is started")
     driver: str = _group("connection", default="headrace", help="the drivers, with commas, one run each")
     client: str = _group("connection", default="overlap", help=f"one run each, with commas: {', '.join(CLIENTS)}")
-    insert_with: str = _group("connection", default="text", help=f"one run each, with commas: {', '.join(ROADS)}")
+    insert_with: str = _group(
+        "connection",
+        default="",
+        help=f"one run each, with commas: {', '.join(ROADS)} (text, where the database has it)",
+    )
     clients: int = _group("connection", default=1, help="clients, each with connections of its own")
     depth: int = _group(
         "connection", default=0, help="blocks on their way at a time, where the driver can; 0: what suits it"
@@ -153,8 +157,8 @@ class Options:
             for part in split(getattr(self, name)):
                 if part not in known:
                     raise OptionError(f"unknown {flag(name)} {part!r}; there are {', '.join(known)}")
-        if not split(self.client) or not split(self.insert_with) or not split(self.driver):
-            raise OptionError("--client, --insert-with and --driver need a name each")
+        if not split(self.client) or not split(self.driver):
+            raise OptionError("--client and --driver need a name each")
         if not self.table_name.isidentifier():
             raise OptionError(f"--table-name {self.table_name!r} is no plain name")
         for setting in self.server_setting:
@@ -166,7 +170,7 @@ class Options:
             raise OptionError("--secondary-at-start and --secondary-at-end exclude each other")
         if bool(self.num_partitions) != bool(self.rows_per_partition):
             raise OptionError("--num-partitions and --rows-per-partition go together")
-        if self.generator == "python" and split(self.insert_with) != ["text"]:
+        if self.generator == "python" and split(self.insert_with) not in ([], ["text"]):
             raise OptionError("--generator python makes text only: --insert-with text")
         if self.step:
             if self.no_inserts:

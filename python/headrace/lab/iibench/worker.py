@@ -72,9 +72,10 @@ def main() -> int:
         if job.role == "writer":
             for statement in database.session(job.options, job.loading):
                 session.run(session.execute(statement))
-            with contextlib.suppress(OSError):
-                number = int(session.run(session.query(database.thread()))[0][0])
-                recorder.serve(Thread(number, database.thread_names).awake)
+            if asking := database.thread():
+                with contextlib.suppress(OSError):
+                    number = int(session.run(session.query(asking))[0][0])
+                    recorder.serve(Thread(number, database.thread_names).awake)
         work = WORK[job.role](shift)
         work.prepare()
         # What is there now is there to stay.

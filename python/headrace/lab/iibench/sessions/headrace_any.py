@@ -28,6 +28,8 @@ class Session(Whole):
     package = "headrace"
     place = ""
     """How the place of a value is written in a prepared statement."""
+    mark = "%s"
+    """How it is written in a query."""
     snapshot = ""
     """The script that begins a transaction which sees one state of the database."""
 
@@ -58,13 +60,17 @@ class Session(Whole):
         code = error.sqlstate or type(error).__name__
         return Fault(code, str(error), code in RETRIED)
 
+    def run_text(self, sql: str) -> Any:
+        """Runs a statement as it stands, and gives a cursor."""
+        return self.conn.executescript(sql)
+
     async def execute(self, sql: str) -> int:
-        return int(self.conn.executescript(sql).rowcount)
+        return int(self.run_text(sql).rowcount)
 
     async def query(self, sql: str, args: Sequence[Any] = (), prepared: bool = False) -> list[Any]:
         if prepared:
-            return list(self.conn.execute(sql, tuple(args)).fetchall())
-        return list(self.conn.executescript(sql % tuple(args)).fetchall())
+            return list(self.conn.execute(sql.replace("%s", self.mark), tuple(args)).fetchall())
+        return list(self.run_text(sql % tuple(args)).fetchall())
 
     async def begin(self) -> None:
         self.conn.executescript(self.snapshot)
@@ -77,7 +83,7 @@ class Session(Whole):
         if road == "prepared":
             self.statement = self.head() + places(self.place, rows)
         elif road == "executemany":
-            self.statement = self.head() + places("%s", 1)
+            self.statement = self.database.insert_one(table)
         if road != "copy":
             self.splits = True
             self.depth = DEPTH if rows >= SMALL_BLOCK else SMALL_DEPTH
