@@ -20,7 +20,7 @@ import pytest
 import headrace
 import headrace.mysql
 from headrace.lab.cli import main
-from headrace.lab.iibench import crew, report
+from headrace.lab.iibench import crew, runs
 from headrace.lab.iibench.databases import load
 from headrace.lab.iibench.options import Options
 from headrace.lab.mariadb import MariaDB
@@ -396,9 +396,9 @@ def test_the_command_writes_lines_a_table_and_a_page(
     command = ["iibench", "--url", server.socket_url, "--setup", "--cleanup", "--out", str(folder), "--label", "first"]
     more = ["--max-rows", "2000", "--inserts-per-second", "4000", "--rows-per-commit", "100", "--query-threads", "1"]
     assert main([*command, *more, "--client", "overlap,producer", "--secondary-at-start"]) == 0
-    runs = report.read(folder / "first.jsonl")
-    assert [run.header["client"] for run in runs] == ["overlap", "producer"]
-    assert all(run.right for run in runs)
+    written = runs.read(folder / "first.jsonl")
+    assert [run.header["client"] for run in written] == ["overlap", "producer"]
+    assert all(run.right for run in written)
     with (folder / "first.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["run"] for row in rows} == {"headrace overlap", "headrace producer"}

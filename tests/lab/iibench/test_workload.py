@@ -80,8 +80,8 @@ def test_a_server_of_the_benchs_own_is_watched_whatever_it_says_of_itself() -> N
 
 def test_transactions_that_stay_open_and_prepared_queries(any_bench: Run) -> None:
     ran = any_bench(
-        max_rows=2_000, rows_per_commit=50, inserts_per_second=4_000, htap_transaction_seconds=0.2, delete_per_insert=True, query_threads=1, use_prepared_query=True,
-        secondary_at_start=True,
+        max_rows=2_000, rows_per_commit=50, inserts_per_second=4_000, htap_transaction_seconds=0.2,
+        delete_per_insert=True, query_threads=1, use_prepared_query=True, secondary_at_start=True,
     )  # fmt: skip
     assert ran.right
     kinds = ran.step["kinds"]

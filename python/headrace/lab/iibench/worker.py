@@ -88,11 +88,11 @@ def main() -> int:
         start = int(go)
         threading.Thread(target=stop_with, args=(sys.stdin.fileno(), counters), daemon=True).start()
         time.sleep(max(0.0, (start - clock()) / 1e9))
+        used = cpu()
         shift.start = start
         shift.end = start + round(job.step.seconds * 1e9) if job.step.seconds else NEVER
         recorder.start_at(start)
         work.start_at(start)
-        used = cpu()
         done = session.run(work.work())
         if job.role == "writer":
             for statement in database.session_end(job.options, job.loading):

@@ -1,5 +1,5 @@
-"""Informix: the project's test server, unless a genuine one is named. The figures of the test server compare clients, and
-say nothing of an Informix."""
+"""Informix: the project's test server, unless a genuine one is named. The figures of the test server compare clients,
+and say nothing of an Informix."""
 
 from __future__ import annotations
 
