@@ -34,8 +34,8 @@ def add_parser(commands: Any) -> None:
 
 
 def check_names(options: Options) -> None:
-    """Raises OptionError where a database has not the drivers asked for, a driver not the ways to insert, or where a cell
-    and the other options make no sense together."""
+    """Raises OptionError where a database has not the drivers asked for, a driver not the ways to insert, or where a
+    cell and the other options make no sense together."""
     if options.database not in databases.MODULES:
         raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
     database = databases.load(options.database)

@@ -255,8 +255,8 @@ class Options:
 
 LEAST: Final[dict[str, float]] = {
     "load_rows": 1, "more_rows": 10, "cell_rows": 0, "step_seconds": 0.1, "settle_seconds": 0, "max_rows": 0,
-    "rows_per_commit": 1, "max_seconds": 0, "inserts_per_second": 0, "warmup": 0, "resync_get_min": 1, "retries": 0, "seed": 0,
-    "query_threads": 0, "queries_per_second": 0, "rows_per_query": 1, "htap_transaction_seconds": 0,
+    "rows_per_commit": 1, "max_seconds": 0, "inserts_per_second": 0, "warmup": 0, "resync_get_min": 1, "retries": 0,
+    "seed": 0, "query_threads": 0, "queries_per_second": 0, "rows_per_query": 1, "htap_transaction_seconds": 0,
     "num_partitions": 0, "rows_per_partition": 0, "tables": 1, "clients": 1, "depth": 0, "rounds": 1,
     "secs_per_report": 0.1,
 }  # fmt: skip
