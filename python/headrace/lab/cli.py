@@ -21,7 +21,7 @@ from . import databases
 from . import workloads as w
 from .contestants import known
 from .iibench import cli as iibench
-from .iibench.report import is_results
+from .iibench.runs import is_results
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
 
 
