@@ -16,7 +16,7 @@ from .._mysql.known import known_options
 from .._mysql.settings import ConnectOptions
 from .._native import PgResult, Wire
 from .._opening import no_connection
-from ..errors import InterfaceError, ProgrammingError
+from ..errors import DatabaseError, InterfaceError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
@@ -44,7 +44,11 @@ class AsyncCursor(LoopCursor[R]):
         """Calls a procedure: see :meth:`headrace.mysql.Cursor.callproc`."""
         self._check()
         self._clear()
-        results, out = await self._connection._run(self._core.call(name, args))
+        try:
+            results, out = await self._connection._run(self._core.call(name, args))
+        except DatabaseError as error:
+            self._failed(error)
+            raise
         self._set_all(results)
         return list(out)
 
