@@ -91,8 +91,7 @@ def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(my_url
 
 def test_results_of_a_procedure_before_its_error(my: Conn) -> None:
     my.executescript(
-        "create or replace procedure late() begin select 1; "
-        "signal sqlstate '45000' set message_text = 'late'; end"
+        "create or replace procedure late() begin select 1; signal sqlstate '45000' set message_text = 'late'; end"
     )
     cursor = my.cursor()
     for run in (lambda: cursor.execute("call late()"), lambda: cursor.callproc("late")):
@@ -117,7 +116,9 @@ def test_autocommit_is_off_from_the_first_statement_on(my: Conn, my_url: str) ->
         "script": lambda conn: conn.executescript("insert into off values (1)"),
         "batch": lambda conn: conn.executemany("insert into off values (?)", [(1,), (2,)]),
         "cursor on the server": lambda conn: list(conn.stream("select * from off", on_server=True)),
-        "refused": lambda conn: pytest.raises(errors.ProgrammingError, conn.execute, "insert into off values (?)", (1, 2)),
+        "refused": lambda conn: pytest.raises(
+            errors.ProgrammingError, conn.execute, "insert into off values (?)", (1, 2)
+        ),
         "value": lambda conn: pytest.raises(errors.ProgrammingError, conn.execute, "insert into off values (?)", (my,)),
         "no rows": lambda conn: conn.executemany("insert into off values (?)", []),
         "reset": lambda conn: conn.reset("discard"),
