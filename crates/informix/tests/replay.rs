@@ -63,19 +63,19 @@ impl Session {
 
     fn ask(&mut self, request: Request, row: Vec<V>, batch: Vec<Vec<V>>) -> Rc<RefCell<Told>> {
         let told = Rc::new(RefCell::new(Told::default()));
-        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), row };
+        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), again: None, row };
         self.machine.enqueue(request, caller);
         self.machine.transmit((), &mut self.outbox);
         told
     }
 
     fn execute(&mut self, sql: &str, row: Vec<V>, begin: bool) -> Rc<RefCell<Told>> {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin }), row, Vec::new())
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, road: None }), row, Vec::new())
     }
 
     fn batch(&mut self, rows: usize, begin: bool) -> Rc<RefCell<Told>> {
         let rows = (0..rows).map(|i| vec![V::Int(i as i64), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
-        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin };
+        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, road: None };
         self.ask(Request::Execute(request), Vec::new(), rows)
     }
 
@@ -292,7 +292,7 @@ fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     let mut session = Session::start();
     let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
     rows[3][2] = V::Dec("NaN".into());
-    let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false };
+    let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false, road: None };
     let told = session.ask(Request::Execute(request), Vec::new(), rows);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();

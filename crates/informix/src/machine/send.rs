@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::cursor::Opening;
-use super::request::{Asked, Entry, Failure, Group, Guard, Request, Savepoint, Stage};
+use super::request::{Asked, Entry, Failure, Group, Request, Savepoint, Stage};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine, Phase};
 use crate::capabilities::Feature;
@@ -11,9 +11,6 @@ use crate::{lexer, limits as own};
 use headrace_core::{Mismatch, Outbox, Parameters, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// The savepoint of a batch inside a transaction.
-const SAVEPOINT: &[u8] = b"headrace_batch";
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -32,7 +29,7 @@ impl<C: IfxCaller> Machine<C> {
                 Some((Stage::Queued, _)) => self.start_statement(outbox),
                 Some((Stage::Bindable, _)) => self.bind_tail(cx, outbox),
                 Some((Stage::Sending, _)) => self.send_rows(cx, outbox),
-                Some((Stage::Draining, 0)) => self.end_batch(outbox),
+                Some((Stage::Draining, 0)) => self.end_batch(cx, outbox),
                 Some((Stage::FetchMore, _)) => self.fetch_more(outbox),
                 Some((Stage::FetchLarge, 0)) => self.fetch_large(outbox),
                 Some(_) => return,
@@ -103,7 +100,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// BEGIN WORK, except in MODE ANSI, where a transaction begins by itself.
-    fn begin(&mut self, outbox: &mut Outbox) {
+    pub(super) fn begin(&mut self, outbox: &mut Outbox) {
         self.in_block = true;
         self.open |= self.logging == Logging::Ansi;
         if self.logging == Logging::Logged {
@@ -200,7 +197,7 @@ impl<C: IfxCaller> Machine<C> {
             self.begin(outbox);
         }
         if batch {
-            self.begin_batch(at, outbox);
+            self.begin_batch(cx, at, outbox);
         } else if let Some(columns) = &statement.columns {
             let opening = Opening::of(&self.queue[at].request);
             self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, outbox);
@@ -286,105 +283,10 @@ impl<C: IfxCaller> Machine<C> {
             entry.stage = Stage::Fetching;
         }
     }
-
-    /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
-    fn begin_batch(&mut self, at: usize, outbox: &mut Outbox) {
-        let guard = match self.logging {
-            Logging::None => Guard::None,
-            _ if !self.in_block => Guard::Transaction,
-            _ if self.capabilities.has(Feature::Savepoints) => Guard::Savepoint,
-            // A server before 11.50: what a failed batch did stays in the user's transaction.
-            _ => Guard::None,
-        };
-        match guard {
-            Guard::None => {}
-            Guard::Transaction => self.begin(outbox),
-            Guard::Savepoint => {
-                client::savepoint(outbox.tail(), tag::SQ_SQLISETSVPT, SAVEPOINT);
-                client::eot(outbox.tail());
-                self.ask(Asked::Guard);
-            }
-        }
-        self.queue[at].guard = guard;
-        self.queue[at].stage = Stage::Sending;
-    }
-
-    /// Sends one group of rows.
-    fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let codeset = self.codeset;
-        let Some(at) = self.started.checked_sub(1) else { return };
-        let entry = &mut self.queue[at];
-        let Some(statement) = entry.statement.clone() else { return };
-        let first = entry.rows_sent;
-        let out = outbox.tail();
-        let start = out.len();
-        client::id(out, statement.id);
-        let mut more = entry.failure.is_none();
-        while more && out.len() - start < own::GROUP_BYTES {
-            let Some(caller) = &mut entry.caller else {
-                more = false;
-                break;
-            };
-            let mark = out.len();
-            let written = match caller.next_row(cx) {
-                Ok(true) => bind_row(entry, &statement, codeset, cx, out),
-                Ok(false) => {
-                    more = false;
-                    break;
-                }
-                Err(error) => Err(error),
-            };
-            match written {
-                Ok(()) => {
-                    client::plain(out, tag::SQ_EXECUTE);
-                    entry.rows_sent += 1;
-                }
-                Err(error) => {
-                    out.truncate(mark);
-                    entry.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
-                    more = false;
-                }
-            }
-        }
-        if !more {
-            entry.stage = Stage::Draining;
-        }
-        if entry.rows_sent == first {
-            out.truncate(start);
-        } else {
-            client::eot(out);
-            self.ask(Asked::Execute { first });
-        }
-    }
-
-    /// Every row is answered: keeps them all, or none.
-    fn end_batch(&mut self, outbox: &mut Outbox) {
-        let Some(entry) = self.tail() else { return };
-        entry.stage = Stage::Sent;
-        let good = entry.failure.is_none() && entry.caller.is_some();
-        let guard = entry.guard;
-        let out = outbox.tail();
-        match (guard, good) {
-            (Guard::None, _) => return,
-            (Guard::Transaction, true) => client::plain(out, tag::SQ_CMMTWORK),
-            (Guard::Transaction, false) => client::rollback(out),
-            (Guard::Savepoint, true) => client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT),
-            (Guard::Savepoint, false) => client::savepoint(out, tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
-        }
-        client::eot(out);
-        if guard == Guard::Transaction {
-            self.in_block = false;
-        }
-        self.ask(match (guard, good) {
-            (Guard::Transaction, true) => Asked::Commit,
-            (Guard::Transaction, false) => Asked::Rollback,
-            _ => Asked::Guard,
-        });
-    }
 }
 
 /// Appends SQ_BIND for the caller's current row, if the statement has parameters.
-fn bind_row<C: IfxCaller>(
+pub(super) fn bind_row<C: IfxCaller>(
     entry: &mut Entry<C, C::Error>,
     statement: &Arc<Statement>,
     codeset: crate::codeset::CodeSet,

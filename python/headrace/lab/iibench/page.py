@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..page import STYLE
-from .report import HEADINGS, KINDS, WHAT, RunResult, cells, groups, name_them, troubles, where
+from . import cells as in_cells
+from .report import HEADINGS, WHAT, cells, groups, troubles, where
+from .runs import KINDS, RunResult, name_them
 
 COLOURS: Final = ("#d9480f", "#4c6ef5", "#2b8a3e", "#ae3ec9", "#e67700", "#0b7285", "#c2255c", "#5c940d", "#868e96")
 SHORTEST: Final = 0.2
@@ -32,11 +34,10 @@ def page(runs: Sequence[RunResult]) -> str:
         "same driver. Times are response times: from when an operation was due. CPU is per row, or per query.</p>",
         *(f"<p class='bad'>{html.escape(text)}</p>" for text in troubles(runs)),
     ]
+    if compared := in_cells.table(runs):
+        parts += table("all cells", in_cells.HEADINGS, compared)
     for title, of_group in groups(runs):
-        parts.append(f"<h2>{html.escape(title)}</h2><div class='scroll'><table><tr>")
-        parts += [*(f"<th>{h}</th>" for h in HEADINGS), "</tr>"]
-        parts += ["<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells(line)) + "</tr>" for line in of_group]
-        parts.append("</table></div>")
+        parts += table(title, HEADINGS, [cells(line) for line in of_group])
     numbers = itertools.count()
     for step in dict.fromkeys(step for run in runs for step in run.seconds):
         for title, figure in figures(step, runs):
@@ -51,6 +52,15 @@ def page(runs: Sequence[RunResult]) -> str:
             )
     parts.append("</body></html>")
     return "".join(parts)
+
+
+def table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table with a title."""
+    yield f"<h2>{html.escape(title)}</h2><div class='scroll'><table><tr>"
+    yield from (f"<th>{h}</th>" for h in headings)
+    yield "</tr>"
+    yield from ("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+    yield "</table></div>"
 
 
 def figures(step: str, runs: Sequence[RunResult]) -> Iterator[tuple[str, Any]]:
