@@ -126,7 +126,11 @@ class BlockingConnection(Generic[R]):
             cursor._pending = ticket
             core.pipelined.append(cursor)
         else:
-            cursor._take(self._wait(ticket, None))
+            try:
+                cursor._take(self._wait(ticket, None))
+            except errors.DatabaseError as error:
+                cursor._failed(error)
+                raise
 
     def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ._cursor_base import CursorBase, Params
-from .errors import InterfaceError
+from .errors import DatabaseError, InterfaceError
 from .rows import RowFactory
 
 R = TypeVar("R")
@@ -53,7 +53,11 @@ class BlockingCursor(CursorBase[R]):
             return
         self._result = None
         self._rows = None
-        self._take(self._connection._wait(ticket, timeout))
+        try:
+            self._take(self._connection._wait(ticket, timeout))
+        except DatabaseError as error:
+            self._failed(error)
+            raise
 
     def executemany(
         self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
@@ -83,7 +87,11 @@ class BlockingCursor(CursorBase[R]):
         if ticket is not None:
             self._core.ask_for_answers()
             self._core.resolved(self)
-            self._take(self._connection._wait(ticket, None))
+            try:
+                self._take(self._connection._wait(ticket, None))
+            except DatabaseError as error:
+                self._failed(error)
+                raise
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the result of a pipelined statement, for at most ``timeout`` seconds, and says whether it is there;

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from . import defaults
 from ._native import PgResult
-from .errors import InterfaceError, ProgrammingError
+from .errors import DatabaseError, InterfaceError, ProgrammingError
 from .rows import RowFactory, tuple_row
 from .types import TypeCode
 
@@ -71,6 +71,13 @@ class CursorBase(Generic[R]):
             self._set(outcome)
         else:
             self._set_all(outcome)
+
+    def _failed(self, error: DatabaseError) -> None:
+        """Keeps what came before the statement that failed, where there were several in one text."""
+        results = error.__dict__.pop("_results", None)
+        if results is not None:
+            self._set_all(results)
+            error.cursor = self
 
     def _check(self) -> None:
         if self._closed:

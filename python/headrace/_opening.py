@@ -32,15 +32,27 @@ def open_wire(wire: Wire, timeout: float | None) -> Wire:
 
 def overdue(timeout: float | None) -> ConnectionTimeout:
     """The error for a session that took too long."""
-    return ConnectionTimeout(f"no session within connect_timeout={timeout} s")
+    limit = "what the operating system waits" if timeout is None else f"connect_timeout={timeout:.3g} s"
+    return ConnectionTimeout(f"no session within {limit}")
 
 
 def resolve(host: str, port: int) -> list[tuple[str, int]]:
     """The addresses of a host. Raises OperationalError."""
+    if is_ipv4(host):
+        return [(host, port)]
     try:
         return addresses(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), port)
     except OSError as error:
         raise unknown_host(host, error) from None
+
+
+def is_ipv4(host: str) -> bool:
+    """Whether it is an address already, with nothing left to ask."""
+    try:
+        socket.inet_pton(socket.AF_INET, host)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def addresses(found: list[Any], port: int) -> list[tuple[str, int]]:
@@ -58,6 +70,8 @@ def plain_password(password: Any) -> Any:
     if callable(password):
         password = password()
         if inspect.isawaitable(password):
+            if inspect.iscoroutine(password):
+                password.close()
             raise ProgrammingError("the password callable is asynchronous; a blocking connection needs a plain one")
     return password
 

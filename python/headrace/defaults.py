@@ -22,6 +22,8 @@ INFORMIX_REDIRECTS: Final = 8
 """How often in a row an Informix server may send a client on to another one."""
 MYSQL_SOCKETS: Final = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")
 """Unix sockets of MySQL and MariaDB that are tried when neither host nor port is given."""
+KNOWN_SETTINGS: Final = 64
+"""Different addresses of MySQL servers, with their settings, that a process remembers as checked."""
 MYSQL_OPTION_FILES: Final = ("/etc/my.cnf", "/etc/mysql/my.cnf", "~/.my.cnf")
 """Option files that are read, in this order, when only a group is named."""
 MYSQL_LOGIN_FILE: Final = "~/.mylogin.cnf"

@@ -22,7 +22,8 @@ class Error(Exception):
 
     The server's own words are attributes; what it did not say is ``None``. ``row`` is the 0-based row of a
     batch that the error is about, ``statement`` the text that was executed, ``position`` the 1-based character
-    in it that the server points at.
+    in it that the server points at. Where several statements were sent in one text, and those before the one that
+    failed stand (MySQL), ``cursor`` has their results.
     """
 
     sqlstate: str | None = None
@@ -46,6 +47,7 @@ class Error(Exception):
     source_function: str | None = None
     statement: str | None = None
     row: int | None = None
+    cursor: Any = None
 
     @property
     def context(self) -> str | None:
@@ -71,7 +73,8 @@ class Error(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.args, dict(self.__dict__)))
+        state = {name: value for name, value in self.__dict__.items() if name not in ("cursor", "_results")}
+        return (_rebuild, (type(self), self.args, state))
 
 
 def _rebuild(cls: type[Error], args: tuple[Any, ...], state: dict[str, Any]) -> Error:

@@ -47,12 +47,17 @@ class TestInformix(dbapi20.DatabaseAPI20Test):
     """On the Informix test server."""
 
     driver = headrace.informix
-    lower_func = "lower"
+    lower_func = "to_lower"
 
     @pytest.fixture(autouse=True)
     def _database(self, informix_server: headrace.testing.InformixServer) -> None:
         type(self).connect_args = ()
         type(self).connect_kw_args: dict[str, Any] = {**informix_server.parameters(), "strict_close": True}
+        with headrace.informix.connect(**informix_server.parameters(), autocommit=True) as admin:
+            if not admin.fetchval("select count(*) from sysprocedures where procname = 'to_lower'"):
+                admin.execute(
+                    "create function to_lower(t varchar(40)) returning varchar(40); return lower(t); end function"
+                )
 
     def test_nextset(self) -> None:
         with self._connect() as con:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -68,9 +70,84 @@ def test_several_statements_when_allowed(my: Conn, my_url: str) -> None:
         assert cursor.nextset()
         assert cursor.rowcount == 2
         assert cursor.nextset() is None
-        with pytest.raises(errors.UndefinedTable):
-            several.executescript("select 1; select * from missing; select 3")
         assert several.fetchval("select 42") == 42
+
+
+def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(my_url: str) -> None:
+    with headrace.mysql.connect(my_url, multi_statements=True) as several:
+        with pytest.raises(errors.UndefinedTable) as caught:
+            several.executescript("select 1; select 2, 'x'; select * from missing; select 3")
+        cursor = caught.value.cursor
+        assert cursor.fetchall() == [(1,)]
+        assert cursor.nextset()
+        assert cursor.fetchall() == [(2, "x")]
+        assert cursor.nextset() is None
+        assert isinstance(pickle.loads(pickle.dumps(caught.value)), errors.UndefinedTable)
+        with pytest.raises(errors.UndefinedTable) as caught:
+            several.executescript("select * from missing; select 3")
+        assert caught.value.cursor is None
+        assert several.fetchval("select 42") == 42
+
+
+def test_results_of_a_procedure_before_its_error(my: Conn) -> None:
+    my.executescript(
+        "create or replace procedure late() begin select 1; signal sqlstate '45000' set message_text = 'late'; end"
+    )
+    cursor = my.cursor()
+    for run in (lambda: cursor.execute("call late()"), lambda: cursor.callproc("late")):
+        with pytest.raises(errors.DatabaseError, match="late") as caught:
+            run()
+        assert caught.value.cursor is cursor
+        assert cursor.fetchall() == [(1,)]
+
+
+async def test_async_a_later_statement_that_fails(my_url: str) -> None:
+    async with await headrace.aio.mysql.connect(my_url, multi_statements=True) as several:
+        with pytest.raises(errors.UndefinedTable) as caught:
+            await several.executescript("select 1; select * from missing")
+        assert await caught.value.cursor.fetchall() == [(1,)]
+
+
+def test_autocommit_is_off_from_the_first_statement_on(my: Conn, my_url: str) -> None:
+    my.execute("create or replace table off (n int)")
+    firsts: dict[str, Callable[[Conn], Any]] = {
+        "execute": lambda conn: conn.execute("insert into off values (1)"),
+        "known": lambda conn: conn.execute("insert into off values (?)", (1,)),
+        "script": lambda conn: conn.executescript("insert into off values (1)"),
+        "batch": lambda conn: conn.executemany("insert into off values (?)", [(1,), (2,)]),
+        "cursor on the server": lambda conn: list(conn.stream("select * from off", on_server=True)),
+        "refused": lambda conn: pytest.raises(
+            errors.ProgrammingError, conn.execute, "insert into off values (?)", (1, 2)
+        ),
+        "value": lambda conn: pytest.raises(errors.ProgrammingError, conn.execute, "insert into off values (?)", (my,)),
+        "no rows": lambda conn: conn.executemany("insert into off values (?)", []),
+        "reset": lambda conn: conn.reset("discard"),
+        "wrong": lambda conn: pytest.raises(errors.UndefinedTable, conn.execute, "select * from missing"),
+        "in a block": lambda conn: conn.transaction().__enter__(),
+    }
+    for name, first in firsts.items():
+        conn = headrace.mysql.connect(my_url)
+        first(conn)
+        conn.executescript("insert into off values (3)")
+        assert conn.fetchval("select @@autocommit") == 0, name
+        conn.close()
+        assert my.fetchval("select count(*) from off") == 0, name
+    with headrace.mysql.connect(my_url) as conn:
+        conn.commit()
+        conn.autocommit = True
+        conn.execute("insert into off values (1)")
+        conn.rollback()
+    assert my.fetchval("select count(*) from off") == 1
+
+
+def test_an_untouched_connection_costs_no_statement(my: Conn, my_url: str) -> None:
+    def asked() -> int:
+        return int(my.fetch("show global status like 'Questions'")[0][1])
+
+    before = asked()
+    headrace.mysql.connect(my_url).close()
+    # COM_QUIT is counted where it comes; SHOW STATUS is.
+    assert asked() - before <= 2
 
 
 def test_what_the_server_reports_of_the_session(my: Conn, my_url: str) -> None:

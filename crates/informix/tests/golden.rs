@@ -136,7 +136,7 @@ fn messages_are_written_as_real_clients_write_them() {
         ("gb_dbopen", written(&|o| client::dbopen(o, b"test"))),
         ("gb_curname", written(&|o| client::curname(o, "_ifxc0000000000008"))),
         ("gb_nfetch", written(&|o| client::nfetch(o, 4096))),
-        ("gb_rettype_clob", written(&|o| client::ret_type(o, std::slice::from_ref(&clob)))),
+        ("gb_rettype_clob", written(&|o| client::ret_type(o, false, std::slice::from_ref(&clob)))),
         ("jdbc_t2_prep_select_031", group(&|o| client::prepare(o, b"select a from t where a > ?", 1, caps))),
         ("jdbc_t2_stmt_insert_019", group(&|o| client::command(o, b"insert into t values (1,'x',1.5)", caps))),
         ("jdbc_t2_tx_055", group(&|o| client::plain(o, tag::SQ_BEGIN))),

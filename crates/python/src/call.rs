@@ -229,6 +229,16 @@ impl<D: Dialect> PyCall<D> {
         Ok(Py::new(py, result)?.into_any())
     }
 
+    /// The error of one of several statements, with the results of those before it.
+    fn with_results(&mut self, py: Python<'_>, error: PyErr) -> PyErr {
+        if self.results.is_empty() {
+            return error;
+        }
+        let kept = ffi::list(py, std::mem::take(&mut self.results))
+            .and_then(|results| error.value(py).setattr(pyo3::intern!(py, "_results"), results));
+        kept.err().unwrap_or(error)
+    }
+
     fn outcome(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         if let Some(error) = self.store.error.take() {
             return Err(error);
@@ -334,7 +344,10 @@ impl<D: Dialect> Caller for PyCall<D> {
     fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, Fault>) {
         let result = match outcome {
             Outcome::Done => self.outcome(py),
-            Outcome::Server { error, row } => Err(D::error(py, &error, self.statement.as_deref(), row)),
+            Outcome::Server { error, row } => {
+                let error = D::error(py, &error, self.statement.as_deref(), row);
+                Err(if D::RESULTS_STAND && self.script { self.with_results(py, error) } else { error })
+            }
             Outcome::Caller { error, row } => Err(errors::fault(py, error, row)),
             Outcome::Skipped => Err(errors::skipped(py)),
             Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),

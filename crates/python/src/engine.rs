@@ -31,6 +31,8 @@ pub trait Dialect: Sized + 'static {
     fn columns(py: Python<'_>, columns: &Arc<Self::Columns>) -> PyResult<Py<PyAny>>;
     /// The exception for a server's error.
     fn error(py: Python<'_>, error: &Self::ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr;
+    /// Whether an error of a later statement of the same text leaves what the earlier ones did.
+    const RESULTS_STAND: bool;
     /// The machine, if it is of this protocol.
     fn machine(engine: &mut Engine) -> Option<&mut Self::Machine>;
 }
@@ -61,6 +63,7 @@ impl Dialect for Postgres {
     type ServerError = PgError;
     type Machine = PgMachine;
 
+    const RESULTS_STAND: bool = false;
     fn columns(py: Python<'_>, columns: &Arc<postgres::Columns>) -> PyResult<Py<PyAny>> {
         Ok(Py::new(py, PgColumns::new(columns.clone()))?.into_any())
     }
@@ -80,6 +83,7 @@ impl Dialect for Informix {
     type ServerError = IfxError;
     type Machine = IfxMachine;
 
+    const RESULTS_STAND: bool = false;
     fn columns(py: Python<'_>, columns: &Arc<informix::Columns>) -> PyResult<Py<PyAny>> {
         Ok(Py::new(py, IfxColumns::new(columns.clone()))?.into_any())
     }
@@ -99,6 +103,7 @@ impl Dialect for MySql {
     type ServerError = MyError;
     type Machine = MyMachine;
 
+    const RESULTS_STAND: bool = true;
     fn columns(py: Python<'_>, columns: &Arc<mysql::Columns>) -> PyResult<Py<PyAny>> {
         Ok(Py::new(py, MyColumns::new(columns.clone()))?.into_any())
     }

@@ -13,7 +13,7 @@ from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._opening import open_wire
-from ..errors import InterfaceError, OperationalError, ProgrammingError
+from ..errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from . import load
 from .core import MySqlCore, ServerWarning, SessionState
@@ -43,7 +43,11 @@ class Cursor(BlockingCursor[R]):
         parameters have become. Its results are the cursor's, the next one after :meth:`nextset`."""
         self._check()
         self._clear()
-        results, out = self._connection._run(self._core.call(name, args))
+        try:
+            results, out = self._connection._run(self._core.call(name, args))
+        except DatabaseError as error:
+            self._failed(error)
+            raise
         self._set_all(results)
         return list(out)
 

@@ -109,14 +109,14 @@ class MySqlCore(Core):
         return self.wire.process_id & 0xFFFF_FFFF
 
     def start(self, autocommit: bool) -> Flow[None]:
-        """Makes the session what was asked for."""
+        """Makes the session what was asked for; that autocommit is off is told with the first request."""
         self.autocommit = autocommit
+        if not autocommit:
+            self.wire.my_commit_manually()
         tickets: list[Any] = []
         variables = self.options.session_variables()
         if variables:
             tickets.append(self.wire.my_query(variables))
-        if not autocommit:
-            tickets.append(self.wire.my_query("SET autocommit=0"))
         if self.options.init_command:
             tickets.append(self.wire.my_query(self.options.init_command))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)

@@ -11,7 +11,8 @@ from .._opening import no_connection, open_wire, plain_password, resolve
 from ..rows import RowFactory, tuple_row
 from .connection import Connection
 from .core import MySqlCore
-from .settings import ConnectOptions, connect_options
+from .known import known_options
+from .settings import ConnectOptions
 
 
 def connect(
@@ -31,7 +32,7 @@ def connect(
     Raises ProgrammingError for wrong settings, OperationalError when no connection can be made.
     """
     started = time.perf_counter_ns()
-    core = _connect(connect_options(conninfo, keywords))
+    core = _connect(known_options(conninfo, keywords))
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
     try:

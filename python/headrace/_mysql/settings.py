@@ -5,6 +5,7 @@ environment (MYSQL_*), defaults."""
 
 from __future__ import annotations
 
+import functools
 import getpass
 import os
 import random
@@ -110,6 +111,7 @@ _ALONE: Final = frozenset(
 _CHARSETS: Final = ("utf8mb4", "utf8", "utf8mb3")
 # Of the manuals: "Client capabilities".
 _FOUND_ROWS, _COMPRESS, _LOCAL_FILES, _INTERACTIVE, _MULTI_STATEMENTS = 2, 32, 128, 1024, 65_536
+_FILES: Final = ("read_default_file", "read_default_group", "login_path", "server_public_key_path")
 _WORD = re.compile(r"\w+", re.ASCII)
 _SQL_MODE = re.compile(r"[\w,\s]*", re.ASCII)
 _TIME_ZONE = re.compile(r"[\w+:/\-]+", re.ASCII)
@@ -153,6 +155,8 @@ class ConnectOptions:
     keepalives_interval: float = 0.0
     keepalives_count: int = 0
     tcp_user_timeout: float = 0.0
+    lasting: bool = False
+    """Nothing of it was read from a file, or looked for on this machine."""
 
     def wire_options(self, address: tuple[str, int] | None, server_name: str, password: str | None) -> dict[str, Any]:
         """What the engine wants to know, for one address; None is the Unix socket."""
@@ -176,7 +180,7 @@ class ConnectOptions:
             "zstd_level": self.zstd_level or None,
             "attributes": [
                 ("_pid", str(os.getpid())),
-                ("_client_host", socket.gethostname()),
+                ("_client_host", _host_name()),
                 ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
             ],
             "statements": self.statement_cache_size,
@@ -299,6 +303,11 @@ def _of_files(options: list[Option]) -> list[tuple[str, str, str]]:
     return list(found.values())
 
 
+@functools.cache
+def _host_name() -> str:
+    return socket.gethostname()
+
+
 def _home(environ: Mapping[str, str]) -> Path | None:
     home = environ.get("HOME")
     return Path(home) if home else None
@@ -347,6 +356,7 @@ def _checked(settings: Settings) -> ConnectOptions:
         keepalives_interval=settings.number("keepalives_interval", 0),
         keepalives_count=settings.integer("keepalives_count", 0),
         tcp_user_timeout=settings.number("tcp_user_timeout", 0),
+        lasting="host" in settings.values and "user" in settings.values and settings.values.keys().isdisjoint(_FILES),
     )
 
 

@@ -72,7 +72,10 @@ class Settings:
 
     def boolean(self, name: str, default: bool) -> bool:
         """True or False, 1 or 0, on or off, yes or no."""
-        value = str(self._given(name, default)).lower()
+        given = self.values.get(name)
+        if given is None or given == "":
+            return default
+        value = str(given).lower()
         if value in ("1", "true", "on", "yes"):
             return True
         if value in ("0", "false", "off", "no"):
@@ -81,7 +84,9 @@ class Settings:
 
     def number(self, name: str, default: float) -> float:
         """A number; a negative one is 0, which in libpq's keywords stands for no limit."""
-        value = self._given(name, default)
+        value = self.values.get(name)
+        if value is None or value == "":
+            return max(0.0, default)
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -92,8 +97,11 @@ class Settings:
 
     def integer(self, name: str, default: int) -> int:
         """A whole number, not negative."""
+        value = self.values.get(name)
+        if value is None or value == "":
+            return default
         number = self.number(name, default)
-        if number != int(number) or float(self._given(name, default)) < 0:
+        if number != int(number) or float(value) < 0:
             raise ProgrammingError(f"{self.culprit(name)} is no whole number from 0")
         return int(number)
 
@@ -106,7 +114,3 @@ class Settings:
         if text and "\0" in text:
             raise ProgrammingError(f"{name} holds a NUL character")
         return [part.strip() for part in text.split(",")] if text else []
-
-    def _given(self, name: str, default: Any) -> Any:
-        value = self.values.get(name)
-        return default if value is None or value == "" else value

@@ -113,7 +113,11 @@ class LoopConnection(Generic[R]):
             cursor._pending = ticket
             core.pipelined.append(cursor)
         else:
-            cursor._take(await self._wait(ticket, None))
+            try:
+                cursor._take(await self._wait(ticket, None))
+            except errors.DatabaseError as error:
+                cursor._failed(error)
+                raise
 
     async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core

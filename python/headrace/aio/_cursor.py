@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .._cursor_base import CursorBase, Params
-from ..errors import InterfaceError
+from ..errors import DatabaseError, InterfaceError
 from ..rows import RowFactory
 
 R = TypeVar("R")
@@ -38,7 +38,11 @@ class LoopCursor(CursorBase[R]):
             self._pending = future
             core.pipelined.append(self)
             return self
-        self._take(await self._connection._wait(future, timeout))
+        try:
+            self._take(await self._connection._wait(future, timeout))
+        except DatabaseError as error:
+            self._failed(error)
+            raise
         if core.timing:
             core.wire.count(1, time.perf_counter_ns() - started)
         return self
@@ -66,7 +70,11 @@ class LoopCursor(CursorBase[R]):
         if future is not None:
             self._ask_for_answers()
             self._core.resolved(self)
-            self._take(await self._connection._wait(future, None))
+            try:
+                self._take(await self._connection._wait(future, None))
+            except DatabaseError as error:
+                self._failed(error)
+                raise
 
     def _ask_for_answers(self) -> None:
         sync = self._core.ask_for_answers()

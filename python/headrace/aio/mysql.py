@@ -12,10 +12,11 @@ from .. import defaults, errors
 from .._cursor_base import Params
 from .._mysql import load
 from .._mysql.core import MySqlCore, ServerWarning, SessionState
-from .._mysql.settings import ConnectOptions, connect_options
+from .._mysql.known import known_options
+from .._mysql.settings import ConnectOptions
 from .._native import PgResult, Wire
 from .._opening import no_connection
-from ..errors import InterfaceError, ProgrammingError
+from ..errors import DatabaseError, InterfaceError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
@@ -43,7 +44,11 @@ class AsyncCursor(LoopCursor[R]):
         """Calls a procedure: see :meth:`headrace.mysql.Cursor.callproc`."""
         self._check()
         self._clear()
-        results, out = await self._connection._run(self._core.call(name, args))
+        try:
+            results, out = await self._connection._run(self._core.call(name, args))
+        except DatabaseError as error:
+            self._failed(error)
+            raise
         self._set_all(results)
         return list(out)
 
@@ -315,7 +320,7 @@ async def connect(
     """Connects to MySQL or MariaDB on the running loop: see :func:`headrace.mysql.connect`. A password callable may be
     asynchronous."""
     started = time.perf_counter_ns()
-    core, watch = await _connect(connect_options(conninfo, keywords))
+    core, watch = await _connect(known_options(conninfo, keywords))
     connection = AsyncConnection(core, row_factory or tuple_row, watch)
     try:
         await connection._run(core.start(autocommit))

@@ -29,15 +29,17 @@ class UsageError(Exception):
     """The command line is wrong; the message says what would be right."""
 
 
-def choose(kind: str, given: Sequence[str], known: Iterable[str]) -> list[str]:
-    """The names given, split at commas and checked; all of them where none was given."""
+def choose(kind: str, given: Sequence[str], known: Iterable[str], also: Iterable[str] = ()) -> list[str]:
+    """The names given, split at commas and checked; all of those known where none was given. ``also`` are names that
+    are taken, and not meant by all."""
     names = [name.strip() for part in given for name in part.split(",") if name.strip()]
     known = list(known)
+    every = [*known, *also]
     for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+        if name not in every:
+            near = difflib.get_close_matches(name, every, 1)
             hint = f"; did you mean {near[0]}?" if near else "."
-            raise UsageError(f"unknown {kind} {name!r}{hint} The {kind}s are: {', '.join(known)}")
+            raise UsageError(f"unknown {kind} {name!r}{hint} The {kind}s are: {', '.join(every)}")
     return names or known
 
 
@@ -93,18 +95,21 @@ def plan_of(args: argparse.Namespace) -> Plan:
         contestants = choose("contestant", args.contestant, known(database))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    names = choose("workload", args.workload, w.WORKLOADS)
-    chosen: list[tuple[str, int]] = []
-    sizes_known = {size for name in names for size in (*w.WORKLOADS[name].sizes, *w.WORKLOADS[name].quick)}
+    offered = {name: w.WORKLOADS[name].offered(args.database) for name in w.WORKLOADS}
+    published = w.PUBLISHED.get(args.database, {})
+    names = choose("workload", args.workload, [name for name in offered if offered[name]], published)
+    chosen = [published[name] for name in names if name in published]
+    names = [name for name in names if name not in published]
+    quick = {name: w.WORKLOADS[name].offered(args.database, True) for name in names}
+    sizes_known = {size for name in names for size in (*offered[name], *quick[name])} | {size for _, size in chosen}
     for size in args.size:
         if size not in sizes_known:
             raise UsageError(
                 f"none of the workloads has the size {size:,}; they have {', '.join(map(str, sorted(sizes_known)))}"
             )
     for name in names:
-        workload = w.WORKLOADS[name]
-        sizes = workload.quick if args.quick else workload.sizes
-        chosen += [(name, size) for size in (args.size or sizes) if size in {*workload.sizes, *workload.quick}]
+        sizes = quick[name] if args.quick else offered[name]
+        chosen += [(name, size) for size in (args.size or sizes) if size in {*offered[name], *quick[name]}]
     rounds = args.rounds if args.rounds is not None else QUICK_ROUNDS if args.quick else ROUNDS
     return Plan(contestants, chosen, at_least_one("--rounds", rounds), args.quick, database)
 

@@ -124,6 +124,11 @@ def launch(
     """Makes the system's tables, starts the server, and waits until it answers."""
     data, log, path = root / "data", root / "log", root / "s"
     user = getattr(account, "pw_name", None)
+    # In a folder that servers share, one that starts removes the temporary tables of the others.
+    temporary = root / "tmp"
+    temporary.mkdir()
+    if account:
+        os.chown(temporary, account.pw_uid, account.pw_gid)  # type: ignore[attr-defined]
     as_user = [f"--user={user}"] if user else []
     based = [f"--basedir={home}"] if home else []
     made = subprocess.run(
@@ -138,7 +143,7 @@ def launch(
         port = free_port()
         command = [
             server, "--no-defaults", *based, f"--datadir={data}", f"--socket={path}", f"--port={port}",
-            f"--pid-file={root / 'pid'}", *options,
+            f"--pid-file={root / 'pid'}", f"--tmpdir={temporary}", *options,
         ]  # fmt: skip
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MYSQL")}
         process, pid = supervise(

@@ -35,6 +35,11 @@ while os.getppid() == parent:
 """
 
 
+def interpreter(name: str) -> str:
+    """The Python that a contestant runs in: another one where the environment names it, as HEADRACE_IFXPY_PYTHON."""
+    return os.environ.get(f"HEADRACE_{name.upper().replace('-', '_')}_PYTHON", sys.executable)
+
+
 class Worker:
     """A contestant's process."""
 
@@ -50,7 +55,7 @@ class Worker:
         self.name = name
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115, closed in stop()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, name, url, schema, database],
+            [interpreter(name), "-m", module, name, url, schema, database],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

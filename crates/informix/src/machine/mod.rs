@@ -4,6 +4,7 @@
 //! something to send, so groups leave in the order of the queue. Each group that left is in `groups`, and a reply always
 //! belongs to the first of these.
 
+mod batch;
 mod cursor;
 mod receive;
 mod request;
@@ -11,7 +12,7 @@ mod send;
 mod startup;
 mod statement;
 
-pub use request::{Declare, Execute, Position, Request, Rows, Savepoint};
+pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
 pub use startup::{Options, Secret, TlsStep};
 pub use statement::{Columns, Statement};
 

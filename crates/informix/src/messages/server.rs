@@ -78,6 +78,13 @@ pub enum Message<'a> {
     },
     /// SQ_ERR.
     Err(ServerError),
+    /// SQ_PUTERR.
+    PutErr {
+        /// Rows that were put before.
+        rows: i32,
+        /// What was wrong with the next.
+        error: ServerError,
+    },
     /// SQ_TUPLE.
     Tuple(&'a [u8]),
     /// SQ_TUPID.
@@ -189,6 +196,12 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             // -368 is the one error without a text field.
             let token = if sqlcode == -368 { String::new() } else { codeset.decode_string(r.chars()?) };
             Message::Err(ServerError { sqlcode, isam, offset, token })
+        }
+        SQ_PUTERR => {
+            let rows = r.i32()?;
+            let (sqlcode, isam, offset) = (r.i16()?, r.i16()?, r.i32()?);
+            let token = codeset.decode_string(r.chars()?);
+            Message::PutErr { rows, error: ServerError { sqlcode, isam, offset, token } }
         }
         SQ_INSERTDONE => {
             let serial8 = crate::types::read_int8(r.take(10)?).unwrap_or(0);

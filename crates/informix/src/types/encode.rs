@@ -195,7 +195,7 @@ fn hundred_thousandths(micros: i64) -> i64 {
 }
 
 /// Hours, minutes, seconds and five digits behind them as pairs.
-fn clock(ticks: i64) -> [u8; 6] {
+pub(super) fn clock(ticks: i64) -> [u8; 6] {
     let (seconds, fraction) = (ticks / 100_000, ticks % 100_000);
     let [hour, minute, second] = [seconds / 3600, seconds / 60 % 60, seconds % 60];
     [hour, minute, second, fraction / 1000, fraction / 10 % 100, fraction % 10 * 10].map(|pair| pair as u8)
@@ -253,7 +253,7 @@ fn interval(months: i32, days: i32, micros: i64, out: &mut Vec<u8>) -> Result<()
 }
 
 /// A leading part of `digits` digits, as pairs.
-fn leading(value: u64, digits: u8) -> Vec<u8> {
+pub(super) fn leading(value: u64, digits: u8) -> Vec<u8> {
     (0..u32::from(digits.div_ceil(2))).rev().map(|i| (value / 100u64.pow(i) % 100) as u8).collect()
 }
 

@@ -1,9 +1,10 @@
-//! Column values ([`decode`]) and parameters ([`encode`]); [`packed`] is the base-100 form that DECIMAL, DATETIME and
-//! INTERVAL share.
+//! Column values ([`decode`]), parameters ([`encode`]) and rows of an insert cursor ([`put`]); [`packed`] is the base-100
+//! form that DECIMAL, DATETIME and INTERVAL share.
 
 pub mod decode;
 pub mod encode;
 pub mod packed;
+pub mod put;
 
 pub use decode::{Decoder, decode_row};
 
@@ -21,6 +22,8 @@ pub mod code {
         LVARCHAR = 43, SENDRECV = 44, BOOLEAN = 45, BIGINT = 52, BIGSERIAL = 53,
     }
 
+    /// Flag of a type word: a distinct type.
+    pub const DISTINCT: u16 = 0x0800;
     /// Flag of a type word: a distinct type made of LVARCHAR.
     pub const DISTINCT_LVARCHAR: u16 = 0x2000;
     /// Flag of a type word: a distinct type made of BOOLEAN.

@@ -64,6 +64,8 @@ pub struct Machine<C: Caller> {
     to_close: Vec<u32>,
     /// Open cursors by the number of the request that opened them.
     cursors: BTreeMap<u64, Arc<Statement>>,
+    /// `SET autocommit=0` is to be sent in front of the next request.
+    manual_due: bool,
     session: Session,
     last_words: Option<ServerError>,
 }
@@ -88,9 +90,15 @@ impl<C: MyCaller> Machine<C> {
             statements: StatementCache::new(statements),
             to_close: Vec::new(),
             cursors: BTreeMap::new(),
+            manual_due: false,
             session: Session::default(),
             last_words: None,
         })
+    }
+
+    /// Turns autocommit off: `SET autocommit=0` travels in front of the next request, so that it costs no round trip.
+    pub fn commit_manually(&mut self) {
+        self.manual_due = true;
     }
 
     /// What the pump has to do about TLS.

@@ -72,6 +72,8 @@ pub(super) enum Kind {
     RollbackTo,
     /// `SET autocommit=1` behind a batch.
     Restore,
+    /// `SET autocommit=0` in front of the first request.
+    Manual,
 }
 
 impl Kind {
@@ -296,6 +298,10 @@ impl<C: MyCaller> Machine<C> {
             self.session.doubtful = true;
         }
         let goodbye = error.is_fatal().then(|| Fatal::gone(format!("the server ended the session: {}", error.message)));
+        if kind == Kind::Manual {
+            // What travels behind it would be committed by itself.
+            return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
+        }
         let alone = self.started == 1;
         if is_stale(&error) || error.code == 0 {
             self.forget(error.code)?;

@@ -74,8 +74,8 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
-    /// Takes back what the last started entry has put into the outbox since `mark`, if none of it has left; says
-    /// whether it could.
+    /// Takes back what the last started entry has put into the outbox since `mark`, when `pending` replies were to come
+    /// for it, if none of it has left; says whether it could.
     pub(super) fn take_back(&mut self, outbox: &mut Outbox, mark: u64, pending: usize) -> bool {
         if !outbox.truncate(mark) {
             return false;
@@ -94,6 +94,9 @@ impl<C: MyCaller> Machine<C> {
         self.started += 1;
         for id in std::mem::take(&mut self.to_close) {
             self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, id));
+        }
+        if std::mem::take(&mut self.manual_due) {
+            self.own_query("SET autocommit=0", Kind::Manual, outbox);
         }
         let entry = &mut self.queue[at];
         entry.stage = Stage::Sent;
@@ -180,11 +183,12 @@ impl<C: MyCaller> Machine<C> {
 
     fn start_execute(&mut self, at: usize, execute: &Execute, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let sql = &execute.sql;
-        let known = if execute.text {
-            Some(Arc::new(Statement::new(sql.clone(), None, 0, None)))
-        } else if let Some(batch) = Batch::without_preparing(execute, &self.session) {
+        if let Some(batch) = Batch::without_preparing(execute, &self.session) {
             self.queue[at].stage = Stage::Batch(Box::new(batch));
             return;
+        }
+        let known = if execute.text {
+            Some(Arc::new(Statement::new(sql.clone(), None, 0, None)))
         } else if execute.cursor.is_some() {
             // A cursor has its statement for itself.
             self.statements.remove(sql)
@@ -199,15 +203,23 @@ impl<C: MyCaller> Machine<C> {
             return self.bind_tail(cx, outbox);
         }
         entry.stage = Stage::Preparing;
-        let mark = outbox.mark();
+        let (mark, pending) = (outbox.mark(), entry.pending);
         self.prepare(sql, outbox);
         if execute.rows == Rows::One && execute.cursor.is_none() && self.session.prepares_ahead() && self.window > 1 {
-            self.execute_ahead(at, sql, mark, cx, outbox);
+            self.execute_ahead(at, sql, (mark, pending), cx, outbox);
         }
     }
 
     /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE, if it is certain how many parameters the server will count.
-    fn execute_ahead(&mut self, at: usize, sql: &str, mark: u64, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    /// `mark` and `pending` are those from before the preparation.
+    fn execute_ahead(
+        &mut self,
+        at: usize,
+        sql: &str,
+        (mark, pending): (u64, usize),
+        cx: C::Cx<'_>,
+        outbox: &mut Outbox,
+    ) {
         let scan = Scan::new(sql, self.session.modes());
         let Some(caller) = &mut self.queue[at].caller else { return };
         if scan.uncertain || caller.params(cx).count() != scan.placeholders.len() {
@@ -219,7 +231,7 @@ impl<C: MyCaller> Machine<C> {
                 self.expect(next, Kind::Result { binary: true });
             }
             Err(error) => {
-                self.take_back(outbox, mark, 0);
+                self.take_back(outbox, mark, pending);
                 self.drop_tail(cx, Some(Failure::Caller { error, row: None }));
             }
         }

@@ -197,6 +197,12 @@ impl Wire {
         self.my_bare(py, Request::InitDb { schema: schema.into() })
     }
 
+    /// Turns autocommit off in front of the next request, without a round trip of its own.
+    fn my_commit_manually(&self, py: Python<'_>) -> PyResult<()> {
+        self.hold(py)?.machine.of::<MySql>(py)?.commit_manually();
+        Ok(())
+    }
+
     /// Queues COM_PING.
     fn my_ping(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.my_bare(py, Request::Ping)

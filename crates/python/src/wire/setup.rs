@@ -117,6 +117,7 @@ impl Wire {
             read_timeout: seconds(options, "read_timeout")?,
             write_timeout: seconds(options, "write_timeout")?,
             arrivals: AtomicU64::new(0),
+            forks: super::fork::forks(),
         })
     }
 

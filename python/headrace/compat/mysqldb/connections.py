@@ -54,6 +54,7 @@ class BaseConnection:
     ) -> None:
         self._lock = threading.Lock()
         self._results: list[PgResult] = []
+        self._failure: errors.Error | None = None
         self._current: PgResult | None = None
         self.converter: Mapping[Any, Any] = dict(converters.conversions if conv is None else conv)
         self.encoders: dict[Any, Any] = {key: value for key, value in self.converter.items() if isinstance(key, type)}
@@ -88,7 +89,7 @@ class BaseConnection:
         except errors.Error as error:
             raise exceptions.translated(error, exceptions.CONNECTION_FAILED) from error
         # What setting up the session left behind is not the user's.
-        self._results, self._current = [], None
+        self._results, self._current, self._failure = [], None, None
 
     # who may use it, and how
 
@@ -132,9 +133,16 @@ class BaseConnection:
     def query(self, query: str | bytes | bytearray) -> None:
         """Executes text as it is."""
         text = query if isinstance(query, str) else bytes(query).decode()
-        self._current, self._results = None, []
+        self._current, self._results, self._failure = None, [], None
         with self._busy() as connection:
-            results = connection._wait(connection.wire.my_query(text), None)
+            try:
+                results = connection._wait(connection.wire.my_query(text), None)
+            except errors.DatabaseError as error:
+                # Of several statements the first ones have results; that a later one failed is for next_result() to say.
+                results = error.__dict__.pop("_results", None)
+                if results is None:
+                    raise
+                self._failure = error
         self._results = list(reversed(results))
         self._current = self._results.pop() if self._results else None
 
@@ -149,17 +157,20 @@ class BaseConnection:
         """Goes to the next result: 0, or -1 when there is none."""
         with self._busy():
             if not self._results:
+                failure, self._failure = self._failure, None
+                if failure is not None:
+                    raise failure
                 return -1
             self._current = self._results.pop()
             return 0
 
     def more_results(self) -> bool:
         """Whether there is another one."""
-        return bool(self._results)
+        return bool(self._results) or self._failure is not None
 
     def discard_result(self) -> None:
         """Forgets the results."""
-        self._results, self._current = [], None
+        self._results, self._current, self._failure = [], None, None
 
     def affected_rows(self) -> int:
         """Rows changed or returned by the current statement."""
