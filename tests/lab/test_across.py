@@ -132,6 +132,19 @@ def test_a_driver_that_fails_says_why_and_the_others_go_on(server: Server, monke
         assert not conn.fetchval("SELECT count(*) FROM pg_class WHERE relname LIKE 'headrace_across%'")
 
 
+def test_a_database_without_a_server_says_so_and_the_others_are_raced(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_SIMULATE_INFORMIX", "/no/such/program")
+    urls = {"postgresql": server.url}
+    plan = across.Plan(["informix", "postgresql"], ["select_full_scan"], ROWS, 1, urls)
+    result = across.race(plan, lambda what, share: None)
+    errors = [(row["database"], row["error"]) for row in result["results"]]
+    assert errors[2:] == [("postgresql", None)] * 2
+    assert all(database == "informix" and "/no/such/program" in error for database, error in errors[:2])
+    assert "no server: " in report.markdown(result)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
