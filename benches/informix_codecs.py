@@ -216,9 +216,7 @@ def their_bytes(url: str, table: str) -> tuple[list[Any], bytes, list[bytes]]:
     """informix-driver's columns, the bytes of all rows with their framing, and the values of each row."""
     link = Link(url)
     sql = f"select * from {table}".encode()
-    link.socket.sendall(
-        b"\0\x02\0\0" + len(sql).to_bytes(4, "big") + sql + bytes(len(sql) % 2) + b"\0\x16\0\x31\0\x0c"
-    )
+    link.socket.sendall(b"\0\x02\0\0" + len(sql).to_bytes(4, "big") + sql + bytes(len(sql) % 2) + b"\0\x16\0\x31\0\x0c")
     _, described = link.read_replies(1)
     assert described[1] == DESCRIBE
     columns, _ = parse_describe(IfxStreamReader(io.BytesIO(described[2:])))
@@ -253,7 +251,11 @@ def their_rows(url: str, table: str) -> tuple[float, float | None, float | None]
     code = columns[0].type_code
     if len(columns) > 1 or code in (10, 13, 14, 40, 41, 43, 45):
         return whole, row, None
-    return whole, row, per_row(lambda: payloads, lambda given: [converters.decode(code, raw, ENCODING) for raw in given])
+    return (
+        whole,
+        row,
+        per_row(lambda: payloads, lambda given: [converters.decode(code, raw, ENCODING) for raw in given]),
+    )
 
 
 def theirs(value: Any) -> Any:
