@@ -36,12 +36,6 @@ def either(request: pytest.FixtureRequest) -> Iterator[InformixServer]:
         yield server
 
 
-@pytest.fixture
-def recorder(ifx: InformixServer) -> Iterator[Recorder]:
-    with Recorder(ifx.host, ifx.port) as running:
-        yield running
-
-
 # what travels
 
 

@@ -259,6 +259,6 @@ fn a_batch_that_cannot_be_undone_ends_the_connection() {
     session.feed(&hex("001200000000fef4ff9c000000000000000c"));
     session.feed(&hex(EOT));
     session.sent();
-    session.inbox.extend(&hex(&format!("000dff01000000000000000000 0c").replace(' ', "")));
+    session.inbox.extend(&hex("000dff010000000000000000000c"));
     assert!(session.machine.receive((), &mut session.inbox, &mut session.outbox).is_err());
 }

@@ -233,13 +233,7 @@ impl Form {
             },
             _ if value == i64::MIN => return false,
             Self::BigInt => out.extend_from_slice(&value.to_be_bytes()),
-            _ => {
-                let magnitude = value.unsigned_abs();
-                let sign: i16 = if value < 0 { -1 } else { 1 };
-                out.extend_from_slice(&sign.to_be_bytes());
-                out.extend_from_slice(&(magnitude as u32).to_be_bytes());
-                out.extend_from_slice(&((magnitude >> 32) as u32).to_be_bytes());
-            }
+            _ => super::write_int8(value, out),
         }
         true
     }

@@ -4,7 +4,7 @@ use super::Wire;
 use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
-use crate::params::Args;
+use crate::params::{Args, sequence};
 use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -133,6 +133,32 @@ impl Wire {
     /// Queues the closing of a cursor; nothing happens where it is closed.
     fn sqli_close(&self, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
         self.bare(py, Request::Close { cursor })
+    }
+
+    /// Queues the call of a routine over the fast path, by its signature; the result has one row. With `begin` in a
+    /// transaction, as for a statement.
+    #[pyo3(signature = (signature, params, *, begin=false))]
+    fn sqli_routine(
+        &self,
+        py: Python<'_>,
+        signature: &str,
+        params: &Bound<'_, PyAny>,
+        begin: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let row = sequence(params)?;
+        let call = self.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
+        self.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
+    }
+
+    /// Queues a read of so many bytes of a smart large object; the result has one row of one value.
+    fn sqli_lo_read(&self, py: Python<'_>, object: i16, bytes: i32) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::ReadObject { object, bytes })
+    }
+
+    /// Queues a write to a smart large object; the result's rowcount is the number of bytes.
+    fn sqli_lo_write(&self, py: Python<'_>, object: i16, data: &[u8]) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::WriteObject { object, data: data.into() })
     }
 
     /// Queues a round trip that does nothing else.
