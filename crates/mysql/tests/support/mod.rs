@@ -95,7 +95,7 @@ impl Caller for TestCaller {
         let generated = summary.generated.map_or(0, |value| u64::try_from(value).expect("it is unsigned"));
         told.results.push((summary.rows.unwrap_or(0), generated));
         told.infos.push(String::from_utf8_lossy(summary.tag).into_owned());
-        told.warnings += summary.warnings;
+        told.warnings = told.warnings.saturating_add(summary.warnings);
         told.suspended = summary.suspended;
     }
     fn finish(self, (): (), outcome: Outcome<ServerError, Mismatch>) {
