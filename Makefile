@@ -98,7 +98,7 @@ $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(S
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
 	@touch $@
 
-# mysqlclient comes as source, and wants MariaDB's C library.
+# mysqlclient and mariadb come as source, and want MariaDB's C library.
 $(STAMPS)/lab $(STAMPS)/test: | libmariadb
 
 libmariadb:
