@@ -7,4 +7,5 @@ pub mod session;
 pub mod sink;
 pub mod value;
 
+#[allow(unused_imports)]
 pub use caller::{Shared, TestCaller, Told};
