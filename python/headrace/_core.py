@@ -7,18 +7,22 @@ is sent their results; the two shells differ only in how they wait. No flow does
 from __future__ import annotations
 
 import itertools
+import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 
 from ._cursor_base import Column, Params
-from ._native import Wire
+from ._native import Wire, after_fork_in_child
 from .errors import InterfaceError, ProgrammingError
 from .types import TransactionStatus
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, T]
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork_in_child)
 
 
 class Core(ABC):

@@ -32,7 +32,8 @@ def open_wire(wire: Wire, timeout: float | None) -> Wire:
 
 def overdue(timeout: float | None) -> ConnectionTimeout:
     """The error for a session that took too long."""
-    return ConnectionTimeout(f"no session within connect_timeout={timeout} s")
+    limit = "what the operating system waits" if timeout is None else f"connect_timeout={timeout:.3g} s"
+    return ConnectionTimeout(f"no session within {limit}")
 
 
 def resolve(host: str, port: int) -> list[tuple[str, int]]:

@@ -16,6 +16,8 @@ import headrace.aio.informix
 import headrace.informix
 from headrace.testing import InformixServer, informix
 
+from .relay import Recorder
+
 PROJECT = Path(__file__).parent / "jdbc"
 # Seconds. All cases together take a tenth of it.
 JUDGE_TIMEOUT = 240
@@ -105,3 +107,10 @@ async def aconn(ifx: InformixServer) -> Any:
 def url(ifx: InformixServer) -> str:
     """The server as a URL."""
     return f"informix://{ifx.user}:{ifx.password}@{ifx.host}:{ifx.port}/{ifx.database}?server={ifx.server}"
+
+
+@pytest.fixture
+def recorder(ifx: InformixServer) -> Iterator[Recorder]:
+    """A way to the server that keeps what clients say."""
+    with Recorder(ifx.host, ifx.port) as running:
+        yield running

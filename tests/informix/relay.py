@@ -7,6 +7,10 @@ import socket
 import ssl
 import threading
 import time
+from typing import TypeVar
+
+
+Self = TypeVar("Self", bound="Relay")
 
 
 class Relay:
@@ -55,12 +59,16 @@ class Relay:
     def _pass(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError, ValueError):
             while block := source.recv(65536):
+                self._note(source, block)
                 sink.sendall(block)
         for one in (source, sink):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self) -> Relay:
+    def _note(self, source: socket.socket, block: bytes) -> None:
+        """What passes, for those who want to know."""
+
+    def __enter__(self: Self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,3 +82,24 @@ class Relay:
         for one in [self._listener, *self._sockets]:
             with contextlib.suppress(OSError):
                 one.close()
+
+
+class Recorder(Relay):
+    """A relay that keeps what clients say."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._said = bytearray()
+        super().__init__(host, port)
+
+    def _note(self, source: socket.socket, block: bytes) -> None:
+        if source.getpeername()[1] != self._target[1]:
+            self._said += block
+
+    @property
+    def sent(self) -> bytes:
+        """What clients said since the last :meth:`clear`."""
+        return bytes(self._said)
+
+    def clear(self) -> None:
+        """Forgets it."""
+        self._said.clear()

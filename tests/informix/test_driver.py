@@ -447,9 +447,9 @@ def test_stale_statement_is_prepared_again(ifx: InformixServer, table: str) -> N
         conn.execute(f"insert into {table} values (1)")
         assert conn.fetch(f"select * from {table}") == [(1,)]
         other.execute(f"alter table {table} add b int")
-        assert conn.fetch(f"select * from {table}") in ([(1, None)], [(1,)])
+        assert conn.fetch(f"select * from {table}") == [(1, None)]
         other.execute(f"drop table {table}")
-        with pytest.raises(errors.Error):
+        with pytest.raises(errors.ProgrammingError):
             conn.fetch(f"select * from {table}")
         conn.ping()
 

@@ -77,6 +77,23 @@ def test_a_server_may_be_told_to_go_on_behind_an_error() -> None:
         assert count(client, "w_continue") == 2
 
 
+def test_a_statement_that_is_older_than_its_table_is_refused(server: InformixServer) -> None:
+    with Client(server) as client, Client(server) as other:
+        start = insert(client, "w_stale")
+        assert other.ask(command("rename table w_stale to w_other")).error() is None
+        assert other.ask(command("rename table w_other to w_stale")).error() is None
+        assert client.ask(start + bind_ints(1) + EXECUTE + END).error() is None
+        assert other.ask(command("alter table w_stale add b int")).error() is None
+        assert client.ask(start + bind_ints(2) + EXECUTE + END).error() == (-710, 0, 0)
+        statement = client.ask(prepare("insert into w_stale (a) values (?)")).statement
+        assert statement is not None
+        start = struct.pack(">HH", 4, statement)
+        assert client.ask(start + bind_ints(2) + EXECUTE + END).error() is None
+        assert count(client, "w_stale") == 2
+        assert other.ask(command("drop table w_stale")).error() is None
+        assert client.ask(start + bind_ints(3) + EXECUTE + END).error() == (-710, 0, 0)
+
+
 def test_rows_put_are_counted_up_to_the_one_that_fails(client: Client) -> None:
     start = insert(client, "w_put")
     assert client.ask(b"\0\x23" + END).names() == ["XACTSTAT"]

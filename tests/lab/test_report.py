@@ -109,10 +109,14 @@ def test_a_baseline_is_compared_by_the_ratio_to_the_floor(result: dict[str, Any]
 def test_the_readme_gets_figures_between_its_marks_only(result: dict[str, Any], tmp_path: Path) -> None:
     results, target = tmp_path / "r.json", tmp_path / "README.md"
     results.write_text(json.dumps(result))
-    target.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n")
+    begin, end = readme.marks("postgresql")
+    target.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
     assert readme.main([str(results), str(target)]) == 0
     text = target.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
     assert "2 ms (2.00)" in text
+    target.write_text("no marks\n")
+    assert readme.main([str(results), str(target)]) == 2
+    assert target.read_text() == "no marks\n"

@@ -86,6 +86,45 @@ pub fn rolls_back_to_savepoint(sql: &str) -> bool {
     false
 }
 
+/// Whether a statement is an INSERT of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES (?, ?)`. Its
+/// parameters are then the columns' values as they stand.
+pub fn inserts_placeholders(sql: &str) -> bool {
+    let words = outside(sql);
+    let text = words.trim().trim_end_matches(';').trim_end();
+    let Some(list) = text.strip_suffix(')') else { return false };
+    let Some((before, list)) = list.rsplit_once('(') else { return false };
+    let before = before.trim_end();
+    let Some(at) = before.len().checked_sub("values".len()) else { return false };
+    let begins = text.get(.."insert".len()).is_some_and(|word| word.eq_ignore_ascii_case("insert"));
+    let values = before.get(at..).is_some_and(|word| word.eq_ignore_ascii_case("values"));
+    let alone = before.as_bytes()[..at].last().is_some_and(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    begins && values && alone && list.split(',').all(|item| item.trim() == "?")
+}
+
+/// A statement without its comments; strings and quoted names are one letter each.
+fn outside(sql: &str) -> String {
+    let bytes = sql.as_bytes();
+    let mut out = String::with_capacity(sql.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        let (end, stands_for) = match bytes[i] {
+            quote @ (b'\'' | b'"') => (behind(bytes, i + 1, &[quote]), "x"),
+            b'-' if bytes.get(i + 1) == Some(&b'-') => (behind(bytes, i + 2, b"\n"), " "),
+            b'/' if bytes.get(i + 1) == Some(&b'*') => (behind(bytes, i + 2, b"*/"), " "),
+            b'{' if !opens_collection(&sql[..i]) => (behind(bytes, i + 1, b"}"), " "),
+            byte => {
+                // Letters beyond ASCII are only parts of names.
+                out.push(if byte.is_ascii() { char::from(byte) } else { 'x' });
+                i += 1;
+                continue;
+            }
+        };
+        out.push_str(stands_for);
+        i = end;
+    }
+    out
+}
+
 /// How many `?` a statement has.
 pub fn count(sql: &str) -> usize {
     placeholders(sql).map_or(0, |found| found.order.len())
@@ -126,6 +165,32 @@ mod tests {
             ("select 'unfinished ?", 0),
         ] {
             assert_eq!(count(sql), n, "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_insert_of_nothing_but_placeholders_is_told_from_others() {
+        for sql in [
+            "insert into t values (?,?)",
+            "INSERT INTO db@srv:own.t (a, \"values (1)\") VALUES ( ? , ? ) ; ",
+            "insert { values (1) } into größe values -- what\n(?)",
+        ] {
+            assert!(inserts_placeholders(sql), "{sql}");
+        }
+        for sql in [
+            "insert into t values (?, 1)",
+            "insert into t values (upper(?))",
+            "insert into t values (?::int)",
+            "insert into t values ('?')",
+            "insert into t select a from u where b in (?)",
+            "insert into t values (?) , (?)x",
+            "insert into my_values (?)",
+            "insert into t (a) values (?, (?))",
+            "update t set a = ?",
+            "insert into t values ()",
+            "values (?)",
+        ] {
+            assert!(!inserts_placeholders(sql), "{sql}");
         }
     }
 

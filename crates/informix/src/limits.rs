@@ -1,10 +1,13 @@
-//! Limits of SQLI beside those of the engine.
+//! Limits and numbers of SQLI beside those of the engine.
 
 /// Bytes of rows asked for when a cursor is opened.
 pub const FIRST_FETCH_BYTES: i32 = 64 * 1024;
 
 /// Bytes of rows asked for by every further fetch.
-pub const FETCH_BYTES: i32 = 256 * 1024;
+pub const FETCH_BYTES: i32 = 128 * 1024;
+
+/// Fetches of one query that are in flight, so that the server makes the next rows while these are decoded.
+pub const FETCHES_IN_FLIGHT: usize = 4;
 
 /// Bytes of rows that a server without large fetch buffers takes at most.
 pub const OLD_FETCH_BYTES: i32 = 32_767;
@@ -14,3 +17,12 @@ pub const GROUP_BYTES: usize = 32 * 1024;
 
 /// The lowest sqlcode that means: the statement is older than its table (-710), prepare it again.
 pub const STALE: i32 = -710;
+
+/// The sqlcode of a statement that was interrupted.
+pub const INTERRUPTED: i32 = -213;
+
+/// ISAM errors of what somebody else has locked: record, table, deadlock, lock timeout.
+pub const LOCKED: [i32; 5] = [-107, -113, -143, -144, -154];
+
+/// The sqlcode of rows that could not be inserted.
+pub const NOT_INSERTED: i32 = -271;

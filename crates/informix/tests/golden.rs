@@ -85,7 +85,7 @@ fn parameters_are_bound_as_the_manufacturers_driver_binds_them() {
     for row in golden("bind") {
         let [name, targets, expected, value] = row[..] else { panic!("{row:?}") };
         let mut out = Vec::new();
-        encode::bind(&Row(&[V::parse(value)]), &fields(targets), CodeSet::Utf8, &mut out).unwrap();
+        encode::bind(&Row(&[V::parse(value)]), &fields(targets), false, CodeSet::Utf8, &mut out).unwrap();
         assert_eq!(out, hex(expected), "{name} {value}");
     }
 }
@@ -103,12 +103,13 @@ fn what_informix_cannot_hold_is_refused_before_it_is_sent() {
         ("-", "timestamp 999999999999999999", "years 1 to 9999"),
     ] {
         let mut out = Vec::new();
-        let error = encode::bind(&Row(&[V::parse(value)]), &fields(targets), CodeSet::Utf8, &mut out).unwrap_err();
+        let error =
+            encode::bind(&Row(&[V::parse(value)]), &fields(targets), false, CodeSet::Utf8, &mut out).unwrap_err();
         assert!(error.message.contains(why), "{value}: {}", error.message);
         assert!(error.message.starts_with("parameter 1"), "{}", error.message);
     }
     let mut out = Vec::new();
-    let error = encode::bind(&Row(&[V::Text("€".into())]), &[], CodeSet::Latin1, &mut out).unwrap_err();
+    let error = encode::bind(&Row(&[V::Text("€".into())]), &[], false, CodeSet::Latin1, &mut out).unwrap_err();
     assert!(error.message.contains("'€' is not in the database's code set"), "{}", error.message);
 }
 
@@ -136,7 +137,7 @@ fn messages_are_written_as_real_clients_write_them() {
         ("gb_dbopen", written(&|o| client::dbopen(o, b"test"))),
         ("gb_curname", written(&|o| client::curname(o, "_ifxc0000000000008"))),
         ("gb_nfetch", written(&|o| client::nfetch(o, 4096))),
-        ("gb_rettype_clob", written(&|o| client::ret_type(o, std::slice::from_ref(&clob)))),
+        ("gb_rettype_clob", written(&|o| client::ret_type(o, false, std::slice::from_ref(&clob)))),
         ("jdbc_t2_prep_select_031", group(&|o| client::prepare(o, b"select a from t where a > ?", 1, caps))),
         ("jdbc_t2_stmt_insert_019", group(&|o| client::command(o, b"insert into t values (1,'x',1.5)", caps))),
         ("jdbc_t2_tx_055", group(&|o| client::plain(o, tag::SQ_BEGIN))),

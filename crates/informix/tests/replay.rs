@@ -63,19 +63,19 @@ impl Session {
 
     fn ask(&mut self, request: Request, row: Vec<V>, batch: Vec<Vec<V>>) -> Rc<RefCell<Told>> {
         let told = Rc::new(RefCell::new(Told::default()));
-        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), row };
+        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), again: None, row };
         self.machine.enqueue(request, caller);
         self.machine.transmit((), &mut self.outbox);
         told
     }
 
     fn execute(&mut self, sql: &str, row: Vec<V>, begin: bool) -> Rc<RefCell<Told>> {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin }), row, Vec::new())
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, road: None }), row, Vec::new())
     }
 
     fn batch(&mut self, rows: usize, begin: bool) -> Rc<RefCell<Told>> {
         let rows = (0..rows).map(|i| vec![V::Int(i as i64), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
-        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin };
+        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, road: None };
         self.ask(Request::Execute(request), Vec::new(), rows)
     }
 
@@ -292,7 +292,7 @@ fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     let mut session = Session::start();
     let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
     rows[3][2] = V::Dec("NaN".into());
-    let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false };
+    let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false, road: None };
     let told = session.ask(Request::Execute(request), Vec::new(), rows);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
@@ -336,12 +336,39 @@ fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
     session.feed(&block(0..8000)).unwrap();
     assert_eq!(session.sent(), "", "not half full");
     session.feed(&block(8000..9000)).unwrap();
-    assert_eq!(session.sent(), "000400000009000400000000000c");
+    let ahead = "000400000009000200000000000c".repeat(3);
+    assert_eq!(session.sent(), ahead);
     session.feed(&hex(EOT)).unwrap();
+    assert_eq!(session.sent(), "000400000009000200000000000c", "as many as before are in flight");
     session.feed(&block(9000..9010)).unwrap();
-    session.feed(&hex("000f00000000232e0000000000000000000c")).unwrap();
+    let end = hex("000f00000000232e0000000000000000000c");
+    session.feed(&end).unwrap();
     assert_eq!(told.borrow().rows.len(), 9010);
     assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(session.sent(), "00040000000a000c");
+    session.feed(&[end.repeat(3), hex(EOT)].concat()).unwrap();
+
+    // It was long, and is taken for it until it is not.
+    for long in [true, false] {
+        let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+        let sent = session.sent();
+        assert_eq!(sent.ends_with(&ahead), long, "{sent}");
+        session.feed(&[block(0..1), end.clone()].concat()).unwrap();
+        assert_eq!(told.borrow().rows.len(), 1);
+        assert_eq!(session.sent(), "00040000000a000c");
+        session.feed(&[end.repeat(if long { 3 } else { 0 }), hex(EOT)].concat()).unwrap();
+    }
+}
+
+#[test]
+fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
+    let mut session = Session::start();
+    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.sent();
+    let rows: Vec<u8> = (0..9000u32).flat_map(|n| hex(&format!("000e000000000004{n:08x}"))).collect();
+    session.feed(&[rows, hex("000f0000000023280000000000000000000c")].concat()).unwrap();
+    assert_eq!(told.borrow().rows.len(), 9000);
     assert_eq!(session.sent(), "00040000000a000c");
 }
 

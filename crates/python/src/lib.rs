@@ -50,5 +50,7 @@ mod _native {
     #[pymodule_export]
     use crate::result::PgResult;
     #[pymodule_export]
+    use crate::wire::after_fork_in_child;
+    #[pymodule_export]
     use crate::wire::{CopyBuffer, InboxView, Wire};
 }

@@ -14,6 +14,7 @@ from .._informix.attempts import Resolve, attempts
 from .._informix.connection import no_interrupt
 from .._informix.core import InformixCore, call_statement
 from .._informix.cursors import Stream
+from .._informix.lobs import Locator, creating, opening
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import Wire
 from ..errors import InterfaceError
@@ -21,9 +22,10 @@ from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
 from ._informix_cursor import AsyncServerCursor
+from ._informix_lob import AsyncLargeObject
 from ._opening import open_wire, resolve
 
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncServerCursor", "connect"]
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "connect"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -127,6 +129,20 @@ class AsyncConnection(LoopConnection[R]):
                 result = await self._wait(stream.ahead, None)
         finally:
             await self._run(stream.close())
+
+    # routines and large objects
+
+    async def fastpath(self, routine: str, *arguments: Any) -> tuple[Any, ...]:
+        """Calls a routine over the fast path: see :meth:`headrace.informix.Connection.fastpath`."""
+        return await self._run(self._core.fastpath(routine, arguments))
+
+    async def open_lob(self, locator: Locator, mode: str = "rb") -> AsyncLargeObject:
+        """Opens a BLOB or CLOB: see :meth:`headrace.informix.Connection.open_lob`."""
+        return AsyncLargeObject(self, await self._run(opening(self._core, locator, mode)))
+
+    async def create_lob(self, kind: str = "blob", *, column: str | None = None) -> AsyncLargeObject:
+        """Makes a large object: see :meth:`headrace.informix.Connection.create_lob`."""
+        return AsyncLargeObject(self, await self._run(creating(self._core, kind, column)))
 
     # the session
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import select
-import socket
 import struct
 from typing import Any, Final
 
 from .contestants.mysqldb_like import parameters
+from .counted import Counted
 
-BUFFER: Final = 1 << 20
-"""Bytes read at a time."""
 # CONNECT_WITH_DB, LOCAL_FILES, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS, PS_MULTI_RESULTS,
 # PLUGIN_AUTH, DEPRECATE_EOF
 FLAGS: Final = 0x8 | 0x80 | 0x200 | 0x2000 | 0x8000 | 0x20000 | 0x40000 | 0x80000 | 0x1000000
@@ -31,16 +28,13 @@ def query(sql: str) -> bytes:
     return packet(b"\x03" + sql.encode())
 
 
-class Link:
+class Link(Counted):
     """One connection."""
 
     def __init__(self, url: str) -> None:
         given = parameters(url)
-        self.socket = socket.create_connection((given["host"], given["port"]))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.view = memoryview(bytearray(BUFFER))
+        super().__init__(given["host"], given["port"])
         self.pending = b""
-        self.known: dict[Any, int] = {}
         self._log_in(given)
 
     def close(self) -> None:
@@ -65,9 +59,7 @@ class Link:
 
     def _fill(self, size: int) -> None:
         while len(self.pending) < size:
-            got = self.socket.recv_into(self.view)
-            if not got:
-                raise ConnectionError("the server closed the connection")
+            got = self.receive()
             self.pending += bytes(self.view[:got])
 
     def read(self) -> tuple[int, bytes]:
@@ -88,29 +80,9 @@ class Link:
             self.read()
         return int(number)
 
-    def ask(self, key: Any, request: bytes) -> None:
-        """Sends a request and takes its reply, whose length is learnt the first time."""
-        self.socket.sendall(request)
-        left = self.known.get(key)
-        if left is None:
-            self.known[key] = self._reply()
-            return
-        view, receive = self.view, self.socket.recv_into
-        while left > 0:
-            got = receive(view)
-            if not got:
-                raise ConnectionError("the server closed the connection")
-            left -= got
-
-    def _reply(self) -> int:
-        """Reads the reply to one command, and gives its bytes."""
-        data = bytearray()
-        while (end := _reply_end(data, 0)) is None:
-            got = self.socket.recv_into(self.view)
-            if not got:
-                raise ConnectionError("the server closed the connection")
-            data += self.view[:got]
-        return end
+    def reply_end(self, data: bytearray) -> int | None:
+        """Where the reply at the front ends."""
+        return _reply_end(data, 0)
 
     def load(self, table: str, packets: bytes) -> None:
         """LOAD DATA LOCAL with the file's packets."""
@@ -120,33 +92,6 @@ class Link:
         self.socket.sendall(packets)
         _, answer = self.read()
         _check(answer)
-
-    def exchange(self, key: Any, request: bytes, replies: int) -> None:
-        """Sends many commands and takes their replies while sending, as both may be more than the sockets hold."""
-        known = self.known.get(key)
-        left = memoryview(request)
-        self.socket.setblocking(False)
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN | select.POLLOUT)
-        got, count, data = 0, 0, bytearray()
-        try:
-            while left or (got < known if known is not None else count < replies):
-                for _, event in poll.poll():
-                    if event & select.POLLOUT and left:
-                        left = left[self.socket.send(left[:BUFFER]) :]
-                        if not left:
-                            poll.modify(self.socket, select.POLLIN)
-                    if event & select.POLLIN:
-                        more = self.socket.recv_into(self.view)
-                        got += more
-                        if known is None:
-                            data += self.view[:more]
-                            while (end := _reply_end(data, 0)) is not None:
-                                del data[:end]
-                                count += 1
-        finally:
-            self.socket.setblocking(True)
-        self.known[key] = got
 
 
 def _packet_end(data: bytearray, at: int) -> int | None:

@@ -35,16 +35,27 @@ while os.getppid() == parent:
 """
 
 
+def interpreter(name: str) -> str:
+    """The Python that a contestant runs in: another one where the environment names it, as HEADRACE_IFXPY_PYTHON."""
+    return os.environ.get(f"HEADRACE_{name.upper().replace('-', '_')}_PYTHON", sys.executable)
+
+
 class Worker:
     """A contestant's process."""
 
     def __init__(
-        self, name: str, url: str, schema: str, cores: Halves | None = None, database: str = "postgresql"
+        self,
+        name: str,
+        url: str,
+        schema: str,
+        cores: Halves | None = None,
+        database: str = "postgresql",
+        module: str = "headrace.lab.worker",
     ) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115, closed in stop()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "headrace.lab.worker", name, url, schema, database],
+            [interpreter(name), "-m", module, name, url, schema, database],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

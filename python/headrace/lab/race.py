@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import headrace
@@ -16,6 +17,7 @@ from . import workloads as w
 from .contestants import RIVALS
 from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
+from .roundtrips import round_trips
 from .stats import iqr, median, percentile, ratio_interval
 
 ROUNDS: Final = 15
@@ -32,6 +34,7 @@ class Plan:
     workloads: Sequence[tuple[str, int]]
     rounds: int
     quick: bool
+    database: str = "postgresql"
 
 
 @dataclass
@@ -45,6 +48,7 @@ class Times:
     digest: str | None = None
     reached: bool = False
     latencies: list[float] = field(default_factory=list)
+    round_trips: float | None = None
     error: str | None = None
     wrong: str | None = None
 
@@ -103,6 +107,8 @@ class Race:
                     if key[2] == "awake":
                         stack.enter_context(awake(os.cpu_count() or 1))
                     self._race(key, started)
+                if self.sql.counts_round_trips and key[2] == "idle":
+                    self._count(key)
             report["contestants"] = self.infos
             report["results"] = [row for key in passes for row in self._results(key)]
             return report
@@ -181,6 +187,17 @@ class Race:
             elif times.digest is None and right is not None and not floor and count != size:
                 times.wrong = f"{count} rows instead of {size}"
 
+    def _count(self, key: Key) -> None:
+        """Once more through a relay that counts round trips, off the clock."""
+        name, size, _ = key
+        for contestant, times in self.times[key].items():
+            if times.error is None:
+                self.tell(f"{name} {size:,} {contestant}: round trips", self.done / self.steps)
+                empty = self.sql.empty if name in w.WRITERS else None
+                times.round_trips = round_trips(
+                    contestant, self.url, self.sql, key[:2], None if empty is None else partial(empty, self.admin)
+                )
+
     def _step(self, key: Key, worker: Worker) -> None:
         self.tell(f"{key[0]} {key[1]:,} {worker.name}", self.done / self.steps)
         self.done += 1
@@ -203,7 +220,8 @@ class Race:
             row: dict[str, Any] = {
                 "database": self.database, "workload": name, "size": size, "contestant": contestant,
                 "cores": kind, "rounds": len(times.seconds), "digest": times.digest,
-                "rows_reached_caller": times.reached, "peak_rss_bytes": times.rss or None,
+                "round_trips": times.round_trips, "rows_reached_caller": times.reached,
+                "peak_rss_bytes": times.rss or None,
                 "disqualified": times.wrong, "error": times.error,
                 "median_s": None, "iqr_s": None, "client_cpu_s": None, "server_cpu_s": None,
                 "ratio_to_floor": None, "ratio_ci": None, "p50_s": None, "p99_s": None,

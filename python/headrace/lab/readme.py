@@ -1,4 +1,7 @@
-"""Puts the figures of a race into the README: ``python -m headrace.lab.readme results.json [README.md]``."""
+"""Puts the figures of races into the README: ``python -m headrace.lab.readme results.json [...] [README.md]``.
+
+The table of each database goes between marks of its own, ``<!-- race:postgresql:begin -->`` and the like.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,11 @@ from typing import Any
 
 from .report import duration, where
 
-BEGIN, END = "<!-- race:begin -->", "<!-- race:end -->"
 ROWS = (
     ("select_one", 1, "one-row select"),
     ("fetch", 10_000, "fetch 10,000 rows × 5"),
     ("fetch", 100_000, "fetch 100,000 rows × 5"),
-    ("fetch_types", 100_000, "fetch 100,000, numeric, timestamptz, NULL"),
+    ("fetch_types", 100_000, "fetch 100,000, decimals, moments, NULL"),
     ("fetch_wide", 10_000, "fetch 10,000 rows × 50"),
     ("pipeline", 10_000, "10,000 pipelined selects"),
     ("executemany", 10_000, "executemany 10,000"),
@@ -22,49 +24,77 @@ ROWS = (
     ("bulk_in", 100_000, "COPY in 100,000 rows"),
     ("connect", 1, "connect and close"),
 )
-COLUMNS = ("floor", "headrace", "headrace-uvloop", "psycopg", "asyncpg-uvloop", "psqlpy", "pg8000")
+COLUMNS = {
+    "postgresql": ("floor", "headrace", "headrace-uvloop", "psycopg", "asyncpg-uvloop", "psqlpy", "pg8000"),
+    "mariadb": (
+        "floor",
+        "headrace",
+        "headrace-async",
+        "mysqlclient",
+        "mariadb",
+        "pymysql",
+        "mysql-connector",
+        "asyncmy",
+    ),
+    "informix": ("floor", "headrace", "headrace-async", "informix-driver", "informix-driver-async"),
+}
+
+
+def marks(database: str) -> tuple[str, str]:
+    """What stands before and behind the table of a database."""
+    return f"<!-- race:{database}:begin -->", f"<!-- race:{database}:end -->"
+
+
+def _database(report: dict[str, Any]) -> str:
+    return str(report["results"][0]["database"])
+
+
+def _cell(report: dict[str, Any], workload: str, size: int, contestant: str) -> str:
+    for r in report["results"]:
+        if (r["workload"], r["size"], r["contestant"]) != (workload, size, contestant) or r.get("cores") == "awake":
+            continue
+        if r["median_s"] is None or r.get("disqualified"):
+            break
+        ratio = r["ratio_to_floor"]
+        return duration(r["median_s"]) + (f" ({ratio:.2f})" if contestant != "floor" and ratio else "")
+    return "-"
 
 
 def table(report: dict[str, Any]) -> str:
     """The medians, with the ratio to the floor behind each."""
     rounds = max(r["rounds"] for r in report["results"])
+    columns = COLUMNS[_database(report)]
     lines = [
         f"{where(report)}; median of {rounds} rounds, ratio to the floor in brackets.",
         "",
-        "| | " + " | ".join(COLUMNS) + " |",
-        "|---|" + "---:|" * len(COLUMNS),
+        "| | " + " | ".join(columns) + " |",
+        "|---|" + "---:|" * len(columns),
     ]
     for workload, size, label in ROWS:
-        cells: list[str] = []
-        for contestant in COLUMNS:
-            found = [
-                r
-                for r in report["results"]
-                if (r["workload"], r["size"], r["contestant"]) == (workload, size, contestant)
-                and r.get("cores", "idle") == "idle"
-            ]
-            if not found or found[0]["median_s"] is None or found[0].get("disqualified"):
-                cells.append("-")
-                continue
-            ratio = found[0]["ratio_to_floor"]
-            cells.append(
-                duration(found[0]["median_s"]) + (f" ({ratio:.2f})" if contestant != "floor" and ratio else "")
-            )
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        cells = [_cell(report, workload, size, contestant) for contestant in columns]
+        if any(cell != "-" for cell in cells):
+            lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def main(argv: list[str]) -> int:
-    """Replaces what stands between the markers."""
-    if not argv:
-        print("usage: python -m headrace.lab.readme results.json [README.md]", file=sys.stderr)
+    """Replaces what stands between the marks. Gives 2 where there are none for a database."""
+    results = [name for name in argv if name.endswith(".json")]
+    if not results:
+        print("usage: python -m headrace.lab.readme results.json [...] [README.md]", file=sys.stderr)
         return 2
-    readme = Path(argv[1] if len(argv) > 1 else "README.md")
-    report = json.loads(Path(argv[0]).read_text(encoding="utf-8"))
+    readme = Path(next((name for name in argv if not name.endswith(".json")), "README.md"))
     text = readme.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    readme.write_text(f"{before}{BEGIN}\n{table(report)}\n{END}{after}", encoding="utf-8")
+    for name in results:
+        report = json.loads(Path(name).read_text(encoding="utf-8"))
+        begin, end = marks(_database(report))
+        before, found, rest = text.partition(begin)
+        _, ended, after = rest.partition(end)
+        if not found or not ended:
+            print(f"{readme} has no line {begin} with {end} behind it", file=sys.stderr)
+            return 2
+        text = f"{before}{begin}\n{table(report)}\n{end}{after}"
+    readme.write_text(text, encoding="utf-8")
     return 0
 
 

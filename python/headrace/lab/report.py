@@ -34,7 +34,8 @@ def groups(report: dict[str, Any]) -> Iterable[tuple[str, list[Row]]]:
             if cores == "awake"
             else (", idle cores" if len({r["cores"] for r in report["results"] if r["workload"] == name}) > 1 else "")
         )
-        yield f"{name} {size:,}{kind}: {what}", rows
+        other = w.published(rows[0].get("database", ""), name, size)
+        yield f"{name} {size:,}{f' ({other})' if other else ''}{kind}: {what}", rows
 
 
 HEADINGS = (
@@ -48,6 +49,7 @@ HEADINGS = (
     "client CPU",
     "server CPU",
     "peak MB",
+    "round trips",
     "rows",
 )
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
@@ -88,7 +90,7 @@ def against(row: Row) -> str:
 def cells(row: Row) -> tuple[str, ...]:
     """A row as text."""
     if wrong := failure(row):
-        return (row["contestant"], *["-"] * 3, wrong, *[""] * 6)
+        return (row["contestant"], *["-"] * 3, wrong, *[""] * 7)
     ci = row["ratio_ci"]
     return (
         row["contestant"],
@@ -101,6 +103,7 @@ def cells(row: Row) -> tuple[str, ...]:
         duration(row["client_cpu_s"]),
         duration(row["server_cpu_s"]) if row["server_cpu_s"] else "-",
         f"{row['peak_rss_bytes'] / 1e6:.0f}" if row["peak_rss_bytes"] else "-",
+        "" if row.get("round_trips") is None else f"{row['round_trips']:,.4g}",
         "reached the caller" if row["rows_reached_caller"] else "count only",
     )
 
@@ -115,12 +118,17 @@ def terminal(report: dict[str, Any], width: int | None = None) -> None:
     for title, rows in groups(report):
         table = Table(title=title, title_justify="left", header_style="bold")
         for i, heading in enumerate(HEADINGS[:shown]):
-            table.add_column(heading, justify="left" if i in (0, 4, 10) else "right", no_wrap=i != 4)
+            table.add_column(heading, justify="left" if i in (0, 4, 11) else "right", no_wrap=i != 4)
         for row in rows:
+            if failure(row):
+                continue
             name = row["contestant"]
             style = "bold" if name.startswith("headrace") else "dim" if name == "floor" else None
             table.add_row(*cells(row)[:shown], style=style)
         console.print(table)
+        for row in rows:
+            if wrong := failure(row):
+                console.print(f"{row['contestant']}: {wrong}", highlight=False, markup=False)
     if shown < len(HEADINGS):
         console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from . import data
@@ -34,6 +34,12 @@ class Sql(ABC):
     """Workloads that this database does not have, each with the reason."""
     aware = True
     """Whether the moments of ``fetch_types`` have a zone."""
+    counts_round_trips = False
+    """Whether a race counts them."""
+    port = 0
+    """The server's, where a URL names none."""
+    streamed: dict[str, Any] = {"fetch_size": STREAM_BLOCK}
+    """How our own driver is told how much to stream at a time."""
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
@@ -70,6 +76,10 @@ class Sql(ABC):
     def select_ten(self, p: str) -> str:
         """Ten rows."""
         return f"SELECT id, name FROM {self.schema}.users WHERE id <= {p}"
+
+    def catalog(self, count: int) -> str:
+        """So many rows of the catalog, where a workload reads it."""
+        raise NotImplementedError
 
     def pipeline(self, p: str) -> str:
         """A few rows."""
@@ -113,6 +123,16 @@ class Workload:
     quick: tuple[int, ...]
     inner: dict[int, int]
     one_query: bool = False
+    only: str | None = None
+    """The one database that has it."""
+    more: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Further sizes, by the database that has them."""
+
+    def offered(self, database: str, quick: bool = False) -> tuple[int, ...]:
+        """Its sizes on a database; none where it is not for that one."""
+        if self.only not in (None, database):
+            return ()
+        return self.quick if quick else (*self.more.get(database, ()), *self.sizes)
 
     def repeats(self, size: int, quick: bool) -> int:
         """How often a round repeats it."""
@@ -139,17 +159,62 @@ WORKLOADS: Final = {
             {10_000: 4},
         ),
         Workload("fetch_wide", "rows of 50 columns", (WIDE_ROWS,), (WIDE_ROWS,), {}),
-        Workload("executemany", "rows inserted in one transaction", SIZES, (10_000,), {1_000: 4}),
-        Workload("executemany_autocommit", "rows inserted, autocommit", (1_000,), (1_000,), {1_000: 4}),
+        Workload(
+            "executemany",
+            "rows inserted in one transaction",
+            SIZES,
+            (10_000,),
+            {100: 20, 1_000: 4},
+            more={"informix": (100,)},
+        ),
+        Workload(
+            "executemany_autocommit",
+            "rows inserted, autocommit",
+            (1_000,),
+            (1_000,),
+            {100: 20, 1_000: 4},
+            more={"informix": (100,)},
+        ),
         Workload("pipeline", "pipelined selects of 10, 5, 1 rows in turn", (PIPELINED,), (PIPELINED,), {}),
         Workload("bulk_in", "rows in by COPY, or LOAD DATA", (100_000,), (100_000,), {}),
         Workload("bulk_out", "rows out by COPY", (100_000,), (100_000,), {}),
         Workload("connect", "connect and close", (1,), (1,), {1: 20}),
         Workload("pool", "acquire, tiny query, release", (1,), (1,), {1: 500}, True),
         Workload("concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}),
+        Workload(
+            "select_one_row", "one row of the catalog, no parameter", (1,), (1,), {1: 1000}, True, only="informix"
+        ),
+        Workload(
+            "select_systables_first_10", "ten rows of the catalog", (10,), (10,), {10: 1000}, True, only="informix"
+        ),
         Workload("stream", "a streamed select; see peak memory", (1, STREAM_ROWS), (1, 100_000), {}),
     )
 }
+
+PUBLISHED: Final = {
+    "informix": {
+        "select_bench_table_all": ("fetch", 1_000),
+        "executemany(100)": ("executemany_autocommit", 100),
+        "executemany(1000)": ("executemany_autocommit", 1_000),
+        "executemany(100) in a transaction": ("executemany", 100),
+        "executemany(1000) in a transaction": ("executemany", 1_000),
+        "cold_connect_disconnect": ("connect", 1),
+        "pool_acquire_query_release": ("pool", 1),
+    }
+}
+"""What the published comparison of informix-driver with IfxPy calls workloads that have another name here. Those that it
+has alone, ``select_one_row`` and ``select_systables_first_10``, have its names."""
+CATALOG: Final = (
+    "systables", "syscolumns", "sysindices", "systabauth", "syscolauth", "sysviews", "sysusers", "sysdepend",
+    "syssynonyms", "syssyntable",
+)  # fmt: skip
+"""The first tables that every Informix database has, in the order of their numbers."""
+
+
+def published(database: str, workload: str, size: int) -> str | None:
+    """The name of a workload in the published comparison, where it has another."""
+    names = PUBLISHED.get(database, {})
+    return next((name for name, which in names.items() if which == (workload, size)), None)
 
 
 def pipeline_params() -> list[int]:
@@ -163,6 +228,8 @@ def material(sql: Sql, workload: str, size: int) -> Any:
         return sql.select(workload, size)
     if workload in WRITERS:
         return data.plain_rows(size)
+    if workload in ("select_one_row", "select_systables_first_10"):
+        return sql.catalog(size)
     return pipeline_params() if workload == "pipeline" else None
 
 
@@ -174,6 +241,10 @@ def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | 
         return rows.value()
     if workload in ("select_one", "pool"):
         return digest_rows([data.user_row(KEY)])
+    if workload == "select_one_row":
+        return digest_rows([(1,)])
+    if workload == "select_systables_first_10":
+        return digest_rows([(name, number) for number, name in enumerate(CATALOG, 1)])
     if workload == "concurrent":
         return digest_rows([data.user_row(KEY)] * inner)
     if workload == "pipeline":

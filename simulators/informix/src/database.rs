@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub struct Database {
     pub charset: Charset,
     /// The next numbers of its SERIAL columns.
     pub serials: Arc<Mutex<HashMap<String, i64>>>,
+    /// Counts the changes of definitions.
+    pub generation: AtomicU64,
     /// The number of the next smart large object.
     pub next_object: Arc<AtomicI64>,
     routines: Mutex<HashMap<String, Routine>>,
@@ -86,6 +88,7 @@ impl Database {
             locale: locale.to_owned(),
             charset,
             serials: Arc::default(),
+            generation: AtomicU64::new(0),
             next_object: Arc::new(AtomicI64::new(1)),
             routines: Mutex::default(),
             types: Mutex::default(),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace.lab.databases import informix
 from headrace.lab.iibench.bench import Bench
 from headrace.lab.iibench.options import Options
 from headrace.lab.mariadb import MariaDB, start_mariadb
@@ -22,6 +23,13 @@ def mariadb() -> Iterator[MariaDB]:
     """MariaDB, without RocksDB."""
     with start_mariadb() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def informix_url() -> Iterator[str]:
+    """The Informix test server."""
+    with informix.start() as (url, _):
+        yield url
 
 
 class Ran:
@@ -66,6 +74,12 @@ def maria(mariadb: MariaDB) -> Callable[..., Ran]:
     """Runs a bench on MariaDB, through mysqlclient."""
     given = {"database": "mariadb", "driver": "mysqlclient"}
     return lambda **options: bench(mariadb.socket_url, **{**given, **options})
+
+
+@pytest.fixture
+def ifx(informix_url: str) -> Callable[..., Ran]:
+    """Runs a bench on the Informix test server."""
+    return lambda **options: bench(informix_url, **{"database": "informix", **options})
 
 
 @pytest.fixture

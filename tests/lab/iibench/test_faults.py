@@ -20,7 +20,7 @@ import pytest
 import headrace
 import headrace.mysql
 from headrace.lab.cli import main
-from headrace.lab.iibench import crew, report
+from headrace.lab.iibench import crew, runs
 from headrace.lab.iibench.databases import load
 from headrace.lab.iibench.options import Options
 from headrace.lab.mariadb import MariaDB
@@ -59,6 +59,12 @@ def test_an_error_ends_the_run_with_its_sqlstate(server: Server, client: str) ->
         assert ran.one("failure")["code"] == "23502"
         assert ran.one("failure")["who"] == "writer 0"
         assert conn.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
+
+
+@pytest.mark.parametrize(("driver", "code"), [("headrace", "42P01"), ("informix-driver", "-206")])
+def test_an_error_of_informix_ends_the_run(informix_url: str, driver: str, code: str) -> None:
+    ran = bench(informix_url, **given(database="informix", driver=driver, table_name="nowhere"))
+    assert ran.one("failure")["code"] == code
 
 
 @pytest.mark.parametrize(("driver", "code"), [("headrace", "42S02"), ("mysqlclient", "1146"), ("pymysql", "1146")])
@@ -315,7 +321,8 @@ def test_keys_beyond_32_bits(server: Server) -> None:
 # 9: coordinated omission
 
 
-def test_a_stall_of_two_seconds_shows_in_p99_of_an_open_loop(mariadb: MariaDB) -> None:
+@pytest.mark.parametrize("driver", ["headrace", "mysqlclient"])
+def test_a_stall_of_two_seconds_shows_in_p99_of_an_open_loop(mariadb: MariaDB, driver: str) -> None:
     stopped = threading.Event()
 
     def stop(what: dict[str, Any]) -> None:
@@ -325,7 +332,7 @@ def test_a_stall_of_two_seconds_shows_in_p99_of_an_open_loop(mariadb: MariaDB) -
             threading.Timer(2.0, os.kill, (mariadb.pid, signal.SIGCONT)).start()
 
     ran = bench(
-        mariadb.socket_url, watch=stop, database="mariadb", driver="mysqlclient", max_rows=0, max_seconds=5,
+        mariadb.socket_url, watch=stop, database="mariadb", driver=driver, max_rows=0, max_seconds=5,
         inserts_per_second=1_000, rows_per_commit=10, query_threads=1, secondary_at_start=True,
     )  # fmt: skip
     assert ran.right
@@ -359,11 +366,26 @@ def test_every_way_to_insert_gives_the_same_table(postgres: Bench, driver: str) 
     assert all(proof["left_out"] == [] for proof in ran.all("proof"))
 
 
-@pytest.mark.parametrize(("driver", "last"), [("headrace", "prepared"), ("mysqlclient", "copy"), ("pymysql", "copy")])
-def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str, last: str) -> None:
-    ran = maria(max_rows=1_000, driver=driver, insert_with=f"text,executemany,{last}", client="overlap,inline")
+@pytest.mark.parametrize(
+    ("driver", "roads"),
+    [
+        ("headrace", "text,executemany,prepared,copy"),
+        ("mysqlclient", "text,executemany,copy"),
+        ("pymysql", "text,executemany,copy"),
+    ],
+)
+def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str, roads: str) -> None:
+    ran = maria(max_rows=1_000, driver=driver, insert_with=roads, client="overlap,inline")
     assert ran.right
-    assert len(ran.all("run")) == 6
+    assert len(ran.all("run")) == 2 * len(roads.split(","))
+
+
+@pytest.mark.parametrize("driver", ["headrace", "informix-driver"])
+def test_batches_on_informix_by_every_client(ifx: Bench, driver: str) -> None:
+    ran = ifx(max_rows=1_000, driver=driver, client="overlap,inline,producer,pregen")
+    assert ran.right
+    assert {run["road"] for run in ran.all("run")} == {"executemany"}
+    assert len({proof["checksum"] for proof in ran.all("proof")}) == 1
 
 
 # 11: a tool: packaged, tested, with results that machines read
@@ -375,21 +397,26 @@ def test_the_command_writes_lines_a_table_and_a_page(
     command = ["iibench", "--url", server.socket_url, "--setup", "--cleanup", "--out", str(folder), "--label", "first"]
     more = ["--max-rows", "2000", "--inserts-per-second", "4000", "--rows-per-commit", "100", "--query-threads", "1"]
     assert main([*command, *more, "--client", "overlap,producer", "--secondary-at-start"]) == 0
-    runs = report.read(folder / "first.jsonl")
-    assert [run.header["client"] for run in runs] == ["overlap", "producer"]
-    assert all(run.right for run in runs)
+    written = runs.read(folder / "first.jsonl")
+    assert [run.header["client"] for run in written] == ["overlap", "producer"]
+    assert all(run.right for run in written)
     with (folder / "first.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["run"] for row in rows} == {"headrace overlap", "headrace producer"}
+    assert {"client_cpu_s", "server_cpu_s", "server_read_bytes", "server_written_bytes"} <= set(rows[0])
     assert sum(int(row["rows"]) for row in rows if row["kind"] == "insert") == 4_000
     page = (folder / "first.html").read_text()
     assert "headrace producer" in page
     assert "rows inserted per second" in page
+    assert "client CPU per row by stage" in page
     capsys.readouterr()
     over = folder / "over.html"
     assert main(["report", str(folder / "first.jsonl"), str(folder / "first.jsonl"), "--html", str(over)]) == 0
     assert "headrace overlap" in capsys.readouterr().out
-    assert over.stat().st_size > 1_000_000, "it needs nothing but itself"
+    drawn = over.read_text()
+    assert "<circle" in drawn
+    assert "src=" not in drawn, "it needs nothing but itself"
+    assert "http" not in drawn
 
 
 def test_a_failed_run_ends_with_an_exit_code_and_leaves_its_results(server: Server, folder: Path) -> None:
@@ -412,6 +439,9 @@ def test_a_failed_run_ends_with_an_exit_code_and_leaves_its_results(server: Serv
         (["--driver", "hedrace"], "did you mean headrace?"),
         (["--database", "oracle"], "unknown database 'oracle'"),
         (["--database", "mariadb", "--driver", "pymysql", "--insert-with", "prepared"], "no prepared statements"),
+        (["--database", "informix", "--insert-with", "text"], "one row in an INSERT; use executemany"),
+        (["--database", "informix", "--num-partitions", "2", "--rows-per-partition", "5"], "no fragments"),
+        (["--database", "informix", "--generator", "python"], "makes text, and informix: Informix takes one row"),
         (["--max-rows", "7"], "no multiple"),
         (["--url", "postgresql://127.0.0.1:1/x"], "127.0.0.1"),
     ],

@@ -44,14 +44,11 @@ impl<C: IfxCaller> Machine<C> {
         bound: &[u8],
         outbox: &mut Outbox,
     ) {
-        self.cursors += 1;
         let size = self.buffer(opening.bytes);
+        let made = self.cursor_name();
         let out = outbox.tail();
         client::id(out, statement.id);
-        match &opening.name {
-            Some(name) => client::curname(out, name),
-            None => client::curname(out, &format!("_hr{:013x}", self.cursors)),
-        }
+        client::curname(out, opening.name.as_deref().unwrap_or(&made));
         out.extend_from_slice(bound);
         for (asked, tag) in [(opening.scroll, tag::SQ_SCROLL), (opening.hold, tag::SQ_HOLD)] {
             if asked {
@@ -63,7 +60,7 @@ impl<C: IfxCaller> Machine<C> {
             client::id(out, statement.id);
         }
         if !wanted.is_empty() {
-            client::ret_type(out, wanted);
+            client::ret_type(out, false, wanted);
         }
         if !opening.scroll {
             client::nfetch(out, size);
@@ -73,6 +70,12 @@ impl<C: IfxCaller> Machine<C> {
         if let Some(entry) = self.tail() {
             entry.stage = Stage::Fetching;
         }
+    }
+
+    /// A name that no other cursor of the session has.
+    pub(super) fn cursor_name(&mut self) -> String {
+        self.cursors += 1;
+        format!("_hr{:013x}", self.cursors)
     }
 
     /// Asks for more rows of a cursor that is kept open.

@@ -4,14 +4,16 @@
 //! something to send, so groups leave in the order of the queue. Each group that left is in `groups`, and a reply always
 //! belongs to the first of these.
 
+mod batch;
 mod cursor;
 mod receive;
 mod request;
+mod routine;
 mod send;
 mod startup;
 mod statement;
 
-pub use request::{Declare, Execute, Position, Request, Rows, Savepoint};
+pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
 pub use startup::{Options, Secret, TlsStep};
 pub use statement::{Columns, Statement};
 
@@ -70,6 +72,8 @@ pub struct Machine<C: Caller> {
     interrupted: bool,
     /// Cursors that stay open, by the callers' numbers.
     open_cursors: HashMap<u64, Open>,
+    /// Handles of routines, by their signatures.
+    routines: HashMap<Arc<str>, routine::Handle>,
     statements: StatementCache<Arc<str>, Arc<Statement>>,
     /// Evicted statements that the server has not been told about.
     to_release: Vec<u16>,
@@ -102,6 +106,7 @@ impl<C: IfxCaller> Machine<C> {
             held: false,
             interrupted: false,
             open_cursors: HashMap::new(),
+            routines: HashMap::new(),
             statements: StatementCache::new(statements),
             to_release: Vec::new(),
             capabilities: Capabilities::default(),

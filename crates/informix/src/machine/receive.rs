@@ -10,11 +10,10 @@ use crate::{lexer, limits as own};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A transaction is already open.
 const ALREADY_OPEN: i32 = -535;
-/// The statement was interrupted.
-const INTERRUPTED: i32 = -213;
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
@@ -23,7 +22,6 @@ impl<C: IfxCaller> Machine<C> {
                 let consumed = self.rows(cx, inbox.unread())?;
                 if consumed > 0 {
                     inbox.consume(consumed);
-                    self.read_ahead(outbox);
                     continue;
                 }
             }
@@ -31,6 +29,8 @@ impl<C: IfxCaller> Machine<C> {
                 Ok(read) => read,
                 Err(Ok(total)) => {
                     inbox.want(total);
+                    // Not before: the end may have come together with the rows.
+                    self.read_ahead(outbox);
                     return Ok(());
                 }
                 Err(Err(fatal)) => return Err(fatal),
@@ -45,7 +45,7 @@ impl<C: IfxCaller> Machine<C> {
         self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
     }
 
-    fn entry(&mut self, id: u64) -> Option<&mut Entry<C, C::Error>> {
+    pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<C, C::Error>> {
         self.queue.iter_mut().take(self.started).find(|entry| entry.id == id)
     }
 
@@ -103,6 +103,7 @@ impl<C: IfxCaller> Machine<C> {
             Message::Done { warnings, rows, serial } => {
                 self.reply.dones += 1;
                 self.reply.affected += rows;
+                self.reply.last = rows;
                 if serial != 0 {
                     self.reply.serial = Some(i64::from(serial));
                 }
@@ -117,7 +118,15 @@ impl<C: IfxCaller> Machine<C> {
             }
             Message::Err(error) => {
                 if self.reply.error.is_none() {
-                    self.reply.good = self.reply.dones;
+                    let put = matches!(group.asked, Asked::Put { .. });
+                    self.reply.good =
+                        if put { u64::try_from(self.reply.affected).unwrap_or(0) } else { self.reply.dones };
+                    self.reply.error = Some(error);
+                }
+            }
+            Message::PutErr { rows, error } if matches!(group.asked, Asked::Put { .. }) => {
+                if self.reply.error.is_none() {
+                    self.reply.good = u64::try_from(rows).unwrap_or(0);
                     self.reply.error = Some(error);
                 }
             }
@@ -145,6 +154,12 @@ impl<C: IfxCaller> Machine<C> {
                     }
                 }
             }
+            Message::Routine { database, handle } if group.asked == Asked::GetRoutine => {
+                self.got_routine(group, database, handle);
+            }
+            Message::Returned(values) if group.asked == Asked::Routine => self.returned(cx, group, &values)?,
+            Message::Read(pieces) if group.asked == Asked::Object => self.read_object(cx, group, &pieces)?,
+            Message::Written(bytes) if group.asked == Asked::Object => self.wrote_object(cx, group, bytes),
             Message::Version(_) if matches!(group.asked, Asked::Ping | Asked::CleanUp) => {}
             Message::Cost => {}
             Message::TupId(number) => {
@@ -185,7 +200,7 @@ impl<C: IfxCaller> Machine<C> {
     fn end_of_group(&mut self, cx: C::Cx<'_>, group: Group, outbox: &mut Outbox) -> Result<(), Fatal> {
         self.groups.pop_front();
         let reply = std::mem::take(&mut self.reply);
-        if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback = group.asked {
+        if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Undo = group.asked {
             self.transaction_answered(group, &reply)?;
         }
         let unlogged = self.logging == Logging::None;
@@ -202,8 +217,22 @@ impl<C: IfxCaller> Machine<C> {
                 }
             }
             Asked::Execute { first } => self.executed(group, first, reply),
+            Asked::Put { first, count } => self.put(group, first, count, reply),
+            Asked::PutClose { first, count } => self.put_closed(group, first, count, reply),
+            Asked::Undo => {
+                if let Some(error) = reply.error {
+                    let code = error.sqlcode;
+                    return Err(Fatal::gone(format!(
+                        "a batch could not be undone before its repetition: error {code}"
+                    )));
+                }
+            }
             Asked::Fetch => {
                 entry.ended |= reply.dones > 0;
+                let first = !std::mem::replace(&mut entry.block_ended, true);
+                if let Some(statement) = entry.statement.as_ref().filter(|_| first || !entry.ended) {
+                    statement.long.store(!entry.ended, Ordering::Relaxed);
+                }
                 if let Some(error) = reply.error {
                     entry.ended = true;
                     entry.failure.get_or_insert(Failure::Server { error, row: None });
@@ -224,7 +253,7 @@ impl<C: IfxCaller> Machine<C> {
                 }
             }
             // An interrupt that came too late for its statement.
-            Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == INTERRUPTED) => {}
+            Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
                 let guarded = entry.is_batch() && entry.guard == Guard::Transaction;
                 if reply.error.is_some() && group.asked == Asked::Commit && guarded {
@@ -243,6 +272,7 @@ impl<C: IfxCaller> Machine<C> {
                     }
                 }
             }
+            Asked::GetRoutine | Asked::Routine | Asked::Object => self.routine_answered(group, reply),
             Asked::Begin | Asked::CleanUp => {}
         }
         self.settle(cx, outbox);
@@ -258,6 +288,8 @@ impl<C: IfxCaller> Machine<C> {
             (Some(error), Asked::Begin) => {
                 return Err(Fatal::gone(format!("the server refused BEGIN WORK with error {}", error.sqlcode)));
             }
+            // Back to a savepoint, inside of a transaction.
+            (None, Asked::Undo) if self.savepoint_guards(group) => {}
             (None, _) => self.open = self.logging == Logging::Ansi && self.in_block,
             (Some(_), _) => {}
         }
@@ -272,19 +304,7 @@ impl<C: IfxCaller> Machine<C> {
         let kind = entry.statement.as_ref().map_or(0, |statement| statement.kind);
         if let Some(error) = reply.error {
             let row = batch.then_some(first + reply.good);
-            // Of several failed groups the first names the row; an error of ours behind it is not news.
-            let earlier = match (&entry.failure, row) {
-                (Some(Failure::Server { .. }), _) => true,
-                (Some(Failure::Caller { row: Some(ours), .. }), Some(row)) => *ours < row,
-                (Some(Failure::Caller { .. }), _) => true,
-                (None, _) => false,
-            };
-            if !earlier {
-                entry.failure = Some(Failure::Server { error, row });
-            }
-            if entry.stage == Stage::Sending {
-                entry.stage = Stage::Draining;
-            }
+            entry.rows_failed(error, row);
             return;
         }
         match kind {
@@ -294,12 +314,46 @@ impl<C: IfxCaller> Machine<C> {
                 // Statements belong to their database.
                 self.statements.drain();
                 self.to_release.clear();
+                self.routines.clear();
                 self.open_cursors.clear();
                 if kind == kind::CLOSE_DATABASE {
                     self.logging = Logging::None;
                 }
             }
             _ => {}
+        }
+    }
+
+    fn savepoint_guards(&mut self, group: Group) -> bool {
+        self.entry(group.entry).is_some_and(|entry| entry.guard == Guard::Savepoint)
+    }
+
+    /// Rows were put. How many, the server may also say when the cursor is closed.
+    fn put(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
+        let Some(entry) = self.entry(group.entry) else { return };
+        entry.batch.put = (reply.dones, reply.affected, reply.last);
+        if let Some(error) = reply.error {
+            entry.batch.put_failed |= entry.rows_failed(error, Some(first + reply.good.min(count - 1)));
+        }
+    }
+
+    fn put_closed(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
+        let Some(entry) = self.entry(group.entry) else { return };
+        let (dones, affected, last) = entry.batch.put;
+        if entry.failure.is_some() {
+            return;
+        }
+        let told = i64::try_from(count).unwrap_or(i64::MAX);
+        // Each row or each block by itself, or how many there are by now.
+        let all = dones + reply.dones > 0 && [affected + reply.affected, last, reply.last].contains(&told);
+        if let Some(error) = reply.error {
+            entry.batch.put_failed |= entry.rows_failed(error, Some(first));
+        } else if all {
+            entry.rows += told;
+        } else {
+            let token = format!("{} of {count} rows", affected + reply.affected);
+            let error = ServerError { sqlcode: own::NOT_INSERTED, token, ..ServerError::default() };
+            entry.batch.put_failed |= entry.rows_failed(error, Some(first));
         }
     }
 
@@ -326,7 +380,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(entry) = self.entry(group.entry) else { return };
         if entry.ended || entry.caller.is_none() || entry.failure.is_some() || entry.request.cursor().is_some() {
             entry.stage = Stage::Sent;
-        } else if entry.groups == 0 {
+        } else {
             entry.stage = Stage::FetchMore;
         }
     }
@@ -378,13 +432,15 @@ impl<C: IfxCaller> Machine<C> {
                     }
                     _ => self.clean_up(outbox, statement.id, opened, !entry.kept || stale),
                 }
+                let batch = entry.is_batch();
                 if let (Some(caller), None) = (&mut entry.caller, &entry.failure) {
                     let tag = kind::name(statement.kind).as_bytes();
                     let rows = match (scroll, entry.row_number) {
                         (true, number) => number.and_then(|number| u64::try_from(number).ok()),
                         _ => counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0)),
                     };
-                    let generated = entry.serial.map(i128::from);
+                    // The value of one row of many says nothing, and rows that are put have none.
+                    let generated = entry.serial.filter(|_| !batch).map(i128::from);
                     let suspended = more && entry.request.cursor().is_some();
                     caller.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
                 }

@@ -14,6 +14,17 @@ pub enum Rows {
     Batch,
 }
 
+/// How a batch travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Road {
+    /// Rows in the columns' own form, put into an insert cursor.
+    Put,
+    /// Many SQ_BIND and SQ_EXECUTE in a group.
+    Groups,
+    /// A group for each row, one behind the other.
+    Rows,
+}
+
 /// An execution.
 #[derive(Clone, Debug)]
 pub struct Execute {
@@ -23,6 +34,8 @@ pub struct Execute {
     pub rows: Rows,
     /// Begin a transaction first, unless one is open then or the database has none.
     pub begin: bool,
+    /// How a batch is to travel, for measuring; without it what its statement and its rows allow decides.
+    pub road: Option<Road>,
 }
 
 /// A cursor that stays open: its rows are fetched by further requests.
@@ -90,6 +103,27 @@ pub enum Request {
         /// Its number.
         cursor: u64,
     },
+    /// Call a routine over the fast path. Its result is one row.
+    Routine {
+        /// What it is, as `function informix.ifx_lo_close(integer)`.
+        signature: Arc<str>,
+        /// Begin a transaction first, as for [`Execute::begin`].
+        begin: bool,
+    },
+    /// Read so many bytes of a smart large object from where it stands. The result is one row of one value.
+    ReadObject {
+        /// Its handle.
+        object: i16,
+        /// How many.
+        bytes: i32,
+    },
+    /// Write to a smart large object at where it stands. The result counts the bytes.
+    WriteObject {
+        /// Its handle.
+        object: i16,
+        /// What to write.
+        data: Arc<[u8]>,
+    },
     /// A savepoint of this name.
     Savepoint(Savepoint, Arc<str>),
     /// COMMIT WORK, if a transaction is open then.
@@ -141,9 +175,12 @@ impl Request {
 /// | Preparing | SQ_DESCRIBE | Bindable |
 /// | Bindable | SQ_EXECUTE sent | Sent |
 /// | Bindable | SQ_OPEN and SQ_NFETCH sent | Fetching |
+/// | Queued | routine unknown: SQ_GETROUTINE sent | Preparing |
+/// | Bindable | SQ_EXFPROUTINE sent | Sent |
 /// | Bindable | batch begun | Sending |
 /// | Sending | all rows sent, or an error | Draining |
 /// | Draining | every reply is there | Sent: COMMIT, ROLLBACK or their savepoint twins went out |
+/// | Draining | an insert cursor failed: undone | Sending, on another road |
 /// | Fetching | a block ended without SQ_DONE | FetchMore, then Fetching |
 /// | Fetching | a block has BYTE or TEXT values | FetchLarge, then as if the block had just ended |
 /// | any | nothing more to send | Sent, and over with its last reply |
@@ -196,6 +233,16 @@ pub(super) enum Asked {
     Execute {
         first: u64,
     },
+    /// SQ_PUT of so many rows, the first of them this one.
+    Put {
+        first: u64,
+        count: u64,
+    },
+    /// CLOSE of the insert cursor that took these rows.
+    PutClose {
+        first: u64,
+        count: u64,
+    },
     Fetch,
     Large,
     /// COMMIT at the end of what was asked.
@@ -205,10 +252,18 @@ pub(super) enum Asked {
     Rollback,
     /// The savepoint of a batch.
     Guard,
+    /// ROLLBACK, or back to the savepoint, before a batch is repeated.
+    Undo,
     /// CLOSE or RELEASE, or a ping that takes a late interrupt upon itself: nobody waits, and an error changes nothing.
     CleanUp,
     Ping,
     Savepoint,
+    /// The handle of a routine.
+    GetRoutine,
+    /// A routine's result.
+    Routine,
+    /// Content of a smart large object.
+    Object,
 }
 
 /// A group in flight.
@@ -229,12 +284,28 @@ pub(super) struct Reply {
     pub good: u64,
     /// The sum of their rows.
     pub affected: i64,
+    /// The rows of the last of them.
+    pub last: i64,
     pub serial: Option<i64>,
     /// Bytes of rows so far.
     pub row_bytes: usize,
-
     /// A piece of a BYTE or TEXT value has come.
     pub pieces: bool,
+}
+
+/// How far a batch has come on its road.
+#[derive(Debug)]
+pub(super) struct Batch<E> {
+    pub road: Road,
+    /// The caller's current row is still to be sent: the road before could not take it.
+    pub row_waits: bool,
+    /// What the server said of the rows that it took from an insert cursor, until that is closed: SQ_DONEs, the sum of
+    /// their rows, and the rows of the last.
+    pub put: (u64, i64, i64),
+    /// The failure came of putting rows.
+    pub put_failed: bool,
+    /// Why the batch is being repeated without putting rows.
+    pub first_failure: Option<Failure<E>>,
 }
 
 /// A request in the queue.
@@ -252,6 +323,7 @@ pub(super) struct Entry<C, E> {
     pub from_cache: bool,
     pub retried: bool,
     pub guard: Guard,
+    pub batch: Batch<E>,
     /// Groups in flight.
     pub groups: usize,
     /// Rows of a batch that were sent.
@@ -259,6 +331,8 @@ pub(super) struct Entry<C, E> {
     /// Rows affected, or fetched.
     pub rows: i64,
     pub serial: Option<i64>,
+    /// A block of rows has come to its end.
+    pub block_ended: bool,
     /// SQ_DONE of a query has come: the cursor is at its end.
     pub ended: bool,
     /// The number of the row of a scroll cursor that came last.
@@ -281,10 +355,18 @@ impl<C, E> Entry<C, E> {
             from_cache: false,
             retried: false,
             guard: Guard::None,
+            batch: Batch {
+                road: Road::Groups,
+                row_waits: false,
+                put: (0, 0, 0),
+                put_failed: false,
+                first_failure: None,
+            },
             groups: 0,
             rows_sent: 0,
             rows: 0,
             serial: None,
+            block_ended: false,
             ended: false,
             row_number: None,
             held: Vec::new(),
@@ -300,6 +382,24 @@ impl<C, E> Entry<C, E> {
     {
         self.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
         self.stage = Stage::Sent;
+    }
+
+    /// The server took one of the rows for wrong. Of several failed groups the first names the row; an error of the
+    /// caller's own behind it is not news. Says whether this failure counts.
+    pub(super) fn rows_failed(&mut self, error: ServerError, row: Option<u64>) -> bool {
+        let earlier = match (&self.failure, row) {
+            (Some(Failure::Server { .. }), _) => true,
+            (Some(Failure::Caller { row: Some(ours), .. }), Some(row)) => *ours < row,
+            (Some(Failure::Caller { .. }), _) => true,
+            (None, _) => false,
+        };
+        if !earlier {
+            self.failure = Some(Failure::Server { error, row });
+        }
+        if self.stage == Stage::Sending {
+            self.stage = Stage::Draining;
+        }
+        !earlier
     }
 
     pub(super) fn is_batch(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::cursor::Opening;
-use super::request::{Asked, Entry, Failure, Group, Guard, Request, Savepoint, Stage};
+use super::request::{Asked, Entry, Failure, Group, Request, Savepoint, Stage};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine, Phase};
 use crate::capabilities::Feature;
@@ -10,9 +10,7 @@ use crate::types::{decode, encode};
 use crate::{lexer, limits as own};
 use headrace_core::{Mismatch, Outbox, Parameters, limits};
 use std::sync::Arc;
-
-/// The savepoint of a batch inside a transaction.
-const SAVEPOINT: &[u8] = b"headrace_batch";
+use std::sync::atomic::Ordering;
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -31,7 +29,7 @@ impl<C: IfxCaller> Machine<C> {
                 Some((Stage::Queued, _)) => self.start_statement(outbox),
                 Some((Stage::Bindable, _)) => self.bind_tail(cx, outbox),
                 Some((Stage::Sending, _)) => self.send_rows(cx, outbox),
-                Some((Stage::Draining, 0)) => self.end_batch(outbox),
+                Some((Stage::Draining, 0)) => self.end_batch(cx, outbox),
                 Some((Stage::FetchMore, _)) => self.fetch_more(outbox),
                 Some((Stage::FetchLarge, 0)) => self.fetch_large(outbox),
                 Some(_) => return,
@@ -75,6 +73,9 @@ impl<C: IfxCaller> Machine<C> {
                 let cursor = *cursor;
                 self.close_cursor(cursor, outbox);
             }
+            Request::Routine { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
+                self.start_routine(at, outbox);
+            }
             Request::Savepoint(verb, name) => {
                 let (verb, name) = (*verb, name.clone());
                 self.savepoint(verb, &name, at, outbox);
@@ -102,7 +103,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// BEGIN WORK, except in MODE ANSI, where a transaction begins by itself.
-    fn begin(&mut self, outbox: &mut Outbox) {
+    pub(super) fn begin(&mut self, outbox: &mut Outbox) {
         self.in_block = true;
         self.open |= self.logging == Logging::Ansi;
         if self.logging == Logging::Logged {
@@ -169,6 +170,9 @@ impl<C: IfxCaller> Machine<C> {
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.started.checked_sub(1) else { return };
         let entry = &mut self.queue[at];
+        if let Request::Routine { .. } = entry.request {
+            return self.call_routine(cx, outbox);
+        }
         let Some(statement) = entry.statement.clone() else { return };
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
         let Some(caller) = &mut entry.caller else {
@@ -199,10 +203,13 @@ impl<C: IfxCaller> Machine<C> {
             self.begin(outbox);
         }
         if batch {
-            self.begin_batch(at, outbox);
+            self.begin_batch(cx, at, outbox);
         } else if let Some(columns) = &statement.columns {
             let opening = Opening::of(&self.queue[at].request);
             self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, outbox);
+            if statement.long.load(Ordering::Relaxed) && self.queue[at].request.cursor().is_none() {
+                self.fetch_more(outbox);
+            }
         } else {
             let out = outbox.tail();
             client::id(out, statement.id);
@@ -231,24 +238,28 @@ impl<C: IfxCaller> Machine<C> {
         if self.capabilities.has(Feature::LargeFetch) { bytes } else { bytes.min(own::OLD_FETCH_BYTES) }
     }
 
-    fn fetch_more(&mut self, outbox: &mut Outbox) {
+    /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
+    pub(super) fn fetch_more(&mut self, outbox: &mut Outbox) {
         let size = self.buffer(own::FETCH_BYTES);
         let Some(entry) = self.tail() else { return };
         entry.stage = Stage::Fetching;
-        let Some(id) = entry.statement.as_ref().map(|statement| statement.id) else { return };
-        client::id(outbox.tail(), id);
-        client::nfetch(outbox.tail(), size);
-        client::eot(outbox.tail());
-        self.ask(Asked::Fetch);
+        let Some(statement) = &entry.statement else { return };
+        let (id, groups) = (statement.id, entry.groups);
+        let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
+        for _ in groups..if large { 1 } else { own::FETCHES_IN_FLIGHT } {
+            client::id(outbox.tail(), id);
+            client::nfetch(outbox.tail(), size);
+            client::eot(outbox.tail());
+            self.ask(Asked::Fetch);
+        }
     }
 
-    /// Asks for the next block while this one is still being read. Only the entry that blocks the queue may do so.
+    /// Asks for the next blocks while the first is still coming. Only the entry that blocks the queue may do so.
     pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let Some(entry) = self.tail() else { return };
-        let small = entry.statement.as_ref().and_then(|s| s.columns.as_ref()).is_none_or(|columns| columns.large);
         let whole = entry.request.cursor().is_none();
-        if full && whole && !small && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+        if full && whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
             self.fetch_more(outbox);
         }
     }
@@ -278,105 +289,10 @@ impl<C: IfxCaller> Machine<C> {
             entry.stage = Stage::Fetching;
         }
     }
-
-    /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
-    fn begin_batch(&mut self, at: usize, outbox: &mut Outbox) {
-        let guard = match self.logging {
-            Logging::None => Guard::None,
-            _ if !self.in_block => Guard::Transaction,
-            _ if self.capabilities.has(Feature::Savepoints) => Guard::Savepoint,
-            // A server before 11.50: what a failed batch did stays in the user's transaction.
-            _ => Guard::None,
-        };
-        match guard {
-            Guard::None => {}
-            Guard::Transaction => self.begin(outbox),
-            Guard::Savepoint => {
-                client::savepoint(outbox.tail(), tag::SQ_SQLISETSVPT, SAVEPOINT);
-                client::eot(outbox.tail());
-                self.ask(Asked::Guard);
-            }
-        }
-        self.queue[at].guard = guard;
-        self.queue[at].stage = Stage::Sending;
-    }
-
-    /// Sends one group of rows.
-    fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let codeset = self.codeset;
-        let Some(at) = self.started.checked_sub(1) else { return };
-        let entry = &mut self.queue[at];
-        let Some(statement) = entry.statement.clone() else { return };
-        let first = entry.rows_sent;
-        let out = outbox.tail();
-        let start = out.len();
-        client::id(out, statement.id);
-        let mut more = entry.failure.is_none();
-        while more && out.len() - start < own::GROUP_BYTES {
-            let Some(caller) = &mut entry.caller else {
-                more = false;
-                break;
-            };
-            let mark = out.len();
-            let written = match caller.next_row(cx) {
-                Ok(true) => bind_row(entry, &statement, codeset, cx, out),
-                Ok(false) => {
-                    more = false;
-                    break;
-                }
-                Err(error) => Err(error),
-            };
-            match written {
-                Ok(()) => {
-                    client::plain(out, tag::SQ_EXECUTE);
-                    entry.rows_sent += 1;
-                }
-                Err(error) => {
-                    out.truncate(mark);
-                    entry.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
-                    more = false;
-                }
-            }
-        }
-        if !more {
-            entry.stage = Stage::Draining;
-        }
-        if entry.rows_sent == first {
-            out.truncate(start);
-        } else {
-            client::eot(out);
-            self.ask(Asked::Execute { first });
-        }
-    }
-
-    /// Every row is answered: keeps them all, or none.
-    fn end_batch(&mut self, outbox: &mut Outbox) {
-        let Some(entry) = self.tail() else { return };
-        entry.stage = Stage::Sent;
-        let good = entry.failure.is_none() && entry.caller.is_some();
-        let guard = entry.guard;
-        let out = outbox.tail();
-        match (guard, good) {
-            (Guard::None, _) => return,
-            (Guard::Transaction, true) => client::plain(out, tag::SQ_CMMTWORK),
-            (Guard::Transaction, false) => client::rollback(out),
-            (Guard::Savepoint, true) => client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT),
-            (Guard::Savepoint, false) => client::savepoint(out, tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
-        }
-        client::eot(out);
-        if guard == Guard::Transaction {
-            self.in_block = false;
-        }
-        self.ask(match (guard, good) {
-            (Guard::Transaction, true) => Asked::Commit,
-            (Guard::Transaction, false) => Asked::Rollback,
-            _ => Asked::Guard,
-        });
-    }
 }
 
 /// Appends SQ_BIND for the caller's current row, if the statement has parameters.
-fn bind_row<C: IfxCaller>(
+pub(super) fn bind_row<C: IfxCaller>(
     entry: &mut Entry<C, C::Error>,
     statement: &Arc<Statement>,
     codeset: crate::codeset::CodeSet,
@@ -397,5 +313,5 @@ fn bind_row<C: IfxCaller>(
     if expected == 0 {
         return Ok(());
     }
-    encode::bind(&params, &statement.targets, codeset, out)
+    encode::bind(&params, &statement.targets, false, codeset, out)
 }

@@ -6,8 +6,10 @@ use crate::lexer;
 use crate::messages::client::ReturnType;
 use crate::messages::kind;
 use crate::messages::server::{Description, Field};
+use crate::types::put::Plan;
 use crate::types::{Decoder, code, decode::Inner};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The columns of a result, and how to decode each.
 #[derive(Debug)]
@@ -67,6 +69,12 @@ pub struct Statement {
     pub columns: Option<Arc<Columns>>,
     /// The columns that an INSERT's parameters fill, where that is certain.
     pub targets: Vec<Field>,
+    /// How its rows are put, where an insert cursor can take them.
+    pub put: Option<Plan>,
+    /// The server took rows by SQ_EXECUTE that it had not taken by SQ_PUT.
+    pub(super) put_refused: AtomicBool,
+    /// Its rows took more than one block the last time, so the next ones are asked for together with the first.
+    pub(super) long: AtomicBool,
 }
 
 impl Statement {
@@ -88,7 +96,18 @@ impl Statement {
             false if kind == kind::INSERT && fields.len() == parameters => (None, fields),
             false => (None, Vec::new()),
         };
-        Self { id, kind, sql, parameters, columns, targets }
+        let put = if !targets.is_empty() && lexer::inserts_placeholders(&sql) { Plan::new(&targets) } else { None };
+        Self {
+            id,
+            kind,
+            sql,
+            parameters,
+            columns,
+            targets,
+            put,
+            put_refused: AtomicBool::new(false),
+            long: AtomicBool::new(false),
+        }
     }
 
     /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.

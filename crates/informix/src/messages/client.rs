@@ -123,10 +123,10 @@ pub fn is_named(type_code: u16) -> bool {
     type_code > 18 && !matches!(type_code, 52 | 53)
 }
 
-/// SQ_RET_TYPE for fetching.
-pub fn ret_type(out: &mut Vec<u8>, columns: &[ReturnType]) {
+/// SQ_RET_TYPE: the types of rows to fetch, or of rows to put.
+pub fn ret_type(out: &mut Vec<u8>, put: bool, columns: &[ReturnType]) {
     put_u16(out, SQ_RET_TYPE);
-    put_u16(out, 1);
+    put_u16(out, u16::from(!put));
     put_u16(out, columns.len() as u16);
     for column in columns {
         put_u16(out, column.type_code);
@@ -136,6 +136,28 @@ pub fn ret_type(out: &mut Vec<u8>, columns: &[ReturnType]) {
         }
         put_i32(out, column.length);
     }
+}
+
+/// SQ_PUT of one row, which `write` appends in the form that a fetched row has; says whether it did. Otherwise nothing
+/// is appended.
+///
+/// # Errors
+/// Those of `write`.
+pub fn put<E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<bool, E> {
+    let start = out.len();
+    put_u16(out, SQ_PUT);
+    put_i32(out, 0);
+    put_u16(out, 1);
+    let row = out.len();
+    let written = write(out);
+    if !matches!(written, Ok(true)) {
+        out.truncate(start);
+        return written;
+    }
+    let len = out.len() - row;
+    out[start + 2..start + 6].copy_from_slice(&(len as u32).to_be_bytes());
+    pad(out, len);
+    written
 }
 
 /// SQ_FETCHBLOB of the value that a row's descriptor stands for.
@@ -156,6 +178,47 @@ pub fn bbind(out: &mut Vec<u8>, values: &[Vec<u8>]) {
         }
         put_u16(out, SQ_BLOB);
         put_u16(out, 0);
+    }
+}
+
+/// SQ_GETROUTINE of the routine with this signature.
+pub fn get_routine(out: &mut Vec<u8>, signature: &[u8], capabilities: Capabilities) {
+    put_u16(out, SQ_GETROUTINE);
+    out.push(0);
+    sql_text(out, signature, capabilities);
+    put_u16(out, 0);
+}
+
+/// SQ_EXFPROUTINE with so many arguments. SQ_BIND follows, also where there are none.
+pub fn call_routine(out: &mut Vec<u8>, database: &[u8], handle: i32, arguments: u16) {
+    put_u16(out, SQ_EXFPROUTINE);
+    put_char(out, database);
+    put_i32(out, handle);
+    put_u16(out, arguments);
+    put_u16(out, 0);
+}
+
+/// Bytes of a smart large object in one piece of SQ_LODATA.
+const OBJECT_PIECE: usize = 32_000;
+
+/// SQ_LODATA: reads from where the object stands.
+pub fn read_object(out: &mut Vec<u8>, object: i16, bytes: i32) {
+    for half in [SQ_LODATA, 0, object.cast_unsigned()] {
+        put_u16(out, half);
+    }
+    put_i32(out, bytes);
+    put_u16(out, OBJECT_PIECE as u16);
+}
+
+/// SQ_LODATA: writes at where the object stands.
+pub fn write_object(out: &mut Vec<u8>, object: i16, bytes: &[u8]) {
+    for half in [SQ_LODATA, 2, object.cast_unsigned()] {
+        put_u16(out, half);
+    }
+    put_i32(out, bytes.len() as i32);
+    put_u16(out, OBJECT_PIECE as u16);
+    for piece in bytes.chunks(OBJECT_PIECE) {
+        put_char(out, piece);
     }
 }
 

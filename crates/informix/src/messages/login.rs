@@ -240,9 +240,10 @@ pub fn answer(packet: &[u8]) -> Result<Answer, Fatal> {
         (CONACC, _) => Ok(Answer::Accepted { banner, process_id }),
         (REDIRECT, Some(text)) => {
             let parts: Vec<&str> = text.split([':', '=', '|']).collect();
-            let port = parts.get(3).and_then(|port| port.trim().parse().ok());
-            match (parts.get(1), parts.get(2), port) {
-                (Some(server), Some(host), Some(port)) => {
+            // A label may stand before the three.
+            let port = parts.last().and_then(|port| port.trim().parse().ok());
+            match (&parts[..], port) {
+                ([.., server, host, _], Some(port)) => {
                     Ok(Answer::Redirect { server: (*server).to_owned(), host: (*host).to_owned(), port })
                 }
                 _ => Err(Fatal::peer(format!("the server redirects to {text:?}, which names no server"))),

@@ -47,8 +47,12 @@ pub mod tag {
         SQ_EXIT = 56, "The end of a session.";
         SQ_INFO = 81, "Settings of the session.";
         SQ_INSERTDONE = 94, "Serial values of an INSERT.";
+        SQ_LODATA = 97, "Content of a smart large object.";
         SQ_XACTSTAT = 99, "The transaction has changed.";
         SQ_RET_TYPE = 100, "The types that columns are wanted in.";
+        SQ_GETROUTINE = 101, "Asks for the handle of a routine.";
+        SQ_EXFPROUTINE = 102, "Calls a routine by its handle.";
+        SQ_FPROUTINE = 103, "What a routine returned.";
         SQ_PROTOCOLS = 126, "The capability mask.";
         SQ_SQLISETSVPT = 137, "Sets a savepoint.";
         SQ_SQLIRELSVPT = 138, "Releases a savepoint.";

@@ -1,9 +1,12 @@
-//! Column values ([`decode`]) and parameters ([`encode`]); [`packed`] is the base-100 form that DECIMAL, DATETIME and
-//! INTERVAL share.
+//! Column values ([`decode`]), parameters ([`encode`]) and rows of an insert cursor ([`put`]); [`packed`] is the base-100
+//! form that DECIMAL, DATETIME and INTERVAL share.
 
 pub mod decode;
 pub mod encode;
+mod literal;
 pub mod packed;
+pub mod put;
+pub mod returned;
 
 pub use decode::{Decoder, decode_row};
 
@@ -21,6 +24,8 @@ pub mod code {
         LVARCHAR = 43, SENDRECV = 44, BOOLEAN = 45, BIGINT = 52, BIGSERIAL = 53,
     }
 
+    /// Flag of a type word: a distinct type.
+    pub const DISTINCT: u16 = 0x0800;
     /// Flag of a type word: a distinct type made of LVARCHAR.
     pub const DISTINCT_LVARCHAR: u16 = 0x2000;
     /// Flag of a type word: a distinct type made of BOOLEAN.
@@ -79,6 +84,15 @@ pub fn read_int8(bytes: &[u8]) -> Option<i128> {
         sign if sign < 0 => Some(-magnitude),
         _ => Some(magnitude),
     }
+}
+
+/// Appends INT8. [`i64::MIN`] has no place in it.
+pub(crate) fn write_int8(value: i64, out: &mut Vec<u8>) {
+    let magnitude = value.unsigned_abs();
+    let sign: i16 = if value < 0 { -1 } else { 1 };
+    out.extend_from_slice(&sign.to_be_bytes());
+    out.extend_from_slice(&(magnitude as u32).to_be_bytes());
+    out.extend_from_slice(&((magnitude >> 32) as u32).to_be_bytes());
 }
 
 /// The type as SQL writes it: `DECIMAL(10,2)`, `DATETIME YEAR TO SECOND`.

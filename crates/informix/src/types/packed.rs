@@ -68,6 +68,16 @@ impl Packed {
         (digits, 2 * (self.len as i32 - self.exponent))
     }
 
+    /// Digits in front of the point and behind it, without zeros that say nothing. What is far from the point has less
+    /// than none on one side; the sum is how many digits count.
+    pub fn digits(&self) -> (i32, i32) {
+        let pairs = &self.pairs[..self.len];
+        let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return (0, 0) };
+        let whole = 2 * self.exponent - i32::from(*first < 10);
+        let fraction = 2 * (self.len as i32 - self.exponent) - i32::from(last % 10 == 0);
+        (whole, fraction)
+    }
+
     /// Whether the digits fit [`Packed::coefficient`].
     pub fn fits(&self) -> bool {
         self.len <= 19

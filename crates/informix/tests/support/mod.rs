@@ -263,8 +263,10 @@ impl Sink for TextSink {
 pub struct TestCaller {
     /// What it was told, shared with the test.
     pub told: Rc<RefCell<Told>>,
-    /// The rows of a batch.
+    /// The rows of a batch that are still to come.
     pub batch: std::vec::IntoIter<Vec<V>>,
+    /// All of them, where they can be read again.
+    pub again: Option<Vec<Vec<V>>>,
     /// The current row.
     pub row: Vec<V>,
 }
@@ -285,7 +287,10 @@ impl Caller for TestCaller {
         Ok(true)
     }
     fn rewind(&mut self, (): ()) -> bool {
-        false
+        if let Some(rows) = &self.again {
+            self.batch = rows.clone().into_iter();
+        }
+        self.again.is_some()
     }
     fn params<'s, 'c: 's>(&'s mut self, (): ()) -> Row<'s> {
         Row(&self.row)

@@ -61,7 +61,7 @@ impl Clock {
             return None;
         }
         let seconds = (i64::from(self.hours) * 60 + i64::from(self.minutes)) * 60 + i64::from(self.seconds);
-        Some(seconds * 1_000_000 + i64::from(self.micros))
+        seconds.checked_mul(1_000_000)?.checked_add(i64::from(self.micros))
     }
 
     /// The fields of a count of microseconds that is not negative.

@@ -5,6 +5,7 @@ use headrace_core::{Mismatch, Value, ValueKind};
 
 /// A value that a caller might hold.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "the benchmarks of each database use their part")]
 pub enum Fixed {
     /// A whole number.
     Int(i64),
@@ -20,6 +21,10 @@ pub enum Fixed {
     Date(i32),
     /// Microseconds since 1970-01-01 UTC.
     Instant(i64),
+    /// Microseconds since 1970-01-01, of no zone.
+    Moment(i64),
+    /// Months, days, microseconds.
+    Span(i32, i32, i64),
     /// A UUID.
     Uuid([u8; 16]),
     /// A JSON document.
@@ -53,6 +58,8 @@ impl Value for Fixed {
             Fixed::Bytes(_) => ValueKind::Bytes,
             Fixed::Date(_) => ValueKind::Date,
             Fixed::Instant(_) => ValueKind::TimestampTz,
+            Fixed::Moment(_) => ValueKind::Timestamp,
+            Fixed::Span(..) => ValueKind::Interval,
             Fixed::Uuid(_) => ValueKind::Uuid,
             Fixed::Json(_) => ValueKind::Json,
             Fixed::Decimal(_) => ValueKind::Decimal,
@@ -64,7 +71,7 @@ impl Value for Fixed {
     }
     of! {
         bool: Bool -> bool; int: Int -> i64; float: Float -> f64; date: Date -> i32; timestamptz: Instant -> i64;
-        timestamp: Instant -> i64; uuid: Uuid -> [u8; 16];
+        uuid: Uuid -> [u8; 16];
     }
     fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, Mismatch> {
         if let Fixed::Decimal(text) = self { Ok(use_it(text)) } else { other() }
@@ -90,8 +97,11 @@ impl Value for Fixed {
     fn timetz(&self) -> Result<(i64, i32), Mismatch> {
         other()
     }
+    fn timestamp(&self) -> Result<i64, Mismatch> {
+        if let Fixed::Moment(value) | Fixed::Instant(value) = self { Ok(*value) } else { other() }
+    }
     fn interval(&self) -> Result<(i32, i32, i64), Mismatch> {
-        other()
+        if let Fixed::Span(months, days, micros) = self { Ok((*months, *days, *micros)) } else { other() }
     }
     fn inet(&self) -> Result<([u8; 16], usize, u8), Mismatch> {
         other()

@@ -136,7 +136,7 @@ impl Wire {
 
     /// Whether an idle connection is still there, without a round trip. What the server said unasked is handled.
     fn is_alive(&self, py: Python<'_>) -> PyResult<bool> {
-        if self.closed.load(Ordering::Relaxed) {
+        if self.closed.load(Ordering::Relaxed) || self.is_inherited() {
             return Ok(false);
         }
         let mut state = self.hold(py)?;

@@ -4,8 +4,8 @@ use super::Wire;
 use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
-use crate::params::Args;
-use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Rows, Savepoint};
+use crate::params::{Args, sequence};
+use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
@@ -34,25 +34,36 @@ impl Wire {
         let query = query.get();
         let row = query.arrange(py, params)?;
         let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
-        let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, begin });
+        let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, begin, road: None });
         self.enqueue::<Informix>(py, state, request, call)
     }
 
-    /// Queues a batch: one statement, many rows of parameters, all or none.
-    #[pyo3(signature = (sql, rows, *, begin=false))]
+    /// Queues a batch: one statement, many rows of parameters, all or none. `road` says how it is to travel, for
+    /// measuring: `put`, `groups` or `rows`.
+    #[pyo3(signature = (sql, rows, *, begin=false, road=None))]
     fn sqli_execute_batch(
         &self,
         py: Python<'_>,
         sql: &Bound<'_, PyString>,
         rows: Py<PyAny>,
         begin: bool,
+        road: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
+        let road = match road {
+            None => None,
+            Some("put") => Some(Road::Put),
+            Some("groups") => Some(Road::Groups),
+            Some("rows") => Some(Road::Rows),
+            Some(other) => {
+                return Err(errors::programming(py, &format!("road {other:?} is not one of put, groups, rows")));
+            }
+        };
         let state = self.hold(py)?;
         let query = self.query(&state, sql, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
         let call = self.call(py, &state, args, Want::One, query.get().sql.clone())?;
-        let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin });
+        let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, road });
         self.enqueue::<Informix>(py, state, request, call)
     }
 
@@ -122,6 +133,32 @@ impl Wire {
     /// Queues the closing of a cursor; nothing happens where it is closed.
     fn sqli_close(&self, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
         self.bare(py, Request::Close { cursor })
+    }
+
+    /// Queues the call of a routine over the fast path, by its signature; the result has one row. With `begin` in a
+    /// transaction, as for a statement.
+    #[pyo3(signature = (signature, params, *, begin=false))]
+    fn sqli_routine(
+        &self,
+        py: Python<'_>,
+        signature: &str,
+        params: &Bound<'_, PyAny>,
+        begin: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let row = sequence(params)?;
+        let call = self.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
+        self.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
+    }
+
+    /// Queues a read of so many bytes of a smart large object; the result has one row of one value.
+    fn sqli_lo_read(&self, py: Python<'_>, object: i16, bytes: i32) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::ReadObject { object, bytes })
+    }
+
+    /// Queues a write to a smart large object; the result's rowcount is the number of bytes.
+    fn sqli_lo_write(&self, py: Python<'_>, object: i16, data: &[u8]) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::WriteObject { object, data: data.into() })
     }
 
     /// Queues a round trip that does nothing else.

@@ -12,6 +12,7 @@
 mod asyncio;
 mod blocking;
 mod copy;
+mod fork;
 mod informix;
 mod mysql;
 mod requests;
@@ -19,6 +20,7 @@ mod setup;
 
 pub use asyncio::InboxView;
 pub use copy::CopyBuffer;
+pub(crate) use fork::after_fork_in_child;
 
 use crate::call::Completion;
 use crate::engine::{Certificate, Engine};
@@ -115,6 +117,8 @@ pub struct Wire {
     write_timeout: Option<Duration>,
     /// Counts what has come in, for those who watch over an asyncio connection.
     arrivals: AtomicU64,
+    /// How many forks were between this process and the first when the connection was made.
+    forks: u32,
 }
 
 /// The lock, and whose it is.
@@ -152,8 +156,17 @@ fn thread_number() -> u64 {
 }
 
 impl Wire {
+    /// Whether the connection was made by the process that this one was forked from.
+    fn is_inherited(&self) -> bool {
+        self.forks != fork::forks()
+    }
+
     /// Takes the lock.
     fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
+        // Before the lock is touched: a thread of the parent may have held it.
+        if self.is_inherited() {
+            return Err(errors::interface(py, fork::INHERITED));
+        }
         let me = thread_number();
         let guard = match self.state.try_lock() {
             Ok(guard) => guard,
@@ -310,7 +323,7 @@ impl Wire {
     /// Whether the connection is closed, for whatever reason.
     #[getter]
     fn closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+        self.closed.load(Ordering::Relaxed) || self.is_inherited()
     }
 
     /// The process id of the server's end.

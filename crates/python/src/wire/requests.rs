@@ -325,8 +325,12 @@ impl Wire {
         Ok(())
     }
 
-    /// Closes the connection: says goodbye and ends every request in flight, another thread's too.
+    /// Closes the connection: says goodbye and ends every request in flight, another thread's too. In the child of a
+    /// fork nothing happens.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
         self.interrupt();
         let mut state = self.hold(py)?;
         if self.closed.swap(true, Ordering::Relaxed) && matches!(state.io, Io::None) {

@@ -23,6 +23,13 @@ _MYSQL = {
     "mysql-connector": "mysql_connector_sync",
     "asyncmy": "asyncmy_async",
 }
+_INFORMIX = {
+    **_OURS,
+    "floor": "floor_informix",
+    "informix-driver": "informix_driver_sync",
+    "informix-driver-async": "informix_driver_async",
+    "ifxpy": "ifxpy_sync",
+}
 _POSTGRESQL = {
     "headrace": "headrace_sync",
     "headrace-async": "headrace_async",
@@ -39,7 +46,7 @@ MODULES = {
     "postgresql": _POSTGRESQL,
     "mariadb": _MYSQL,
     "mysql": _MYSQL,
-    "informix": {**_OURS, "informix-driver": "informix_driver_sync"},
+    "informix": _INFORMIX,
 }
 
 RIVALS = {
@@ -47,6 +54,7 @@ RIVALS = {
     "asyncpg-uvloop": "headrace-uvloop",
     "psqlpy": "headrace-async",
     "asyncmy": "headrace-async",
+    "informix-driver-async": "headrace-async",
 }
 """Which of ours a peer is compared with: on the same kind of loop. Blocking peers meet ``headrace``."""
 

@@ -5,11 +5,11 @@ It takes the fastest road that the protocol has: prepared statements with binary
 
 from __future__ import annotations
 
-import select
 import struct
 from typing import Any, Final
 
 from .. import workloads as w
+from ..counted import share
 from ..link_mysql import Link, packet, query
 from .base import Sync
 
@@ -134,25 +134,7 @@ class Contestant(Sync):
         sql = self.sql.select_one("?")
         while len(self.links) < w.POOL_SIZE:
             self.links.append(Link(self.url))
-        requests = {link.socket.fileno(): execute(link.prepare(sql), [w.KEY]) for link in self.links}
-        by_fd = {link.socket.fileno(): link for link in self.links}
-        self.link.ask("one", requests[self.link.socket.fileno()])
-        expected = self.link.known["one"]
-        poll = select.poll()
-        for fd in by_fd:
-            poll.register(fd, select.POLLIN)
-        left = dict.fromkeys(by_fd, expected)
-        for fd, link in by_fd.items():
-            link.socket.sendall(requests[fd])
-        sent, done = len(self.links), 0
-        while done < inner:
-            for fd, _ in poll.poll():
-                link = by_fd[fd]
-                left[fd] -= link.socket.recv_into(link.view)
-                if left[fd] == 0:
-                    done += 1
-                    left[fd] = expected
-                    if sent < inner:
-                        link.socket.sendall(requests[fd])
-                        sent += 1
+        requests = [execute(link.prepare(sql), [w.KEY]) for link in self.links]
+        self.link.ask("one", requests[0])
+        share(self.links, requests, self.link.known["one"], inner)
         return 0

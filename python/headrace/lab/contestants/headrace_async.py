@@ -34,6 +34,11 @@ class Contestant(Async):
         statement = self.sql.select_ten(*self.sql.own(1))
         return await self.atimed(inner, lambda: self.conn.fetch(statement, 10))
 
+    async def select_one_row(self, size: int, inner: int, data: Any) -> Rows:
+        return await self.atimed(inner, lambda: self.conn.fetch(data))
+
+    select_systables_first_10 = select_one_row
+
     async def fetch(self, size: int, inner: int, data: Any) -> Rows:
         # Kept until the clock has stopped: letting go of a result is not fetching one.
         self.kept = [await self.conn.fetch(data) for _ in range(inner)]
@@ -104,6 +109,6 @@ class Contestant(Async):
         return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
-        async for block in self.conn.stream_blocks(self.sql.stream(size), fetch_size=w.STREAM_BLOCK):
+        async for block in self.conn.stream_blocks(self.sql.stream(size), **self.sql.streamed):
             self.take(block)
         return size

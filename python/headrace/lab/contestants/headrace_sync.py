@@ -34,6 +34,12 @@ class Contestant(Sync):
         cursor, statement = self.conn.cursor(), self.sql.select_ten(*self.sql.own(1))
         return self.timed(inner, lambda: cursor.execute(statement, (10,)).fetchall())
 
+    def select_one_row(self, size: int, inner: int, data: Any) -> Rows:
+        cursor = self.conn.cursor()
+        return self.timed(inner, lambda: cursor.execute(data).fetchall())
+
+    select_systables_first_10 = select_one_row
+
     def fetch(self, size: int, inner: int, data: Any) -> Rows:
         # Kept until the clock has stopped: letting go of a result is not fetching one.
         self.kept = [self.conn.execute(data).fetchall() for _ in range(inner)]
@@ -104,6 +110,6 @@ class Contestant(Sync):
         return rows
 
     def stream(self, size: int, inner: int, data: Any) -> int:
-        for block in self.conn.stream_blocks(self.sql.stream(size), fetch_size=w.STREAM_BLOCK):
+        for block in self.conn.stream_blocks(self.sql.stream(size), **self.sql.streamed):
             self.take(block)
         return size

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import informix_db
 
+from .. import workloads as w
+from ..link_informix import given
+from .base import Rows
 from .mysqldb_like import MySqlDbLike
+
+NO_STATEMENT = {"bulk_in": "there is no such statement", "bulk_out": "there is no such statement"}
+
+
+def parameters(url: str) -> dict[str, Any]:
+    """What its connect takes."""
+    to = given(url)
+    environment = to.pop("environment")
+    locale = environment.pop("CLIENT_LOCALE", "en_US.utf8")
+    return {**to, "client_locale": locale, "env": environment, "autocommit": True}
 
 
 class Contestant(MySqlDbLike):
     package = "informix-driver"
-    options = "prepared statements, executemany"
-    skips = {
-        "pipeline": "one after the other, its 10,000 selects take minutes",
-        "pool": "not raced yet",
-        "concurrent": "not raced yet",
-        "bulk_in": "there is no such statement",
-        "bulk_out": "there is no such statement",
-        "stream": "not raced yet",
-    }
+    options = "its blocking interface: prepared statements, executemany, its own pool"
+    skips = NO_STATEMENT
     mark = "?"
 
+    def start(self) -> None:
+        super().start()
+        self.pooled: Any = None
+
+    def stop(self) -> None:
+        super().stop()
+        if self.pooled is not None:
+            self.pooled.close()
+
     def connected(self) -> Any:
-        parts = urlsplit(self.url)
-        options = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        return informix_db.connect(
-            host=parts.hostname or "localhost",
-            port=parts.port or 9088,
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
-            database=parts.path[1:],
-            server=options.pop("server"),
-            client_locale=options.pop("CLIENT_LOCALE", "en_US.utf8"),
-            env=options,
-            autocommit=True,
-        )
+        return informix_db.connect(**parameters(self.url))
 
     def begin(self, cursor: Any) -> None:
         self.conn.autocommit = False
@@ -47,3 +50,32 @@ class Contestant(MySqlDbLike):
 
     def streaming(self) -> Any:
         return self.cursor()
+
+    def _pool(self) -> Any:
+        if self.pooled is None:
+            self.pooled = informix_db.create_pool(**parameters(self.url), min_size=w.POOL_SIZE, max_size=w.POOL_SIZE)
+        return self.pooled
+
+    def _pooled(self) -> Rows:
+        with self._pool().connection() as conn:
+            cursor = conn.cursor()
+            cursor.execute(self.sql.select_one(self.mark), (w.KEY,))
+            return cursor.fetchall()
+
+    def pool(self, size: int, inner: int, data: Any) -> Rows:
+        return list(self.timed(inner, self._pooled))
+
+    def concurrent(self, size: int, inner: int, data: Any) -> Rows:
+        rows = Rows()
+        self._pool()
+
+        def work() -> None:
+            for _ in range(inner // w.TASKS):
+                rows.extend(self._pooled())
+
+        threads = [threading.Thread(target=work) for _ in range(w.TASKS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return rows

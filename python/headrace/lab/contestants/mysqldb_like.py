@@ -68,11 +68,11 @@ class MySqlDbLike(Sync):
         """A cursor."""
         return self.conn.cursor()
 
-    def _one(self, inner: int, statement: str, value: int) -> Rows:
+    def _one(self, inner: int, statement: str, *values: int) -> Rows:
         cursor = self.cursor()
 
         def once() -> Rows:
-            cursor.execute(statement, (value,))
+            cursor.execute(statement, values)
             return cursor.fetchall()
 
         return list(self.timed(inner, once))
@@ -82,6 +82,11 @@ class MySqlDbLike(Sync):
 
     def select_ten(self, size: int, inner: int, data: Any) -> Rows:
         return self._one(inner, self.sql.select_ten(self.mark), 10)
+
+    def select_one_row(self, size: int, inner: int, data: Any) -> Rows:
+        return self._one(inner, data)
+
+    select_systables_first_10 = select_one_row
 
     def fetch(self, size: int, inner: int, data: Any) -> Rows:
         self.kept = []

@@ -15,6 +15,9 @@ class Statements(Filled):
     """Informix's. There are no schemas: what is one elsewhere is the beginning of the tables' names."""
 
     database = "informix"
+    counts_round_trips = True
+    port = 9088
+    streamed = {"fetch_bytes": 64 * 1024}
     types = {
         "users": "id int PRIMARY KEY, name varchar(64)",
         "plain": "id int, name varchar(64), n int, f float, d date",
@@ -40,9 +43,19 @@ class Statements(Filled):
         """Ten rows."""
         return super().select_ten(p).replace(f"{self.schema}.", f"{self.schema}_")
 
+    def stream(self, size: int) -> str:
+        """A select to stream."""
+        return f"SELECT FIRST {size} id, name FROM {self.schema}_stream"
+
     def pipeline(self, p: str) -> str:
         """A few rows: FIRST takes no parameter, the key does."""
         return self.select_ten(p)
+
+    def catalog(self, count: int) -> str:
+        """Of systables, which every database has."""
+        if count == 1:
+            return "SELECT 1 FROM systables WHERE tabid = 1"
+        return f"SELECT FIRST {count} tabname, tabid FROM systables ORDER BY tabid"
 
     def create_schema(self, admin: Any) -> None:
         """Nothing."""

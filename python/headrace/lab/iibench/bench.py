@@ -34,18 +34,27 @@ class Combination:
     client: str
     road: str
     round: int
+    cell: str
+    options: Options
+    """Those of the cell."""
 
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.driver} {self.client} {self.road}"
+        return " ".join(filter(None, (self.cell, self.driver, self.client, self.road)))
 
 
 def combinations(options: Options) -> list[Combination]:
-    """All runs, the rounds in turn: A B C A B C."""
-    each = itertools.product(split(options.driver), split(options.insert_with), split(options.client))
+    """All runs, cell by cell, the rounds in turn: A B C A B C."""
+    roads = split(options.insert_with) or [databases.load(options.database).road]
+    each = itertools.product(split(options.driver), roads, split(options.client))
     one_round = list(each)
-    return [Combination(d, c, r, n) for n in range(options.rounds) for d, r, c in one_round]
+    return [
+        Combination(driver, client, road, n, cell, of_cell)
+        for cell, of_cell in options.in_cells()
+        for n in range(options.rounds)
+        for driver, road, client in one_round
+    ]
 
 
 class Bench:
@@ -87,7 +96,7 @@ class Run:
         self, bench: Bench, combination: Combination, url: str, folder: Path, pid: int | None, data_dir: Path | None
     ) -> None:
         self.bench = bench
-        self.options = bench.options
+        self.options = combination.options
         self.database = bench.database
         self.combination = combination
         self.url = url
@@ -122,7 +131,7 @@ class Run:
             host = Host(self.pid or facts.pid, self.database.many_processes)
             self.make_tables()
             before = {table: self.checked(table) for table in self.tables}
-            for step in plan(options):
+            for step in plan(options, self.combination.cell):
                 result = self.step(step, host, facts)
                 tell({"type": "step", **result})
             proof = verify(options, self.shares, before, {table: self.checked(table) for table in self.tables})
@@ -153,6 +162,7 @@ class Run:
             "client": combination.client,
             "road": combination.road,
             "round": combination.round,
+            "cell": combination.cell,
             "server": facts.version,
             "settings": facts.settings,
             "machine": machine(),

@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 
 from . import databases, page, report, sessions
 from . import options as o
+from . import runs as runs_of
 from .bench import Bench
 from .live import watching
 from .options import OptionError, Options, split
@@ -33,10 +34,17 @@ def add_parser(commands: Any) -> None:
 
 
 def check_names(options: Options) -> None:
-    """Raises OptionError where a database has not the drivers asked for, or a driver not the ways to insert."""
+    """Raises OptionError where a database has not the drivers asked for, a driver not the ways to insert, or where a
+    cell and the other options make no sense together."""
     if options.database not in databases.MODULES:
         raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
     database = databases.load(options.database)
+    for name, why in database.lacks.items():
+        if getattr(options, name):
+            raise OptionError(f"{o.flag(name)} is not for {options.database}: {why}")
+    if options.generator == "python" and database.road != "text":
+        raise OptionError(f"--generator python makes text, and {options.database}: {database.roads['text']}")
+    options.in_cells()
     for driver in split(options.driver):
         if driver not in database.drivers:
             near = difflib.get_close_matches(driver, database.drivers, 1)
@@ -49,22 +57,23 @@ def check_names(options: Options) -> None:
         except ImportError as error:
             raise OptionError(f"the driver {driver} is not installed: {error}") from None
         for road in split(options.insert_with):
-            if road in session.roads:
-                raise OptionError(f"--insert-with {road}: {session.roads[road]}")
+            for has_not in (database.roads, session.roads):
+                if road in has_not:
+                    raise OptionError(f"--insert-with {road}: {has_not[road]}")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs what was asked for; the exit code is 0 where all of it was right."""
     options = o.from_arguments(args)
     check_names(options)
-    earlier = [each for path in options.add for each in report.read(Path(path))]
+    earlier = [each for path in options.add for each in runs_of.read(Path(path))]
     folder = Path(options.out) if options.out else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     name = options.label or datetime.now().strftime("%Y%m%d-%H%M%S")
     path = folder / f"{name}.jsonl"
     with path.open("w", encoding="utf-8") as file, watching(options.secs_per_report) as watch:
         right = Bench(options, Lines(file), watch).run()
-    runs = report.read(path)
+    runs = runs_of.read(path)
     with path.with_suffix(".csv").open("w", encoding="utf-8", newline="") as table:
         report.write_csv(runs, table)
     path.with_suffix(".html").write_text(page.page([*earlier, *runs]), encoding="utf-8")
@@ -76,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 def lay_over(paths: Sequence[Path], to_html: Path | None, to_markdown: Path | None) -> None:
     """Makes the page and the table of runs that are over."""
-    runs = [each for path in paths for each in report.read(path)]
+    runs = [each for path in paths for each in runs_of.read(path)]
     if to_html:
         to_html.write_text(page.page(runs), encoding="utf-8")
     if to_markdown:

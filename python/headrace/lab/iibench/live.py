@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..report import duration
-from .report import KINDS
 from .results import Second, StepResult
+from .runs import KINDS
 from .steps import Step
 
 

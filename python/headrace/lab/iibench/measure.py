@@ -18,6 +18,8 @@ SECOND: Final = 1_000_000_000
 SAMPLED_ROWS: Final = 800
 """Of the blocks that so many rows are in, the stages of one are measured: reading the clock of CPU time costs as much
 as making five rows."""
+EMPTY_STAGES: Final = 201
+"""Stages in which nothing happens that are measured at the start."""
 SAMPLED_QUERIES: Final = 16
 """The same for queries, each of which counts as a block."""
 
@@ -133,9 +135,22 @@ class Recorder:
 
 
 class Stages:
-    """Wall and CPU time of the stages of an operation, from a sample of them."""
+    """Wall and CPU time of the stages of an operation, from a sample, without what it costs to read the clocks."""
 
     def __init__(self) -> None:
+        self._reading = (0, 0)
+        self._forget()
+        # What an empty stage comes to, by the median of many.
+        empty: list[tuple[int, int]] = []
+        for _ in range(EMPTY_STAGES):
+            mark = self.begin()
+            mark("")
+            empty.append((self.wall.pop(""), self.cpu.pop("")))
+        walls, cpus = zip(*empty, strict=True)
+        self._reading = (sorted(walls)[EMPTY_STAGES // 2], sorted(cpus)[EMPTY_STAGES // 2])
+        self._forget()
+
+    def _forget(self) -> None:
         self.operations = 0
         self.wall: dict[str, int] = {}
         self.cpu: dict[str, int] = {}
@@ -150,8 +165,8 @@ class Stages:
     def _end(self, stage: str) -> None:
         """A stage ends, and the next one begins."""
         wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
-        self.wall[stage] = self.wall.get(stage, 0) + wall - self._at[0]
-        self.cpu[stage] = self.cpu.get(stage, 0) + cpu - self._at[1]
+        self.wall[stage] = self.wall.get(stage, 0) + max(0, wall - self._at[0] - self._reading[0])
+        self.cpu[stage] = self.cpu.get(stage, 0) + max(0, cpu - self._at[1] - self._reading[1])
         # Not what was just read: what it cost to read belongs to no stage.
         self._at = (time.perf_counter_ns(), time.thread_time_ns())
 

@@ -17,6 +17,10 @@ ROADS: Final = ("text", "executemany", "prepared", "copy")
 all values; COPY or LOAD DATA."""
 GENERATORS: Final = ("rust", "python")
 STEPS: Final = ("l.i0", "l.x", "l.i1", "l.i2", "qr100", "qr500", "qr1000", "qp100", "qp500", "qp1000")
+CELLS: Final = {
+    "1000/0": 1_000_000, "100/0": 1_000_000, "1000/3": 400_000, "100/3": 400_000, "50/3": 400_000, "5/3": 150_000,
+}  # fmt: skip
+"""The cells in which clients are compared, by rows per commit and secondary indexes, and the rows of a run in each."""
 
 PREGEN_BYTES_MAX: Final = 4 << 30
 """Bytes of statements made beforehand that a client may hold."""
@@ -44,6 +48,12 @@ class Options:
         "steps", default=500_000, help="with --step: rows per table, of which l.i1 inserts 4/5 and l.i2 1/5"
     )
     step_seconds: float = _group("steps", default=60.0, help="with --step: seconds of each qr and qp step")
+    cells: str = _group(
+        "steps",
+        default="",
+        help=f"in place of steps, rows per commit and indexes, with commas: {', '.join(CELLS)}; or all",
+    )
+    cell_rows: int = _group("steps", default=0, help="with --cells: rows of a run; 0: those of a few seconds")
     settle_seconds: float | None = _group(
         "steps", default=None, help="seconds of rest after l.i2 (60 and one more per million rows)"
     )
@@ -106,11 +116,15 @@ class Options:
     )
 
     # connections and drivers
-    database: str = _group("connection", default="postgresql", help="postgresql or mariadb")
+    database: str = _group("connection", default="postgresql", help="postgresql, mariadb or informix")
     url: str = _group("connection", default="", help="a server of yours; without it one is started")
     driver: str = _group("connection", default="headrace", help="the drivers, with commas, one run each")
     client: str = _group("connection", default="overlap", help=f"one run each, with commas: {', '.join(CLIENTS)}")
-    insert_with: str = _group("connection", default="text", help=f"one run each, with commas: {', '.join(ROADS)}")
+    insert_with: str = _group(
+        "connection",
+        default="",
+        help=f"one run each, with commas: {', '.join(ROADS)}; text, where the database has it",
+    )
     clients: int = _group("connection", default=1, help="clients, each with connections of its own")
     depth: int = _group(
         "connection", default=0, help="blocks on their way at a time, where the driver can; 0: what suits it"
@@ -149,12 +163,17 @@ class Options:
             choices = each.metadata.get("choices")
             if choices and getattr(self, each.name) not in choices:
                 raise OptionError(f"{flag(each.name)} must be one of {', '.join(map(str, choices))}")
-        for name, known in (("client", CLIENTS), ("insert_with", ROADS), ("step", (*STEPS, "all"))):
+        for name, known in (
+            ("client", CLIENTS),
+            ("insert_with", ROADS),
+            ("step", (*STEPS, "all")),
+            ("cells", (*CELLS, "all")),
+        ):
             for part in split(getattr(self, name)):
                 if part not in known:
                     raise OptionError(f"unknown {flag(name)} {part!r}; there are {', '.join(known)}")
-        if not split(self.client) or not split(self.insert_with) or not split(self.driver):
-            raise OptionError("--client, --insert-with and --driver need a name each")
+        if not split(self.client) or not split(self.driver):
+            raise OptionError("--client and --driver need a name each")
         if not self.table_name.isidentifier():
             raise OptionError(f"--table-name {self.table_name!r} is no plain name")
         for setting in self.server_setting:
@@ -166,11 +185,13 @@ class Options:
             raise OptionError("--secondary-at-start and --secondary-at-end exclude each other")
         if bool(self.num_partitions) != bool(self.rows_per_partition):
             raise OptionError("--num-partitions and --rows-per-partition go together")
-        if self.generator == "python" and split(self.insert_with) != ["text"]:
+        if self.generator == "python" and split(self.insert_with) not in ([], ["text"]):
             raise OptionError("--generator python makes text only: --insert-with text")
-        if self.step:
+        if self.step or self.cells:
             if self.no_inserts:
-                raise OptionError("--no-inserts does not go with --step")
+                raise OptionError("--no-inserts does not go with --step or --cells")
+            if self.step and self.cells:
+                raise OptionError("--step and --cells exclude each other")
             return
         if self.no_inserts:
             if not self.query_threads or not self.max_seconds:
@@ -200,6 +221,21 @@ class Options:
             data_random_percent=self.data_random_pct,
         )
 
+    def in_cells(self) -> list[tuple[str, Options]]:
+        """The options of each cell by its name; without cells these, without a name. Raises OptionError."""
+        if not self.cells:
+            return [("", self)]
+        names = list(CELLS) if "all" in split(self.cells) else split(self.cells)
+        return [(name, self.of_cell(name)) for name in names]
+
+    def of_cell(self, name: str) -> Options:
+        """The options of a cell. Raises OptionError where they make no sense."""
+        count, _, indexes = name.partition("/")
+        return dataclasses.replace(
+            self, cells="", max_rows=self.cell_rows or CELLS[name], rows_per_commit=int(count),
+            num_secondary_indexes=int(indexes), secondary_at_start=indexes != "0", secondary_at_end=False,
+        )  # fmt: skip
+
     def table_names(self) -> list[str]:
         """The tables: the name alone where there is one, otherwise with numbers from 1."""
         if self.tables == 1:
@@ -218,9 +254,9 @@ class Options:
 
 
 LEAST: Final[dict[str, float]] = {
-    "load_rows": 1, "more_rows": 10, "step_seconds": 0.1, "settle_seconds": 0, "max_rows": 0, "rows_per_commit": 1,
-    "max_seconds": 0, "inserts_per_second": 0, "warmup": 0, "resync_get_min": 1, "retries": 0, "seed": 0,
-    "query_threads": 0, "queries_per_second": 0, "rows_per_query": 1, "htap_transaction_seconds": 0,
+    "load_rows": 1, "more_rows": 10, "cell_rows": 0, "step_seconds": 0.1, "settle_seconds": 0, "max_rows": 0,
+    "rows_per_commit": 1, "max_seconds": 0, "inserts_per_second": 0, "warmup": 0, "resync_get_min": 1, "retries": 0,
+    "seed": 0, "query_threads": 0, "queries_per_second": 0, "rows_per_query": 1, "htap_transaction_seconds": 0,
     "num_partitions": 0, "rows_per_partition": 0, "tables": 1, "clients": 1, "depth": 0, "rounds": 1,
     "secs_per_report": 0.1,
 }  # fmt: skip

@@ -1,176 +1,19 @@
-"""What is made of a file of results: runs again, medians over rounds, tables, CSV."""
+"""What is made of results for people: tables, CSV."""
 
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, Any, Final
 
 from ..report import duration
-from ..stats import median, ratio_interval, verdict
-
-KINDS: Final = ("insert", "delete", "query")
-
-
-@dataclass
-class RunResult:
-    """One run, as the file has it."""
-
-    header: dict[str, Any]
-    name: str = ""
-    """What distinguishes it from the others that it is shown with."""
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    seconds: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    proof: dict[str, Any] | None = None
-    failure: dict[str, Any] | None = None
-
-    @property
-    def right(self) -> bool:
-        """Whether it came to its end, and the tables hold what was made."""
-        return self.failure is None and self.proof is not None and bool(self.proof["right"])
-
-
-def parts_of(run: RunResult) -> list[str]:
-    """What a run may differ in from others."""
-    h = run.header
-    engine = h["options"]["engine"] if h["database"] == "mariadb" else ""
-    generator = "" if h["options"]["generator"] == "rust" else f"rows by {h['options']['generator']}"
-    return [
-        h["label"],
-        h["database"],
-        engine,
-        h["driver"],
-        h["client"],
-        "" if h["road"] == "text" else h["road"],
-        generator,
-    ]
-
-
-def name_them(runs: Sequence[RunResult]) -> None:
-    """Gives runs names of what they differ in, the driver and the client always among it."""
-    differs = [len(set(column)) > 1 for column in zip(*map(parts_of, runs), strict=True)]
-    for run in runs:
-        shown = [part for n, part in enumerate(parts_of(run)) if differs[n] or n in (3, 4)]
-        run.name = " ".join(part for part in shown if part)
-
-
-def is_results(path: Path) -> bool:
-    """Whether a file has results of the insert benchmark."""
-    with path.open(encoding="utf-8") as file:
-        try:
-            first = json.loads(file.readline())
-        except ValueError:
-            return False
-    return isinstance(first, dict) and first.get("type") == "run"
-
-
-def read(path: Path) -> list[RunResult]:
-    """The runs in a file of results. Raises ValueError where it is something else."""
-    runs: list[RunResult] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        told = json.loads(line)
-        kind = told.pop("type", None)
-        if kind == "run":
-            runs.append(RunResult(told))
-            continue
-        if not runs:
-            raise ValueError(f"{path}:{number}: no results of the insert benchmark")
-        run = runs[-1]
-        if kind == "step":
-            run.steps.append(told)
-        elif kind == "second":
-            run.seconds.setdefault(told["step"], []).append(told)
-        elif kind == "proof":
-            run.proof = told
-        elif kind == "failure":
-            run.failure = told
-    return runs
-
-
-@dataclass
-class Line:
-    """One kind of operation in one step: all rounds of the same run."""
-
-    name: str
-    step: str
-    kind: str
-    rows_per_commit: int
-    rounds: list[dict[str, Any]]
-    """The steps."""
-    floor: list[float] = field(default_factory=list)
-    """Rates of the same with rows made beforehand."""
-
-    def of(self, *path: str) -> float | None:
-        """The median of a figure of the rounds; ``None`` where one has none."""
-        values = []
-        for step in self.rounds:
-            value: Any = step
-            for part in path:
-                value = value.get(part) if isinstance(value, dict) else None
-            if value is None:
-                return None
-            values.append(float(value))
-        return median(values)
-
-    @property
-    def rates(self) -> list[float]:
-        """Of each round, per second."""
-        return [step["kinds"][self.kind]["rate"] for step in self.rounds]
-
-    @property
-    def verdicts(self) -> str:
-        """The verdict on a target rate, of the worst round."""
-        found = [k for k in (step["kinds"][self.kind] for step in self.rounds) if "short" in k]
-        return str(max(found, key=lambda k: k["short"])["verdict"]) if found else ""
-
-    def to_floor(self) -> tuple[float, str] | None:
-        """The rate as a part of the floor's, and what a bootstrap interval over the rounds says of it."""
-        if not self.floor or not any(self.floor):
-            return None
-        ratio, low, high = ratio_interval(self.rates, self.floor)
-        # A rate is better where a time is worse.
-        said = verdict(1 / high, 1 / low) if len(self.rates) > 2 and low > 0 else ""
-        return ratio, said
-
-
-def lines(runs: Sequence[RunResult]) -> list[Line]:
-    """The kinds of operations of all steps, rounds put together, in the order of their first appearance."""
-    found: dict[tuple[str, str, str, int], Line] = {}
-    floors: dict[tuple[Any, ...], list[float]] = {}
-
-    def place(run: RunResult, step: dict[str, Any], kind: str) -> tuple[Any, ...]:
-        h = run.header
-        same = (h["label"], h["database"], h["options"]["engine"], h["driver"], h["road"])
-        return (*same, step["step"], step["rows_per_commit"], kind)
-
-    name_them(runs)
-    for run in runs:
-        for step in run.steps:
-            for kind in KINDS:
-                if kind not in step["kinds"]:
-                    continue
-                key = (run.name, step["step"], kind, step["rows_per_commit"])
-                found.setdefault(key, Line(run.name, step["step"], kind, step["rows_per_commit"], [])).rounds.append(
-                    step
-                )
-                if run.header["client"] == "pregen" and kind == "insert":
-                    floors.setdefault(place(run, step, kind), []).append(step["kinds"][kind]["rate"])
-    for run in runs:
-        for step in run.steps:
-            for kind in KINDS:
-                line = found.get((run.name, step["step"], kind, step["rows_per_commit"]))
-                if line is not None:
-                    line.floor = floors.get(place(run, step, kind), [])
-    return list(found.values())
-
+from . import cells as in_cells
+from .runs import Line, RunResult, lines, name_them
 
 WHAT: Final = {"insert": "rows inserted", "delete": "rows deleted", "query": "queries"}
 HEADINGS: Final = (
     "run", "per second", "to pregen", "database waits", "unfed", "p99", "verdict", "client CPU", "server CPU", "p50",
-    "p99.9", "max",
+    "p99.9", "max", "server writes",
 )  # fmt: skip
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
 NARROW, MEDIUM = 100, 130
@@ -200,6 +43,7 @@ def cells(line: Line) -> tuple[str, ...]:
     unfed = line.of("unfed_share") if insert else None
     client = line.of("client", "cpu_us_per_query" if line.kind == "query" else "cpu_us_per_row")
     server = line.of("server", "cpu_us") if insert else None
+    written = line.of("server", "written") if insert else None
     return (
         line.name,
         f"{rate:,.0f}" if rate is not None else "-",
@@ -213,7 +57,23 @@ def cells(line: Line) -> tuple[str, ...]:
         p50,
         p999,
         longest,
+        f"{written:,.0f} B" if written is not None else "",
     )
+
+
+STAGES: Final = ("generate", "encode", "send", "wait", "rest")
+"""What a client spends its time with: making rows, handing them to the driver, sending, waiting for answers and reading
+them, and waiting until a block is due."""
+
+
+def stages(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
+    """CPU time of the inserting clients by stage, per row: a line for each step and run, the step first."""
+    made: list[tuple[str, ...]] = []
+    for line in lines(runs):
+        found = [line.of("client", "stages_us_per_row", stage) for stage in STAGES]
+        if line.kind == "insert" and any(value is not None for value in found):
+            made.append((line.step, line.name, *(f"{value:.3f} µs" if value is not None else "" for value in found)))
+    return made
 
 
 def troubles(runs: Iterable[RunResult]) -> list[str]:
@@ -258,6 +118,14 @@ def terminal(runs: Sequence[RunResult], width: int | None = None) -> None:
         console.print(table)
     if shown < len(HEADINGS):
         console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
+    compared = in_cells.table(runs)
+    if compared:
+        table = Table(title="all cells", title_justify="left", header_style="bold")
+        for n, heading in enumerate(in_cells.HEADINGS):
+            table.add_column(heading, justify="left" if n in (0, 1, len(in_cells.HEADINGS) - 1) else "right")
+        for row in compared:
+            table.add_row(*row)
+        console.print(table)
     for run in runs:
         for step in run.steps:
             if step["indexes"]:
@@ -270,11 +138,17 @@ def terminal(runs: Sequence[RunResult], width: int | None = None) -> None:
 
 
 def markdown(runs: Sequence[RunResult]) -> str:
-    """The table as Markdown."""
+    """The tables as Markdown."""
     out: list[str] = []
+    if compared := in_cells.table(runs):
+        out += ["### all cells", "", "| " + " | ".join(in_cells.HEADINGS) + " |", "|" + "---|" * len(in_cells.HEADINGS)]
+        out += [*("| " + " | ".join(row) + " |" for row in compared), ""]
     for title, of_group in groups(runs):
         out += [f"### {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
         out += [*("| " + " | ".join(cells(line)) + " |" for line in of_group), ""]
+    if by_stage := stages(runs):
+        out += ["### client CPU per row by stage", "", "| step | run | " + " | ".join(STAGES) + " |"]
+        out += ["|" + "---|" * (len(STAGES) + 2), *("| " + " | ".join(row) + " |" for row in by_stage), ""]
     out += [f"- {text}" for text in troubles(runs)]
     return "\n".join(out) + "\n"
 
@@ -282,7 +156,7 @@ def markdown(runs: Sequence[RunResult]) -> str:
 CSV_COLUMNS: Final = (
     "run", "round", "step", "second", "length_s", "warmup", "kind", "operations", "rows", "response_p50_s",
     "response_p99_s", "response_p999_s", "response_max_s", "service_p50_s", "service_p99_s", "service_max_s", "retries",
-    "asleep_share", "unfed_share", "client_cpu_s", "server_cpu_s",
+    "asleep_share", "unfed_share", "client_cpu_s", "server_cpu_s", "server_read_bytes", "server_written_bytes",
 )  # fmt: skip
 
 
@@ -305,4 +179,5 @@ def write_csv(runs: Sequence[RunResult], file: IO[str]) -> None:
                         *(service.get(p) for p in ("p50", "p99", "max")),
                         sum(figures["retries"].values()) if figures else 0,
                         second["asleep_share"], second["unfed_share"], second["client_cpu"], second["server_cpu"],
+                        second["server_read"], second["server_written"],
                     ])  # fmt: skip

@@ -42,12 +42,12 @@ class Step:
     htap: float = 0.0
 
 
-def plan(options: Options) -> list[Step]:
-    """The steps that the options ask for, in order."""
+def plan(options: Options, cell: str = "") -> list[Step]:
+    """The steps that the options ask for, in order; ``cell`` is the name of the one that they describe."""
     if not options.step:
         return [
             Step(
-                name="run",
+                name=cell or "run",
                 rows=0 if options.no_inserts else options.max_rows,
                 rows_per_commit=options.rows_per_commit,
                 seconds=options.max_seconds,

@@ -72,9 +72,10 @@ def main() -> int:
         if job.role == "writer":
             for statement in database.session(job.options, job.loading):
                 session.run(session.execute(statement))
-            with contextlib.suppress(OSError):
-                number = int(session.run(session.query(database.thread()))[0][0])
-                recorder.serve(Thread(number, database.thread_names).awake)
+            if asking := database.thread():
+                with contextlib.suppress(OSError):
+                    number = int(session.run(session.query(asking))[0][0])
+                    recorder.serve(Thread(number, database.thread_names).awake)
         work = WORK[job.role](shift)
         work.prepare()
         # What is there now is there to stay.
@@ -87,11 +88,11 @@ def main() -> int:
         start = int(go)
         threading.Thread(target=stop_with, args=(sys.stdin.fileno(), counters), daemon=True).start()
         time.sleep(max(0.0, (start - clock()) / 1e9))
+        used = cpu()
         shift.start = start
         shift.end = start + round(job.step.seconds * 1e9) if job.step.seconds else NEVER
         recorder.start_at(start)
         work.start_at(start)
-        used = cpu()
         done = session.run(work.work())
         if job.role == "writer":
             for statement in database.session_end(job.options, job.loading):

@@ -33,6 +33,7 @@ impl Session {
     pub(super) fn open_cursor(&mut self) -> Result<()> {
         self.forget_interrupt();
         self.start_reads()?;
+        self.refresh()?;
         let prepared = self.prepared()?;
         let action = prepared.compiled.action.clone();
         let (sql, update_table) = match action {

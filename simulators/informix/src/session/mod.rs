@@ -8,6 +8,7 @@ mod lob;
 mod replies;
 mod rows;
 mod run;
+mod stale;
 mod statement;
 
 use std::collections::HashMap;
@@ -66,6 +67,8 @@ pub struct Session {
     lock_wait: Option<Duration>,
     blobs: HashMap<i32, Vec<u8>>,
     lobs: lob::Objects,
+    /// Whether this transaction changed definitions.
+    redefined: bool,
     failed: bool,
     /// Whether this is the first message of a group.
     fresh: bool,
@@ -112,6 +115,7 @@ impl Session {
             lock_wait: Some(Duration::ZERO),
             blobs: HashMap::new(),
             lobs: lob::Objects::default(),
+            redefined: false,
             failed: false,
             fresh: true,
         }

@@ -247,6 +247,14 @@ impl Session {
 
     pub(super) fn run_action(&mut self, kind: i16, action: Action) -> Result<()> {
         self.forget_interrupt();
+        let defining = matches!(
+            action,
+            Action::Alter { .. }
+                | Action::DropTable { .. }
+                | Action::RenameTable { .. }
+                | Action::CreateRoutine(..)
+                | Action::DropRoutine(_)
+        );
         match action {
             Action::Begin => self.begin(-256)?,
             Action::Commit => self.commit()?,
@@ -361,6 +369,9 @@ impl Session {
             Action::DropRoutine(name) => self.together(|session| session.opened()?.set_routine(&name, None))?,
             _ => {}
         }
+        if defining {
+            self.definitions_change();
+        }
         self.finish(0);
         Ok(())
     }
@@ -462,6 +473,7 @@ impl Session {
             self.run_sql(sql, "")?;
         }
         self.transaction = Transaction::None;
+        self.definitions_settle();
         replies::transaction_state(&mut self.link.out, event);
         Ok(())
     }

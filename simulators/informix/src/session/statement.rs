@@ -11,6 +11,9 @@ use crate::types::Type;
 
 /// A statement between PREPARE and RELEASE.
 pub struct Prepared {
+    pub(super) text: String,
+    /// How many definitions the database had seen when it was prepared.
+    pub(super) generation: u64,
     pub(super) compiled: Compiled,
     pub(super) values: Vec<Value>,
     pub(super) bound: Vec<Bound>,
@@ -28,8 +31,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    fn new(compiled: Compiled) -> Self {
+    fn new(text: String, generation: u64, compiled: Compiled) -> Self {
         Self {
+            text,
+            generation,
             compiled,
             values: Vec::new(),
             bound: Vec::new(),
@@ -50,6 +55,7 @@ impl Session {
     pub(super) fn prepare(&mut self, sql: &[u8], immediate: bool) -> Result<()> {
         self.forget_interrupt();
         let text = self.text(sql);
+        let generation = self.generation();
         let compiled = match &self.open {
             Some(open) => sql::compile(&text, open)?,
             // Without a database no table is missing: there is no database.
@@ -70,7 +76,7 @@ impl Session {
             replies::done(&mut self.link.out, &self.caps, 0, 0, 0, 0);
             replies::cost(&mut self.link.out, 1);
         }
-        self.statements[id] = Some(Prepared::new(compiled));
+        self.statements[id] = Some(Prepared::new(text, generation, compiled));
         self.current = id;
         Ok(())
     }
@@ -161,6 +167,7 @@ impl Session {
     }
 
     fn execute(&mut self) -> Result<()> {
+        self.refresh()?;
         let prepared = self.prepared()?;
         let action = prepared.compiled.action.clone();
         let kind = prepared.compiled.kind;

@@ -7,7 +7,7 @@ import importlib
 
 from .base import Database
 
-MODULES = {"postgresql": "postgresql", "mariadb": "mariadb"}
+MODULES = {"postgresql": "postgresql", "mariadb": "mariadb", "informix": "informix"}
 
 
 def load(name: str) -> Database:

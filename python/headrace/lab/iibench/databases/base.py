@@ -35,8 +35,8 @@ class Started:
     """A server that runs for the benchmark alone."""
 
     url: str
-    pid: int
-    data_dir: Path
+    pid: int | None
+    data_dir: Path | None
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,12 @@ class Database(ABC):
     thread_names: tuple[str, ...] = ()
     many_processes = False
     """Whether each connection has a process of its own on the server."""
+    road = "text"
+    """The way to insert where none is asked for."""
+    roads: Mapping[str, str] = {}
+    """For each way to insert that the database has not, why."""
+    lacks: Mapping[str, str] = {}
+    """For each option that it cannot follow, why."""
     sums_of_data = "SUM(LENGTH(data)), SUM(ASCII(RIGHT(data, 1)))"
 
     @abstractmethod
@@ -83,7 +89,7 @@ class Database(ABC):
 
     def thread(self) -> str:
         """Asks for the number of the server's thread, or process, that serves the connection which asks; its name
-        begins with :attr:`thread_names`."""
+        begins with :attr:`thread_names`. Nothing where it cannot be known."""
         return ""
 
     def session(self, options: Options, loading: bool) -> Iterator[str]:
@@ -105,6 +111,10 @@ class Database(ABC):
     def insert_head(self, table: str) -> str:
         """An INSERT up to the values."""
         return f"INSERT INTO {table} ({', '.join(COLUMNS)}) VALUES "
+
+    def insert_one(self, table: str) -> str:
+        """An INSERT of one row, with ``%s`` for its values unless the database's drivers write them otherwise."""
+        return f"{self.insert_head(table)}({', '.join(['%s'] * len(COLUMNS))})"
 
     def lowest(self, table: str, bound: int) -> str:
         """Asks for the lowest key, which is not below ``bound``."""

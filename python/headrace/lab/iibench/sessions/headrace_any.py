@@ -14,12 +14,13 @@ import headrace
 from .base import RETRIED, Fault, Whole, places
 
 DEPTH: Final = 2
-"""Blocks on their way: the one that the server works on, and the next."""
-SMALL_BLOCK: Final = 500
-"""Rows below which a block may be done in less time than it takes the client to be given a processor."""
-SMALL_DEPTH: Final = 4
-"""Blocks on their way where they are small. With 5 rows a commit and three indexes PostgreSQL took 40,000 and 54,000
-rows/s with two, 56,000 and 60,000 with four, 50,000 and 54,000 with eight."""
+"""Blocks on their way at least: the one that the server works on, and the next."""
+DEPTH_MAX: Final = 64
+"""Blocks on their way at most."""
+ROWS_AHEAD: Final = 2_000
+"""Rows on their way between those. A client that had to give its processor away comes back after milliseconds, in which
+the server is to find enough that is sent. On a busy machine, 5 rows a commit and three indexes, MariaDB's thread slept
+for 3.5 % of the time with 4 blocks on their way, for 2.4 % with 16 and for 1.0 % with 64."""
 
 
 class Session(Whole):
@@ -28,6 +29,8 @@ class Session(Whole):
     package = "headrace"
     place = ""
     """How the place of a value is written in a prepared statement."""
+    mark = "%s"
+    """How it is written in a query."""
     snapshot = ""
     """The script that begins a transaction which sees one state of the database."""
 
@@ -58,13 +61,17 @@ class Session(Whole):
         code = error.sqlstate or type(error).__name__
         return Fault(code, str(error), code in RETRIED)
 
+    def run_text(self, sql: str) -> Any:
+        """Runs a statement as it stands, and gives a cursor."""
+        return self.conn.executescript(sql)
+
     async def execute(self, sql: str) -> int:
-        return int(self.conn.executescript(sql).rowcount)
+        return int(self.run_text(sql).rowcount)
 
     async def query(self, sql: str, args: Sequence[Any] = (), prepared: bool = False) -> list[Any]:
         if prepared:
-            return list(self.conn.execute(sql, tuple(args)).fetchall())
-        return list(self.conn.executescript(sql % tuple(args)).fetchall())
+            return list(self.conn.execute(sql.replace("%s", self.mark), tuple(args)).fetchall())
+        return list(self.run_text(sql % tuple(args)).fetchall())
 
     async def begin(self) -> None:
         self.conn.executescript(self.snapshot)
@@ -77,10 +84,10 @@ class Session(Whole):
         if road == "prepared":
             self.statement = self.head() + places(self.place, rows)
         elif road == "executemany":
-            self.statement = self.head() + places("%s", 1)
+            self.statement = self.database.insert_one(table)
         if road != "copy":
             self.splits = True
-            self.depth = DEPTH if rows >= SMALL_BLOCK else SMALL_DEPTH
+            self.depth = min(max(DEPTH, ROWS_AHEAD // rows), DEPTH_MAX)
             self.pipeline = self.stack.enter_context(self.conn.pipeline())
 
     def insert(self, block: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import MySQLdb
 
 from . import mysqldb
-from .base import Fault, Whole, places
+from .base import Fault, Whole
 
 
 class Session(Whole):
@@ -48,7 +48,7 @@ class Session(Whole):
 
     def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
         super().prepare_insert(road, table, rows, overlap and road != "text")
-        self.statement = self.head() + places("%s", 1)
+        self.statement = self.database.insert_one(table)
         if road == "text":
             self.splits = True
             self.poll = select.poll()

@@ -41,6 +41,11 @@ def fault(error: BaseException, kind: type[BaseException]) -> Fault | None:
     return Fault(code, str(message or error), code in RETRIED)
 
 
+def load_statement(file: str, table: str) -> str:
+    """Loads a block from a file of this name."""
+    return f"LOAD DATA LOCAL INFILE '{file}' INTO TABLE {table} ({', '.join(COLUMNS)})"
+
+
 class LoadFile:
     """A file in memory from which LOAD DATA takes a block: these drivers send files, not bytes."""
 
@@ -54,7 +59,7 @@ class LoadFile:
         self.file.write(block)
         self.file.truncate()
         self.file.flush()
-        return f"LOAD DATA LOCAL INFILE '{self.file.name}' INTO TABLE {table} ({', '.join(COLUMNS)})"
+        return load_statement(self.file.name, table)
 
     def close(self) -> None:
         """Removes the file."""

@@ -53,7 +53,7 @@ class Session(Whole):
         elif road == "prepared":
             self.statement = self.head() + places("%s", rows)
         elif road == "executemany":
-            self.statement = self.head() + places("%s", 1)
+            self.statement = self.database.insert_one(table)
 
     def insert(self, block: Any) -> int:
         if self.road == "prepared":

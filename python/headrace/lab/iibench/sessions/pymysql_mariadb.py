@@ -8,7 +8,7 @@ from typing import Any
 import pymysql
 
 from . import mysqldb
-from .base import Fault, Whole, places
+from .base import Fault, Whole
 
 
 class Session(Whole):
@@ -46,7 +46,7 @@ class Session(Whole):
 
     def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
         super().prepare_insert(road, table, rows, overlap)
-        self.statement = self.head() + places("%s", 1)
+        self.statement = self.database.insert_one(table)
 
     def insert(self, block: Any) -> int:
         if self.road == "text":

@@ -1,0 +1,129 @@
+//! The codecs by themselves: each type decoded into a sink that only counts and bound from a value that costs nothing to
+//! read, and a row of five columns both ways.
+
+#[path = "../../postgres/benches/value/mod.rs"]
+mod value;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use headrace_core::{Container, Inet, Mismatch, Parameters, Sink};
+use headrace_informix::capabilities::{Capabilities, OFFER};
+use headrace_informix::codeset::CodeSet;
+use headrace_informix::messages::server::Field;
+use headrace_informix::types::{Decoder, code, decode_row, encode};
+use std::hint::black_box;
+use value::Fixed;
+
+/// Takes every value and keeps nothing.
+struct Nowhere;
+
+macro_rules! swallow {
+    ($($name:ident($($arg:ident: $kind:ty),*);)*) => {
+        $(#[inline] fn $name(&mut self, $($arg: $kind),*) { black_box(($($arg,)*)); })*
+    };
+}
+
+impl Sink for Nowhere {
+    swallow! {
+        begin_row(n: usize); end_row(); null(); bool(v: bool); int(v: i64); uint(v: u64); float(v: f64);
+        decimal(v: &str); decimal128(n: bool, c: u128, s: u32); text(v: &[u8]); bytes(v: &[u8]); date(v: i32); time(v: i64);
+        timetz(v: i64, o: i32); timestamp(v: i64); timestamptz(v: i64); interval(m: i32, d: i32, u: i64); uuid(v: &[u8; 16]);
+        json(v: &[u8]); inet(v: Inet<'_>); bits(n: usize, v: &[u8]); custom(t: u32, b: bool, v: &[u8]);
+        begin(c: Container, n: usize); end(); invalid(w: &str);
+    }
+}
+
+/// A row of parameters.
+struct Row<'a>(&'a [Fixed]);
+
+impl Parameters for Row<'_> {
+    type Value<'v>
+        = Fixed
+    where
+        Self: 'v;
+    type Error = Mismatch;
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+    fn get(&self, i: usize) -> Result<Fixed, Mismatch> {
+        Ok(self.0[i])
+    }
+}
+
+/// A name, the type with its encoded length, and the bytes of a value in a row.
+type Case = (&'static str, u16, i32, &'static [u8]);
+
+const TYPES: &[Case] = &[
+    ("smallint", code::SMALLINT, 2, &[1, 0]),
+    ("integer", code::INTEGER, 4, &[0, 0, 1, 0]),
+    ("int8", code::INT8, 10, &[0, 1, 0xbe, 0x99, 0x1a, 0x14, 0, 0, 0, 0x1c]),
+    ("bigint", code::BIGINT, 8, &[0, 0, 0, 0, 0, 0, 1, 0]),
+    ("smallfloat", code::SMALLFLOAT, 4, &[0x3f, 0x80, 0, 0]),
+    ("float", code::FLOAT, 8, &[0x3f, 0xf0, 0, 0, 0, 0, 0, 0]),
+    ("decimal(10,2)", code::DECIMAL, 0x0a02, &[0xc2, 0x0c, 0x22, 0x38, 0, 0]),
+    ("char(17)", code::CHAR, 17, b"name of row 12345"),
+    ("varchar", code::VARCHAR, 64, b"\x11name of row 12345"),
+    ("lvarchar", code::LVARCHAR, 500, b"\0\0\0\0\x11name of row 12345"),
+    ("boolean", code::BOOLEAN, 1, b"\0\0\0\0\x01t"),
+    ("date", code::DATE, 4, &[0, 0, 0xab, 0x71]),
+    ("datetime year to second", code::DATETIME, 0x0e0a, &[0xc7, 20, 24, 1, 2, 3, 4, 5]),
+    ("datetime year to fraction(5)", code::DATETIME, 0x130f, &[0xc7, 20, 24, 1, 2, 3, 4, 5, 12, 34, 50]),
+    ("interval day to fraction(3)", code::INTERVAL, 0x0c4d, &[0xc5, 0, 3, 4, 5, 6, 50, 0]),
+    ("interval year to month", code::INTERVAL, 0x0602, &[0xc7, 0, 5, 3]),
+];
+
+fn field(type_word: u16, length: i32) -> Field {
+    Field { type_word, length, ..Field::default() }
+}
+
+fn decode(c: &mut Criterion) {
+    let capabilities = Capabilities::negotiate(&OFFER, &[0xff; 9]);
+    let mut group = c.benchmark_group("decode");
+    let read = |group: &mut criterion::BenchmarkGroup<'_, _>, name: &str, cases: &[Case]| {
+        let decoders: Vec<_> = cases.iter().map(|case| Decoder::new(&field(case.1, case.2), capabilities)).collect();
+        let row: Vec<u8> = cases.iter().flat_map(|case| case.3).copied().collect();
+        let mut once = || decode_row(&decoders, CodeSet::Utf8, black_box(&row), &mut std::iter::empty(), &mut Nowhere);
+        once().expect("the bytes fit the type");
+        group.throughput(Throughput::Bytes(row.len() as u64));
+        group.bench_function(name, |b| b.iter(&mut once));
+    };
+    for case in TYPES {
+        read(&mut group, case.0, &[*case]);
+    }
+    read(&mut group, "row of five columns", &[TYPES[1], TYPES[8], TYPES[1], TYPES[5], TYPES[11]]);
+    group.finish();
+}
+
+fn bind(c: &mut Criterion) {
+    let values = [
+        ("integer", Fixed::Int(256)),
+        ("bigint", Fixed::Int(1 << 40)),
+        ("float", Fixed::Float(1.0)),
+        ("decimal", Fixed::Decimal("1234.56")),
+        ("text", Fixed::Text("name of row 12345")),
+        ("boolean", Fixed::Bool(true)),
+        ("bytes", Fixed::Bytes(b"name of row 12345")),
+        ("date", Fixed::Date(18_262)),
+        ("datetime", Fixed::Moment(1_577_836_800_000_000)),
+        ("interval", Fixed::Span(0, 3, 14_706_500_000)),
+    ];
+    let mut out = Vec::with_capacity(1024);
+    let mut group = c.benchmark_group("bind");
+    let mut write = |group: &mut criterion::BenchmarkGroup<'_, _>, name: &str, row: &[Fixed]| {
+        encode::bind(&Row(row), &[], false, CodeSet::Utf8, &mut out).expect("Informix holds these");
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                out.clear();
+                encode::bind(black_box(&Row(row)), &[], false, CodeSet::Utf8, &mut out)
+            });
+        });
+    };
+    for (name, value) in values {
+        write(&mut group, name, &[value]);
+    }
+    let five = [values[0].1, values[4].1, values[0].1, values[2].1, values[7].1];
+    write(&mut group, "row of five columns", &five);
+    group.finish();
+}
+
+criterion_group!(codecs, decode, bind);
+criterion_main!(codecs);

@@ -1,0 +1,264 @@
+//! Insert cursors: what is put is what a fetch would give, and a batch is whole however a server answers.
+
+mod support;
+
+use headrace_core::protocol::Protocol;
+use headrace_core::{Inbox, Outbox};
+use headrace_informix::capabilities::Capabilities;
+use headrace_informix::codeset::CodeSet;
+use headrace_informix::machine::{Execute, Machine, Options, Request, Road, Rows};
+use headrace_informix::types::put::Plan;
+use headrace_informix::types::{Decoder, decode_row};
+use std::cell::RefCell;
+use std::rc::Rc;
+use support::{Row, TestCaller, TextSink, Told, V, bytes, fields, hex};
+
+const EOT: &str = "000c";
+
+/// A row through the columns of `types` and back, as text; `None` where it cannot be put.
+fn there_and_back(types: &str, row: &[V]) -> Option<Vec<String>> {
+    let columns = fields(types);
+    let plan = Plan::new(&columns).unwrap();
+    let mut out = Vec::new();
+    if !plan.row(&Row(row), CodeSet::Latin1, &mut out).unwrap() {
+        return None;
+    }
+    let decoders: Vec<Decoder> = columns.iter().map(|field| Decoder::new(field, Capabilities::default())).collect();
+    let mut sink = TextSink::default();
+    decode_row(&decoders, CodeSet::Latin1, &out, &mut std::iter::empty(), &mut sink).unwrap();
+    let row = sink.0.borrow().rows[0].clone();
+    Some(row)
+}
+
+#[test]
+fn values_are_put_as_they_would_be_fetched() {
+    let micros = |h: i64, m: i64, s: i64, u: i64| ((h * 60 + m) * 60 + s) * 1_000_000 + u;
+    for (types, value, text) in [
+        ("1:2", V::Int(-32767), "-32767"),
+        ("2:4", V::Int(2147483647), "2147483647"),
+        ("52:8", V::Int(-9223372036854775807), "-9223372036854775807"),
+        ("17:10", V::Int(-123456789012), "-123456789012"),
+        ("3:8", V::Float(-0.1), "-0.1"),
+        ("3:8", V::Int(1 << 53), "9007199254740992"),
+        ("4:4", V::Float(1.5), "1.5"),
+        ("5:2562", V::Dec("1.5".into()), "1.50"),
+        ("5:2562", V::Dec("-99999999.99".into()), "-99999999.99"),
+        ("5:2562", V::Int(7), "7.00"),
+        ("5:1285", V::Dec("-0.00001".into()), "-0.00001"),
+        ("5:4351", V::Dec("1E-100".into()), "1E-100"),
+        ("5:4351", V::Dec("0.001".into()), "0.001"),
+        ("0:5", V::Text("ab".into()), "ab   "),
+        ("13:3", V::Text("abc  ".into()), "abc"),
+        ("43:40", V::Text("odd".into()), "odd"),
+        ("45:1", V::Bool(true), "true"),
+        ("7:4", V::Date(0), "1970-01-01"),
+        ("10:3594", V::Timestamp(1_000_000), "1970-01-01 00:00:01"),
+        ("10:4879", V::Timestamp(10), "1970-01-01 00:00:00.00001"),
+        ("10:2052", V::Date(365), "1971-01-01"),
+        ("10:1642", V::Time(micros(23, 59, 58, 0)), "23:59:58"),
+        ("14:2122", V::Interval(0, 3, micros(4, 5, 6, 0)), "0 months 3 days 14706000000 us"),
+        ("14:3149", V::Interval(0, -3, -500_000), "0 months -3 days -500000 us"),
+        ("14:1538", V::Interval(63, 0, 0), "63 months 0 days 0 us"),
+    ] {
+        assert_eq!(there_and_back(types, &[value]).as_deref(), Some(&[text.to_owned()][..]), "{types}");
+        let row = [V::Int(1), V::Null, V::Text("b".into())];
+        let around = format!("2:4 {types} 13:9");
+        assert_eq!(there_and_back(&around, &row).unwrap(), ["1", "NULL", "b"], "NULL of {types}");
+    }
+}
+
+#[test]
+fn what_the_server_would_round_cut_or_refuse_is_not_put() {
+    for (types, value) in [
+        ("1:2", V::Int(-32768)),
+        ("2:4", V::Int(i64::from(i32::MIN))),
+        ("2:4", V::Text("1".into())),
+        ("52:8", V::Int(i64::MIN)),
+        ("3:8", V::Float(f64::NAN)),
+        ("3:8", V::Int((1 << 53) + 1)),
+        ("4:4", V::Float(1e300)),
+        ("5:2562", V::Dec("1.005".into())),
+        ("5:2562", V::Dec("100000000".into())),
+        ("5:1285", V::Dec("1".into())),
+        ("5:4351", V::Dec("1.2345678901234567".into())),
+        ("5:4351", V::Dec("NaN".into())),
+        ("0:2", V::Text("abc".into())),
+        ("13:2", V::Text("ab c".into())),
+        ("13:2", V::Text("€".into())),
+        ("13:2", V::Text("a\0".into())),
+        ("13:9", V::Int(1)),
+        ("43:40", V::Text("x".repeat(32_740))),
+        ("7:4", V::Timestamp(0)),
+        ("7:4", V::Date(i32::MAX)),
+        ("10:3594", V::Timestamp(1)),
+        ("10:3594", V::Timestamp(10)),
+        ("10:2052", V::Timestamp(1_000_000)),
+        ("10:1642", V::Timestamp(0)),
+        ("14:2122", V::Interval(1, 0, 0)),
+        ("14:2122", V::Interval(0, 100, 0)),
+        ("14:2122", V::Interval(0, 0, 10)),
+        ("14:1538", V::Interval(12 * 10_000, 0, 0)),
+    ] {
+        assert_eq!(there_and_back(types, std::slice::from_ref(&value)), None, "{types} {value:?}");
+    }
+    for types in ["11:56", "12:56", "19:0", "22:0", "40:0", "41:72", "2061:10"] {
+        assert!(Plan::new(&fields(types)).is_none(), "{types}");
+    }
+}
+
+struct Session {
+    machine: Machine<TestCaller>,
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+impl Session {
+    fn start() -> Self {
+        let mut outbox = Outbox::new();
+        let options = Options { user: "u".into(), database: Some("d".into()), ..Options::default() };
+        let machine = Machine::new(options, 16, &mut outbox).unwrap();
+        let mut session = Self { machine, inbox: Inbox::new(), outbox };
+        let set_up = [bytes("reply", "connect_004"), hex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
+        session.feed(&bytes("reply", "conacc_gbase_1"));
+        session.feed(&set_up);
+        session.feed(&bytes("reply", "srv_t2_connect_010"));
+        session.feed(&bytes("reply", "srv_t2_connect_012"));
+        session.feed(&hex("000c000c"));
+        session.sent();
+        session
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        self.inbox.extend(bytes);
+        self.machine.receive((), &mut self.inbox, &mut self.outbox).unwrap();
+        self.machine.transmit((), &mut self.outbox);
+    }
+
+    fn sent(&mut self) -> String {
+        self.outbox.take().iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    /// A batch of three rows, its statement described and the BEGIN before it answered.
+    fn batch(&mut self) -> Rc<RefCell<Told>> {
+        let rows: Vec<Vec<V>> = (0..3).map(|i| vec![V::Int(i), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
+        let told = Rc::new(RefCell::new(Told::default()));
+        let caller =
+            TestCaller { told: told.clone(), batch: Vec::new().into_iter(), again: Some(rows), row: Vec::new() };
+        let sql = "insert into t values (?,?,?)".into();
+        let request = Execute { sql, rows: Rows::Batch, begin: false, road: None };
+        self.machine.enqueue(Request::Execute(request), caller);
+        self.machine.transmit((), &mut self.outbox);
+        self.sent();
+        self.feed(&bytes("reply", "insert_int_str_dec_022"));
+        let sent = self.sent();
+        assert!(sent.starts_with("0023000c0004"), "{sent}");
+        assert_eq!(sent.matches("0011000000").count(), 3, "{sent}");
+        assert!(sent.ends_with("000c00040000000a000c"), "{sent}");
+        self.feed(&bytes("reply", "srv_t2_tx_056"));
+        told
+    }
+
+    /// The insert cursor failed: it is undone, and the rows go another way.
+    fn repeated(&mut self) {
+        let sent = self.sent();
+        assert!(sent.starts_with("00140000000c0023000c"), "{sent}");
+        assert_eq!(sent.matches("0007").count(), 3, "{sent}");
+        assert!(!sent.contains("0011000000"), "{sent}");
+        self.feed(&bytes("reply", "srv_t2_tx_066"));
+        self.feed(&bytes("reply", "srv_t2_tx_056"));
+    }
+}
+
+fn done(rows: u32) -> String {
+    format!("000f0000{rows:08x}0000000000000000")
+}
+
+#[test]
+fn a_batch_is_put_whatever_way_the_server_counts() {
+    for (put, closed) in [
+        (format!("{}000c", done(1).repeat(3)), EOT.to_owned()),
+        (format!("{}000c", done(3)), EOT.to_owned()),
+        (format!("{}{}{}000c", done(1), done(2), done(3)), EOT.to_owned()),
+        (EOT.to_owned(), format!("{}000c", done(3))),
+        (format!("{}003700000001000000010 00c", done(3)).replace(' ', ""), EOT.to_owned()),
+    ] {
+        let mut session = Session::start();
+        let told = session.batch();
+        session.feed(&hex(&put));
+        session.feed(&hex(&closed));
+        assert_eq!(session.sent(), "0013000c");
+        session.feed(&bytes("reply", "srv_t2_tx_060"));
+        assert_eq!(told.borrow().end.as_deref(), Some("done"), "{put}");
+        assert_eq!(told.borrow().results, [("INSERT".to_owned(), Some(3), None)]);
+        assert!(!session.machine.in_transaction());
+    }
+}
+
+#[test]
+fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
+    let duplicate = "fef4ff9c00000000000461625f69";
+    for (put, closed) in [
+        // SQ_PUTERR, SQ_DONE and SQ_ERR, nothing but SQ_ERR; an error at the end; rows that were lost without a word.
+        (format!("{}001200000001{duplicate}000c", done(1)), EOT.to_owned()),
+        (format!("{}000d{duplicate}000c", done(1)), EOT.to_owned()),
+        (format!("000d{duplicate}000c"), format!("000d{duplicate}000c")),
+        (format!("{}000c", done(3)), format!("000d{duplicate}000c")),
+        (format!("{}000c", done(2)), EOT.to_owned()),
+        (EOT.to_owned(), EOT.to_owned()),
+    ] {
+        let mut session = Session::start();
+        let told = session.batch();
+        session.feed(&hex(&put));
+        session.feed(&hex(&closed));
+        session.repeated();
+        // One row, and the second is wrong.
+        session.feed(&hex(&format!("{}{}000d{duplicate}000c", done(1), "00370000000100000001")));
+        assert_eq!(session.sent(), "00140000000c", "{put}");
+        session.feed(&bytes("reply", "srv_t2_tx_066"));
+        assert_eq!(told.borrow().end.as_deref(), Some("server -268 -100 Some(1)"));
+        assert!(!session.machine.in_transaction());
+
+        // Or the server takes them, and is not asked that way again.
+        let mut session = Session::start();
+        let told = session.batch();
+        session.feed(&hex(&put));
+        session.feed(&hex(&closed));
+        session.repeated();
+        session.feed(&hex(&format!("{}000c", done(1).repeat(3))));
+        session.feed(&bytes("reply", "srv_t2_tx_060"));
+        assert_eq!(told.borrow().end.as_deref(), Some("done"), "{put}");
+        assert_eq!(told.borrow().results, [("INSERT".to_owned(), Some(3), None)]);
+        session.sent();
+        let rows = vec![vec![V::Int(1), V::Null, V::Null]];
+        let caller = TestCaller { told: Rc::default(), batch: Vec::new().into_iter(), again: Some(rows), row: vec![] };
+        let sql = "insert into t values (?,?,?)".into();
+        let request = Execute { sql, rows: Rows::Batch, begin: false, road: Some(Road::Put) };
+        session.machine.enqueue(Request::Execute(request), caller);
+        session.machine.transmit((), &mut session.outbox);
+        assert!(!session.sent().contains("0011000000"));
+    }
+}
+
+#[test]
+fn locks_and_interrupts_are_not_tried_twice() {
+    for error in ["ff2b0000000000000000", "ff0dff66000000000000", "ff0cff71000000000000"] {
+        let mut session = Session::start();
+        let told = session.batch();
+        session.feed(&hex(&format!("001200000002{}000c", error)));
+        session.feed(&hex(EOT));
+        assert_eq!(session.sent(), "00140000000c", "{error}");
+        session.feed(&bytes("reply", "srv_t2_tx_066"));
+        assert!(told.borrow().end.as_deref().unwrap().ends_with("Some(2)"), "{told:?}");
+    }
+}
+
+#[test]
+fn a_batch_that_cannot_be_undone_ends_the_connection() {
+    let mut session = Session::start();
+    session.batch();
+    session.feed(&hex("001200000000fef4ff9c000000000000000c"));
+    session.feed(&hex(EOT));
+    session.sent();
+    session.inbox.extend(&hex("000dff010000000000000000000c"));
+    assert!(session.machine.receive((), &mut session.inbox, &mut session.outbox).is_err());
+}

@@ -1,0 +1,147 @@
+"""The floor of Informix: a null client that sends bytes prepared in advance and decodes nothing.
+
+It takes the fastest road that the protocol has: what a query needs travels in one group and everything that is known to
+follow at once behind it; many rows go in by an insert cursor.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from typing import Any, Final
+
+from .. import workloads as w
+from ..counted import share
+from ..link_informix import BEGIN, COMMIT, EOT, Link, close, fetch, ident, open_fetch
+from .base import Sync
+
+DATE_EPOCH: Final = dt.date(1899, 12, 31).toordinal()
+FIRST_FETCH: Final = 64 * 1024
+NEXT_FETCH: Final = 256 * 1024
+"""Bytes of rows asked for."""
+PUT_BYTES: Final = 32 * 1024
+"""Bytes of rows in one SQ_PUT."""
+
+
+def bind(values: list[int]) -> bytes:
+    """SQ_BIND with integers."""
+    return b"\0\x05" + struct.pack(">H", len(values)) + b"".join(struct.pack(">HHHi", 2, 0, 0x0A00, v) for v in values)
+
+
+def tuple_row(row: tuple[Any, ...]) -> bytes:
+    """A row of the insert workloads as a tuple."""
+    i, name, n, f, d = row
+    text = name.encode()
+    return struct.pack(">iB", i, len(text)) + text + struct.pack(">idi", n, f, d.toordinal() - DATE_EPOCH)
+
+
+def put(rows: list[bytes]) -> bytes:
+    """SQ_PUT of rows."""
+    data = b"".join(rows)
+    return b"\0\x11" + struct.pack(">iH", len(data), len(rows)) + data + bytes(len(data) % 2)
+
+
+class Contestant(Sync):
+    package = ""
+    options = "bytes prepared in advance, replies counted, nothing decoded; insert cursor"
+    skips = {
+        "bulk_in": "there is no such statement",
+        "bulk_out": "there is no such statement",
+        "stream": "it would be a fetch",
+    }
+
+    def start(self) -> None:
+        self.link = Link(self.url)
+        self.links = [self.link]
+        self.numbers: dict[str, int] = {}
+        self.requests: dict[Any, tuple[bytes, int]] = {}
+
+    def stop(self) -> None:
+        for link in self.links:
+            link.close()
+
+    def number(self, sql: str) -> int:
+        """The number of a statement, prepared once."""
+        if sql not in self.numbers:
+            self.numbers[sql] = self.link.prepare(sql)
+        return self.numbers[sql]
+
+    def _queries(self, sql: str, values: list[int], inner: int) -> int:
+        number = self.number(sql)
+        # The cursor is closed by what comes next, at no cost of its own.
+        request = close(number) + open_fetch(number, bind(values) if values else b"", FIRST_FETCH)
+        ask = self.link.ask
+        ask(sql, request, 2)
+        self.timed(inner, lambda: ask(sql, request, 2))
+        return 0
+
+    def select_one(self, size: int, inner: int, data: Any) -> int:
+        return self._queries(self.sql.select_one("?"), [w.KEY], inner)
+
+    def select_ten(self, size: int, inner: int, data: Any) -> int:
+        return self._queries(self.sql.select_ten("?"), [10], inner)
+
+    pool = select_one
+
+    def select_one_row(self, size: int, inner: int, data: Any) -> int:
+        return self._queries(data, [], inner)
+
+    select_systables_first_10 = select_one_row
+
+    def fetch(self, size: int, inner: int, data: Any) -> int:
+        if data not in self.requests:
+            number = self.number(data)
+            self.link.socket.sendall(open_fetch(number, b"", FIRST_FETCH))
+            blocks = 1
+            while not self.link.has_done(self.link.read_replies(1)[1]):
+                self.link.socket.sendall(fetch(number, NEXT_FETCH))
+                blocks += 1
+            self.link.socket.sendall(close(number))
+            self.link.read_replies(1)
+            request = open_fetch(number, b"", FIRST_FETCH) + fetch(number, NEXT_FETCH) * (blocks - 1) + close(number)
+            self.requests[data] = (request, blocks + 1)
+        for _ in range(inner):
+            self.link.ask(data, *self.requests[data])
+        return 0
+
+    fetch_types = fetch_wide = fetch
+
+    def _batch(self, size: int, inner: int, data: Any) -> int:
+        if size not in self.requests:
+            number = self.number(self.sql.insert("?"))
+            rows = [tuple_row(row) for row in data]
+            at_once = max(1, PUT_BYTES // max(map(len, rows)))
+            puts = [put(rows[at : at + at_once]) for at in range(0, size, at_once)]
+            opening = ident(number) + b"\0\x03\0\x06insert\0\x06" + EOT
+            groups = [BEGIN, opening, *(ident(number) + one + EOT for one in puts), close(number), COMMIT]
+            self.requests[size] = (b"".join(groups), len(groups))
+        for _ in range(inner):
+            self.link.exchange(("insert", size), *self.requests[size])
+        return 0
+
+    # In autocommit a batch is a transaction of its own.
+    executemany = executemany_autocommit = _batch
+
+    def pipeline(self, size: int, inner: int, data: Any) -> int:
+        if "pipeline" not in self.requests:
+            number = self.number(self.sql.pipeline("?"))
+            one = [open_fetch(number, bind([n]), FIRST_FETCH) + close(number) for n in data]
+            self.requests["pipeline"] = (b"".join(one), 2 * len(one))
+        self.link.exchange("pipeline", *self.requests["pipeline"])
+        return 0
+
+    def connect(self, size: int, inner: int, data: Any) -> int:
+        self.timed(inner, lambda: Link(self.url).close())
+        return 0
+
+    def concurrent(self, size: int, inner: int, data: Any) -> int:
+        sql = self.sql.select_one("?")
+        while len(self.links) < w.POOL_SIZE:
+            self.links.append(Link(self.url))
+        requests: list[bytes] = []
+        for link in self.links:
+            number = link.prepare(sql)
+            requests.append(close(number) + open_fetch(number, bind([w.KEY]), FIRST_FETCH))
+        self.link.ask("one", requests[0], 2)
+        share(self.links, requests, self.link.known["one"], inner)
+        return 0

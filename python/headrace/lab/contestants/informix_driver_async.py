@@ -1,0 +1,120 @@
+"""informix-driver's asyncio interface: a thread for each connection."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import informix_db.aio
+
+from .. import workloads as w
+from .base import Async, Rows
+from .informix_driver_sync import NO_STATEMENT, parameters
+
+
+class Contestant(Async):
+    package = "informix-driver"
+    options = "its asyncio interface (threads): prepared statements, executemany, its own pool"
+    skips = NO_STATEMENT
+
+    async def astart(self) -> None:
+        self.conn = await self.connected()
+        # A transaction wants another connection: autocommit is chosen when one is opened.
+        self.manual: Any = None
+        self.pooled: Any = None
+
+    async def astop(self) -> None:
+        for one in (self.conn, self.manual, self.pooled):
+            if one is not None:
+                await one.close()
+
+    async def connected(self, **more: Any) -> Any:
+        """A new connection."""
+        return await informix_db.aio.connect(**{**parameters(self.url), **more})
+
+    async def _ask(self, conn: Any, statement: str, value: Any = None) -> Rows:
+        cursor = await conn.cursor()
+        await cursor.execute(statement, None if value is None else (value,))
+        return await cursor.fetchall()
+
+    async def select_one(self, size: int, inner: int, data: Any) -> Rows:
+        statement = self.sql.select_one("?")
+        return await self.atimed(inner, lambda: self._ask(self.conn, statement, w.KEY))
+
+    async def select_ten(self, size: int, inner: int, data: Any) -> Rows:
+        statement = self.sql.select_ten("?")
+        return await self.atimed(inner, lambda: self._ask(self.conn, statement, 10))
+
+    async def select_one_row(self, size: int, inner: int, data: Any) -> Rows:
+        return await self.atimed(inner, lambda: self._ask(self.conn, data))
+
+    select_systables_first_10 = select_one_row
+
+    async def fetch(self, size: int, inner: int, data: Any) -> Rows:
+        self.kept = [await self._ask(self.conn, data) for _ in range(inner)]
+        return self.kept[-1]
+
+    fetch_types = fetch_wide = fetch
+
+    async def executemany(self, size: int, inner: int, data: Any) -> int:
+        if self.manual is None:
+            self.manual = await self.connected(autocommit=False)
+        statement = self.sql.insert("?")
+        for _ in range(inner):
+            await (await self.manual.cursor()).executemany(statement, data)
+            await self.manual.commit()
+        return size
+
+    async def executemany_autocommit(self, size: int, inner: int, data: Any) -> int:
+        statement = self.sql.insert("?")
+        for _ in range(inner):
+            await (await self.conn.cursor()).executemany(statement, data)
+        return size
+
+    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        # It can only ask and wait, one after the other.
+        statement, rows = self.sql.pipeline("?"), Rows()
+        for n in data:
+            rows += await self._ask(self.conn, statement, n)
+        return rows
+
+    async def connect(self, size: int, inner: int, data: Any) -> int:
+        async def once() -> None:
+            await (await self.connected()).close()
+
+        await self.atimed(inner, once)
+        return 0
+
+    async def _pool(self) -> Any:
+        if self.pooled is None:
+            self.pooled = await informix_db.aio.create_pool(
+                **parameters(self.url), min_size=w.POOL_SIZE, max_size=w.POOL_SIZE
+            )
+        return self.pooled
+
+    async def pool(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement = await self._pool(), self.sql.select_one("?")
+
+        async def once() -> Rows:
+            async with pool.connection() as conn:
+                return await self._ask(conn, statement, w.KEY)
+
+        return await self.atimed(inner, once)
+
+    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
+        pool, statement, rows = await self._pool(), self.sql.select_one("?"), Rows()
+
+        async def work() -> None:
+            for _ in range(inner // w.TASKS):
+                async with pool.connection() as conn:
+                    rows.extend(await self._ask(conn, statement, w.KEY))
+
+        await asyncio.gather(*(work() for _ in range(w.TASKS)))
+        return rows
+
+    async def stream(self, size: int, inner: int, data: Any) -> int:
+        cursor = await self.conn.cursor()
+        await cursor.execute(self.sql.stream(size))
+        while rows := await cursor.fetchmany(w.STREAM_BLOCK):
+            self.take(rows)
+        return size

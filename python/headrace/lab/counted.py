@@ -1,0 +1,110 @@
+"""A floor's connection, whatever its protocol: it sends bytes prepared in advance and counts those of the replies.
+
+How long a reply is, is learnt the first time by reading it; from then on nothing is looked at.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from abc import ABC, abstractmethod
+from typing import Any, Final
+
+BUFFER: Final = 1 << 20
+"""Bytes read at a time."""
+
+
+class Counted(ABC):
+    """One connection. Who derives from it logs in, and says where a reply ends."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.socket = socket.create_connection((host, port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.view = memoryview(bytearray(BUFFER))
+        self.known: dict[Any, int] = {}
+
+    @abstractmethod
+    def reply_end(self, data: bytearray) -> int | None:
+        """Where the reply at the front ends; None when that has not come. Raises RuntimeError for a server's error."""
+
+    def receive(self) -> int:
+        """Reads what is there, into ``view``."""
+        got = self.socket.recv_into(self.view)
+        if not got:
+            raise ConnectionError("the server closed the connection")
+        return got
+
+    def read_replies(self, count: int) -> tuple[int, bytes]:
+        """Reads so many replies: their length, and the bytes of the last one."""
+        data, total, last = bytearray(), 0, b""
+        while True:
+            while count and (end := self.reply_end(data)) is not None:
+                last = bytes(data[:end])
+                del data[:end]
+                total += end
+                count -= 1
+            if not count:
+                return total, last
+            data += self.view[: self.receive()]
+
+    def ask(self, key: Any, request: bytes, replies: int = 1) -> None:
+        """Sends a request that the sockets can hold, and takes its replies."""
+        self.socket.sendall(request)
+        left = self.known.get(key)
+        if left is None:
+            self.known[key] = self.read_replies(replies)[0]
+            return
+        receive, view = self.socket.recv_into, self.view
+        while left > 0:
+            got = receive(view)
+            if not got:
+                raise ConnectionError("the server closed the connection")
+            left -= got
+
+    def exchange(self, key: Any, request: bytes, replies: int) -> None:
+        """Sends many requests and takes their replies while sending, as both may be more than the sockets hold."""
+        known = self.known.get(key)
+        left = memoryview(request)
+        self.socket.setblocking(False)
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN | select.POLLOUT)
+        got, count, data = 0, 0, bytearray()
+        try:
+            while left or (got < known if known is not None else count < replies):
+                for _, event in poll.poll():
+                    if event & select.POLLOUT and left:
+                        left = left[self.socket.send(left[:BUFFER]) :]
+                        if not left:
+                            poll.modify(self.socket, select.POLLIN)
+                    if event & select.POLLIN:
+                        more = self.receive()
+                        got += more
+                        if known is None:
+                            data += self.view[:more]
+                            while (end := self.reply_end(data)) is not None:
+                                del data[:end]
+                                count += 1
+        finally:
+            self.socket.setblocking(True)
+        self.known[key] = got
+
+
+def share(links: list[Any], requests: list[bytes], expected: int, count: int) -> None:
+    """Sends ``count`` requests over all links, one at a time on each; a reply has ``expected`` bytes."""
+    by_fd = {link.socket.fileno(): (link, request) for link, request in zip(links, requests, strict=True)}
+    poll = select.poll()
+    for fd, (link, request) in by_fd.items():
+        poll.register(fd, select.POLLIN)
+        link.socket.sendall(request)
+    left = dict.fromkeys(by_fd, expected)
+    sent, done = len(links), 0
+    while done < count:
+        for fd, _ in poll.poll():
+            link, request = by_fd[fd]
+            left[fd] -= link.receive()
+            if left[fd] == 0:
+                done += 1
+                left[fd] = expected
+                if sent < count:
+                    link.socket.sendall(request)
+                    sent += 1

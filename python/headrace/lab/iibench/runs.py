@@ -1,0 +1,167 @@
+"""What a file of results has: runs again, and the medians over their rounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from ..stats import median, ratio_interval, verdict
+
+KINDS: Final = ("insert", "delete", "query")
+
+
+@dataclass
+class RunResult:
+    """One run, as the file has it."""
+
+    header: dict[str, Any]
+    name: str = ""
+    """What distinguishes it from the others that it is shown with."""
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    seconds: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    proof: dict[str, Any] | None = None
+    failure: dict[str, Any] | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether it came to its end, and the tables hold what was made."""
+        return self.failure is None and self.proof is not None and bool(self.proof["right"])
+
+
+def parts_of(run: RunResult) -> list[str]:
+    """What a run may differ in from others."""
+    h = run.header
+    engine = h["options"]["engine"] if h["database"] == "mariadb" else ""
+    generator = "" if h["options"]["generator"] == "rust" else f"rows by {h['options']['generator']}"
+    return [
+        h["label"],
+        h["database"],
+        engine,
+        h["driver"],
+        h["client"],
+        "" if h["road"] == "text" else h["road"],
+        generator,
+    ]
+
+
+def name_them(runs: Sequence[RunResult]) -> None:
+    """Gives runs names of what they differ in, the driver and the client always among it."""
+    differs = [len(set(column)) > 1 for column in zip(*map(parts_of, runs), strict=True)]
+    for run in runs:
+        shown = [part for n, part in enumerate(parts_of(run)) if differs[n] or n in (3, 4)]
+        run.name = " ".join(part for part in shown if part)
+
+
+def is_results(path: Path) -> bool:
+    """Whether a file has results of the insert benchmark."""
+    with path.open(encoding="utf-8") as file:
+        try:
+            first = json.loads(file.readline())
+        except ValueError:
+            return False
+    return isinstance(first, dict) and first.get("type") == "run"
+
+
+def read(path: Path) -> list[RunResult]:
+    """The runs in a file of results. Raises ValueError where it is something else."""
+    runs: list[RunResult] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        told = json.loads(line)
+        kind = told.pop("type", None)
+        if kind == "run":
+            runs.append(RunResult(told))
+            continue
+        if not runs:
+            raise ValueError(f"{path}:{number}: no results of the insert benchmark")
+        run = runs[-1]
+        if kind == "step":
+            run.steps.append(told)
+        elif kind == "second":
+            run.seconds.setdefault(told["step"], []).append(told)
+        elif kind == "proof":
+            run.proof = told
+        elif kind == "failure":
+            run.failure = told
+    return runs
+
+
+@dataclass
+class Line:
+    """One kind of operation in one step: all rounds of the same run."""
+
+    name: str
+    step: str
+    kind: str
+    rows_per_commit: int
+    rounds: list[dict[str, Any]]
+    """The steps."""
+    client: str = ""
+    """How rows were made."""
+    floor: list[float] = field(default_factory=list)
+    """Rates of the same with rows made beforehand."""
+
+    def of(self, *path: str) -> float | None:
+        """The median of a figure of the rounds; ``None`` where one has none."""
+        values = []
+        for step in self.rounds:
+            value: Any = step
+            for part in path:
+                value = value.get(part) if isinstance(value, dict) else None
+            if value is None:
+                return None
+            values.append(float(value))
+        return median(values)
+
+    @property
+    def rates(self) -> list[float]:
+        """Of each round, per second."""
+        return [step["kinds"][self.kind]["rate"] for step in self.rounds]
+
+    @property
+    def verdicts(self) -> str:
+        """The verdict on a target rate, of the worst round."""
+        found = [k for k in (step["kinds"][self.kind] for step in self.rounds) if "short" in k]
+        return str(max(found, key=lambda k: k["short"])["verdict"]) if found else ""
+
+    def to_floor(self) -> tuple[float, str] | None:
+        """The rate as a part of the floor's, and what a bootstrap interval over the rounds says of it."""
+        if not self.floor or not any(self.floor):
+            return None
+        ratio, low, high = ratio_interval(self.rates, self.floor)
+        # A rate is better where a time is worse.
+        said = verdict(1 / high, 1 / low) if len(self.rates) > 2 and low > 0 else ""
+        return ratio, said
+
+
+def lines(runs: Sequence[RunResult]) -> list[Line]:
+    """The kinds of operations of all steps, rounds put together, in the order of their first appearance."""
+    found: dict[tuple[str, str, str, int], Line] = {}
+    floors: dict[tuple[Any, ...], list[float]] = {}
+
+    def place(run: RunResult, step: dict[str, Any], kind: str) -> tuple[Any, ...]:
+        h = run.header
+        same = (h["label"], h["database"], h["options"]["engine"], h["driver"], h["road"])
+        return (*same, step["step"], step["rows_per_commit"], kind)
+
+    name_them(runs)
+    for run in runs:
+        for step in run.steps:
+            for kind in KINDS:
+                if kind not in step["kinds"]:
+                    continue
+                key = (run.name, step["step"], kind, step["rows_per_commit"])
+                client = run.header["client"]
+                line = found.setdefault(key, Line(run.name, step["step"], kind, step["rows_per_commit"], [], client))
+                line.rounds.append(step)
+                if client == "pregen" and kind == "insert":
+                    floors.setdefault(place(run, step, kind), []).append(step["kinds"][kind]["rate"])
+    for run in runs:
+        for step in run.steps:
+            for kind in KINDS:
+                same = found.get((run.name, step["step"], kind, step["rows_per_commit"]))
+                if same is not None:
+                    same.floor = floors.get(place(run, step, kind), [])
+    return list(found.values())

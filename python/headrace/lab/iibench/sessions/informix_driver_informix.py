@@ -1,0 +1,86 @@
+"""informix-driver (imports as informix_db), pure Python. Its calls come back when the server has answered, so a thread
+makes them while rows are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import informix_db
+
+from .base import RETRIED, Fault, Whole
+
+LOCKED = ("-244", "-143", "-245", "-246", "-233")
+"""The server's codes for what a lock was in the way of."""
+
+
+class Session(Whole):
+    package = "informix-driver"
+
+    async def open(self) -> None:
+        parts = urlsplit(self.url)
+        given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        self.conn: Any = informix_db.connect(
+            host=parts.hostname or "localhost",
+            port=parts.port or 9088,
+            user=unquote(parts.username or ""),
+            password=unquote(parts.password or ""),
+            database=parts.path[1:],
+            server=given.pop("server"),
+            client_locale=given.pop("CLIENT_LOCALE", "en_US.utf8"),
+            env=given,
+            autocommit=True,
+        )
+
+    async def close(self) -> None:
+        self.end_calls()
+        self.conn.close()
+
+    def fault(self, error: BaseException) -> Fault | None:
+        if not isinstance(error, informix_db.Error):
+            return None
+        number = getattr(error, "sqlcode", None)
+        code = str(number) if number else type(error).__name__
+        return Fault(code, str(error), code in RETRIED or code in LOCKED)
+
+    async def execute(self, sql: str) -> int:
+        cursor = self.conn.cursor()
+        cursor.execute(sql)
+        rows = int(cursor.rowcount)
+        cursor.close()
+        return rows
+
+    async def query(self, sql: str, args: Sequence[Any] = (), prepared: bool = False) -> list[Any]:
+        cursor = self.conn.cursor()
+        cursor.execute(sql % tuple("?" for _ in args), tuple(args)) if prepared else cursor.execute(sql % tuple(args))
+        rows = list(cursor.fetchall())
+        cursor.close()
+        return rows
+
+    async def begin(self) -> None:
+        for statement in ("SET ISOLATION TO REPEATABLE READ", "BEGIN WORK"):
+            await self.execute(statement)
+        await self.query("SELECT tabid FROM systables WHERE tabid = 1")
+
+    async def commit(self) -> None:
+        self.conn.commit()
+
+    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(road, table, rows, overlap)
+        self.statement = self.database.insert_one(table)
+        # Its batches are whole only within a transaction.
+        self.conn.autocommit = False
+
+    def insert(self, block: Any) -> int:
+        cursor = self.conn.cursor()
+        try:
+            cursor.executemany(self.statement, block)
+            rows = int(cursor.rowcount)
+            self.conn.commit()
+        except BaseException:
+            self.conn.rollback()
+            raise
+        finally:
+            cursor.close()
+        return rows

@@ -1,0 +1,76 @@
+//! Statements that are older than their tables.
+//!
+//! A server prepares such a statement again by itself where that changes nothing for its client; where columns or
+//! parameters are others than DESCRIBE said, it answers -710.
+
+use std::sync::atomic::Ordering;
+
+use super::Session;
+use crate::errors::{Result, SqlError};
+use crate::sql::{self, Action, Catalog, Compiled};
+
+/// Whether two translations of one text look the same to a client.
+fn alike(one: &Compiled, other: &Compiled) -> bool {
+    one.kind == other.kind && one.columns == other.columns && one.parameters == other.parameters
+}
+
+/// Whether a statement reads or writes tables.
+fn has_tables(action: &Action) -> bool {
+    matches!(action, Action::Query { .. } | Action::Write { .. } | Action::Call { .. })
+}
+
+impl Session {
+    /// How many definitions the database has seen.
+    pub(super) fn generation(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.database.generation.load(Ordering::Acquire))
+    }
+
+    /// Notes that tables may be others than they were. What rolls back, or commits later than others looked, counts
+    /// once more at its end.
+    pub(super) fn definitions_change(&mut self) {
+        if let Some(open) = &self.open {
+            open.database.generation.fetch_add(1, Ordering::AcqRel);
+            self.redefined = true;
+        }
+    }
+
+    /// The end of a transaction in which tables may have changed.
+    pub(super) fn definitions_settle(&mut self) {
+        if std::mem::take(&mut self.redefined) {
+            self.definitions_change();
+            self.redefined = false;
+        }
+    }
+
+    /// Prepares the current statement again if tables changed since, or refuses it.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        let generation = self.generation();
+        let prepared = self.prepared()?;
+        if prepared.generation == generation || !has_tables(&prepared.compiled.action) {
+            return Ok(());
+        }
+        let text = prepared.text.clone();
+        let open = self.opened()?;
+        let again = match sql::compile(&text, open) {
+            Ok(again) => again,
+            // The table is gone.
+            Err(error) if error.code == -206 => return Err(SqlError::new(-710, error.text)),
+            Err(_) => return Err(SqlError::new(-710, named(&text, open))),
+        };
+        let table = named(&text, open);
+        let prepared = self.prepared()?;
+        if !alike(&prepared.compiled, &again) {
+            return Err(SqlError::new(-710, table));
+        }
+        prepared.compiled = again;
+        prepared.write = None;
+        prepared.generation = generation;
+        Ok(())
+    }
+}
+
+/// The first table that a text names.
+fn named(text: &str, catalog: &dyn Catalog) -> String {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).map(str::to_lowercase);
+    words.into_iter().find(|word| catalog.table(None, word).is_some()).unwrap_or_default()
+}

@@ -1,0 +1,90 @@
+"""What a forked child does with its parent's connection never reaches the parent's session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace import errors
+
+from .conftest import Judged
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+
+
+def in_child(work: Callable[[], str]) -> str:
+    """What ``work`` gives, or the error it raises, in a forked child."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            said = work()
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writer, said.encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as pipe:
+        said = pipe.read()
+    assert os.waitpid(pid, 0)[1] == 0
+    return said
+
+
+def use(conn: Any) -> str:
+    return str(conn.fetchval("select 42"))
+
+
+def rows_in_flight(conn: Any) -> str:
+    with conn.pipeline():
+        conn.execute("select 1")
+    return "sent"
+
+
+def close(conn: Any) -> str:
+    assert conn.closed
+    assert not conn.check_alive()
+    conn.cancel()
+    conn.close()
+    return "closed"
+
+
+def leave_alone(conn: Any) -> str:
+    del conn
+    return "left"
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (use, "InterfaceError: the connection was opened before a fork"),
+        (rows_in_flight, "InterfaceError: the connection was opened before a fork"),
+        (close, "closed"),
+        (leave_alone, "left"),
+    ],
+)
+def test_a_child_cannot_disturb_its_parent(judged: Judged, work: Callable[[Any], str], said: str) -> None:
+    conn = judged.connect()
+    conn.execute(judged.temporary)
+    assert in_child(lambda: work(conn)).startswith(said)
+    assert conn.fetchval("select 7") == 7
+    assert conn.fetch("select n from r") == []
+    conn.close()
+
+
+def test_a_child_may_connect_for_itself_and_fork_again(judged: Judged) -> None:
+    def work() -> str:
+        with judged.connect() as own:
+            assert own.fetchval("select 2") == 2
+            grandchild = in_child(lambda: use(own))
+            return f"{grandchild[:14]} {own.fetchval('select 3')}"
+
+    conn = judged.connect()
+    assert in_child(work) == "InterfaceError 3"
+    with pytest.raises(errors.Error):
+        conn.execute("select nothing from nowhere")
+    conn.rollback()
+    assert conn.fetchval("select 4") == 4
+    conn.close()
