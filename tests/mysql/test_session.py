@@ -60,6 +60,27 @@ def test_show_and_other_texts(my: Conn) -> None:
     assert my.execute("analyze table shown").fetchall()[0][2] == "status"
 
 
+@pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
+def test_lists_behind_in(my_url: str, prepared: bool) -> None:
+    with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
+        conn.execute("create or replace table listed (id int, name varchar(20))")
+        conn.executemany("insert into listed values (?, ?)", [(1, "a'b"), (2, "b\\c"), (3, "č"), (4, "d")])
+        query = "select id from listed where name in ? and id <> ? order by id"
+        for _ in range(2):
+            assert conn.fetch(query, ["a'b", "b\\c", "č"], 2) == [(1,), (3,)]
+        assert conn.fetch("select id from listed where id not in %s order by id", (1, 2)) == [(3,), (4,)]
+        assert conn.fetch("select id from listed where id in (?, ?) order by id", 1, 4) == [(1,), (4,)]
+        with pytest.raises(errors.ProgrammingError, match="empty list"):
+            conn.fetch(query, [], 2)
+        with conn.pipeline():
+            cursors = [
+                conn.execute("select id from listed where name in %s", (names,)) for names in (["d"], ["č", "x"])
+            ]
+        assert [cursor.fetchall() for cursor in cursors] == [[(4,)], [(3,)]]
+        conn.executemany("delete from listed where id in %s", [([1, 2],), ([3],)])
+        assert conn.fetch("select id from listed") == [(4,)]
+
+
 def test_several_statements_when_allowed(my: Conn, my_url: str) -> None:
     with pytest.raises(errors.SyntaxError):
         my.executescript("select 1; select 2")

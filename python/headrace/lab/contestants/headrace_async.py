@@ -17,7 +17,7 @@ class Contestant(Async):
     options = "prepared statements and binary formats (its defaults)"
 
     async def astart(self) -> None:
-        allowed = {"local_infile": True} if self.sql.database == "mariadb" else {}
+        allowed: dict[str, Any] = {"local_infile": True} if self.sql.database == "mariadb" else {}
         self.conn: Any = await headrace.aio.connect(self.url, autocommit=True, **allowed)
         self.pooled: Any = None
 

@@ -17,7 +17,7 @@ class Contestant(Sync):
     options = "prepared statements and binary formats (its defaults)"
 
     def start(self) -> None:
-        allowed = {"local_infile": True} if self.sql.database == "mariadb" else {}
+        allowed: dict[str, Any] = {"local_infile": True} if self.sql.database == "mariadb" else {}
         self.conn: Any = headrace.connect(self.url, autocommit=True, **allowed)
         self.pooled: Any = None
 
