@@ -71,6 +71,7 @@ def test_page_table_and_terminal_are_made_from_the_json(written: Path, capsys: p
         assert word in markdown
         assert word in page
     assert "say nothing of a genuine server" in markdown
+    assert "the project's Informix test server, as IBM Informix" in markdown
     assert "src=" not in page, "the page needs nothing but itself"
     assert page.count("class='bar'") == 30
 
@@ -115,6 +116,16 @@ def test_what_is_expected_tells_right_from_wrong(server: Server, workload: str, 
         assert {name: done[name] for name in right} == right
         wrong = one_round(workloads.Client(Careless(conn, change), "careless", "%s", ROWS), workload)
         assert {name: wrong[name] for name in right} != right
+
+
+def test_rows_in_another_order_are_the_same_rows(server: Server) -> None:
+    from headrace.lab.across.worker import one_round
+
+    with headrace.connect(server.url) as conn:
+        conn.execute("CREATE TEMPORARY TABLE careless (id int PRIMARY KEY, name varchar(100), amount int)")
+        turned = Careless(conn, ("amount FROM careless", "amount FROM careless ORDER BY id DESC"))
+        done = one_round(workloads.Client(turned, "careless", "%s", ROWS), "select_full_scan")
+    assert done["digest"] == workloads.expected("select_full_scan", ROWS)["digest"]
 
 
 def test_a_driver_that_fails_says_why_and_the_others_go_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

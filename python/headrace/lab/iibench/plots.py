@@ -116,7 +116,7 @@ def chart(curves: Sequence[Curve], along: str, unit: str, *, logarithmic: bool =
             continue
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f"<polyline points='{points}' stroke='{colour}'>{title}</polyline>")
-    keys = "".join(
+    keys = " ".join(
         f"<span><b style='color:{colour}'>&#9644;</b> {html.escape(name)}</span>" for name, colour in colours.items()
     )
     return "".join([*parts, f"</svg><div class='keys'>{keys}</div>"])
