@@ -12,6 +12,13 @@ pub struct Input<R> {
     end: usize,
 }
 
+impl Input<&[u8]> {
+    /// Reads what is there already, without the buffer that a connection has.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self { source: &[], buffer: bytes.to_vec(), start: 0, end: bytes.len() }
+    }
+}
+
 impl<R: Read> Input<R> {
     /// Reads from `source`.
     pub fn new(source: R) -> Self {
