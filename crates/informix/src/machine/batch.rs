@@ -5,7 +5,7 @@
 //! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the error
 //! that the user sees, and the row that it names, are those of plain executions.
 
-use super::request::{Asked, Execute, Failure, Guard, Request, Road, Stage};
+use super::request::{Asked, Execute, Failure, Group, Guard, Request, Road, Stage};
 use super::send::bind_row;
 use super::{IfxCaller, Logging, Machine};
 use crate::capabilities::Feature;
@@ -198,7 +198,13 @@ impl<C: IfxCaller> Machine<C> {
             (Guard::None, _) => return,
             (Guard::Transaction, true) => client::plain(out, tag::SQ_CMMTWORK),
             (Guard::Transaction, false) => client::rollback(out),
-            (Guard::Savepoint, true) => client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT),
+            (Guard::Savepoint, true) => {
+                // Nobody waits for this: it goes out with whatever comes next, as the closing of a cursor does.
+                client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT);
+                client::eot(out);
+                self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
+                return;
+            }
             (Guard::Savepoint, false) => client::savepoint(out, tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
         }
         client::eot(out);
