@@ -58,6 +58,7 @@ def test_rows_for_the_columns_as_they_are_go_by_an_insert_cursor(
     ("columns", "sql", "rows"),
     [
         ("a int, b text", "insert into {} values (?, ?)", [(1, "x")] * 3),
+        ("a int, b char(65)", "insert into {} values (?, ?)", [(1, "x")] * 3),
         ("a int, b int", "insert into {} (a, b) values (?, ? + 1)", [(1, 2)] * 3),
         ("a int, b int", "insert into {} (a, b) values (?, 7)", [(1,)] * 3),
         ("a int, b int", "update {} set a = ? where b = ?", [(1, 2)] * 3),

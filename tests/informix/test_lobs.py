@@ -71,7 +71,7 @@ def test_what_is_written_is_read(conn: Connection, table: str, size: int) -> Non
 def test_reading_anywhere(conn: Connection, stored: str) -> None:
     data = content(1000)
     with conn.open_lob(conn.fetchval(f"select b from {stored}")) as lob:
-        assert lob.seekable() and lob.readable() and not lob.writable()
+        assert (lob.seekable(), lob.readable(), lob.writable()) == (True, True, False)
         assert lob.read(10) == data[:10]
         assert lob.read(10) == data[10:20]
         assert lob.seek(500) == 500
@@ -321,8 +321,8 @@ async def test_large_simple_objects_on_a_loop(aconn: Any, table: str) -> None:
 def test_fast_path(conn: Connection, table: str) -> None:
     conn.execute(f"create function {table}_t(a int) returning int; return a * 2; end function")
     conn.execute(
-        f"create function {table}_m(a int, b varchar(20)) returning int, varchar(20), decimal(8,2), date, boolean, int8;"
-        " return a + 1, b, 1.25, '2024-02-29', 't', 123456789012; end function"
+        f"create function {table}_m(a int, b varchar(20)) returning int, varchar(20), decimal(8,2), date, boolean,"
+        " int8; return a + 1, b, 1.25, '2024-02-29', 't', 123456789012; end function"
     )
     conn.execute(f"create table {table} (a int)")
     conn.execute(f"create procedure {table}_p(v int) insert into {table} values (v); end procedure")
