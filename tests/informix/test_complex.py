@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-import itertools
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +15,6 @@ from headrace.informix import Opaque
 from headrace.types import Interval
 
 Connection = headrace.informix.Connection[Any]
-_numbers = itertools.count(1)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +90,10 @@ def test_members_of_enumerations_go_by_their_values(conn: Connection, table: str
 
 
 def test_distinct_types_are_as_their_source(conn: Connection, table: str) -> None:
-    number = next(_numbers)
-    conn.execute(f"create distinct type price_{number} as decimal(8,2)")
-    conn.execute(f"create distinct type label_{number} as lvarchar(50)")
-    conn.execute(f"create distinct type flag_{number} as boolean")
-    conn.execute(f"create table {table} (p price_{number}, l label_{number}, f flag_{number})")
+    conn.execute(f"create distinct type {table}_price as decimal(8,2)")
+    conn.execute(f"create distinct type {table}_label as lvarchar(50)")
+    conn.execute(f"create distinct type {table}_flag as boolean")
+    conn.execute(f"create table {table} (p {table}_price, l {table}_label, f {table}_flag)")
     rows = [(Decimal("1.50"), "one", True), (None, None, None)]
     conn.execute(f"insert into {table} values (?, ?, ?)", rows[0])
     conn.executemany(f"insert into {table} values (?, ?, ?)", rows[1:])
@@ -109,7 +106,9 @@ def test_json_and_bson(conn: Connection, table: str) -> None:
     binary = bytes.fromhex("0c0000001061000100000000")
     conn.execute(f"insert into {table} values (?, ?, ?)", (1, document, Opaque("bson", binary)))
     conn.executemany(f"insert into {table} values (?, ?, ?)", [(2, None, None), (3, '{"c": 1}', None)])
-    assert conn.fetch(f"select j, b from {table} order by n") == [(document, binary), (None, None), ({"c": 1}, None)]
+    conn.execute(f"insert into {table} values (?, ?, ?)", (4, [1, {"d": None}], None))
+    got = conn.fetch(f"select j, b from {table} order by n")
+    assert got == [(document, binary), (None, None), ({"c": 1}, None), ([1, {"d": None}], None)]
     cursor = conn.execute(f"select j, b from {table}")
     assert cursor.description is not None
     assert [str(column[1]).upper() for column in cursor.description] == ["JSON", "BSON"]

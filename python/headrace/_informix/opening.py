@@ -32,9 +32,9 @@ def connect(
     ``conninfo`` is a URL (``informix://user@host:9088/db?server=name``), an ODBC string (``SERVER=...;DATABASE=...``)
     or a JDBC URL (``jdbc:informix-sqli://...``); keywords can also be given one by one: ``host``, ``port``, ``server``,
     ``database``, ``user``, ``password``, ``pam`` (a function that answers what the server asks at login: it is given
-    the question, and whether the answer may be shown), ``sslmode``, ``sslrootcert``, ``connect_timeout`` (seconds, 0 waits for ever),
-    ``isolation_level``, ``lock_wait`` (seconds), and names in capitals (or ``env``) for variables of the session such
-    as ``DB_LOCALE``. Without a host the server is looked up in the sqlhosts file.
+    the question, and whether the answer may be shown), ``sslmode``, ``sslrootcert``, ``connect_timeout`` (seconds, 0
+    waits for ever), ``isolation_level``, ``lock_wait`` (seconds), and names in capitals (or ``env``) for variables of
+    the session such as ``DB_LOCALE``. Without a host the server is looked up in the sqlhosts file.
 
     With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
     by default it does nothing.
