@@ -111,7 +111,7 @@ $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(S
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
 	@touch $@
 
-# mysqlclient comes as source, and wants MariaDB's C library.
+# mysqlclient and mariadb come as source, and want MariaDB's C library.
 $(STAMPS)/lab $(STAMPS)/test: | libmariadb
 
 libmariadb:
@@ -132,6 +132,8 @@ server:
 		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
 	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
+	# For go-mysql-server. Where Go cannot be had, the tests that want it fail and say so.
+	@{ command -v go || [ -x /usr/local/go/bin/go ]; } >/dev/null || .ci/packages golang-go || true
 
 # Built before the tests, so that no test waits for a compiler.
 simulators: cargo

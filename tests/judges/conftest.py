@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 import headrace
 from headrace.lab.mariadb import MariaDB
 from headrace.lab.servers import Server
+from headrace.testing import InformixServer, informix
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,28 @@ class Judged:
     """The connection string by the port: the server's own, or that of someone in between."""
     series: str
     """A query for the numbers ``n`` from 1 to ``{}``."""
-    number: str
-    """A query for its parameter, a whole number."""
+    cast: str
+    """A parameter that is a whole number."""
     temporary: str
     """Creates a temporary table ``r`` of one key."""
+    fifty: str = "repeat('x', 50)"
+    """Fifty characters."""
+    dual: str = ""
+    """What stands behind a select from nothing."""
+    mark: str = "%s"
+    """A parameter."""
+    streamed: dict[str, int] = field(default_factory=lambda: {"fetch_size": 100})
+    """Streams a few rows at a time."""
+
+    @property
+    def number(self) -> str:
+        """A query for its parameter, a whole number."""
+        return f"select {self.cast}{self.dual}"
+
+    @property
+    def answer(self) -> str:
+        """A query for 42."""
+        return f"select 42{self.dual}"
 
     def connect(self, port: int | None = None, **keywords: Any) -> Any:
         """A blocking connection."""
@@ -46,7 +65,7 @@ def _postgresql(server: Server) -> Judged:
         server.port,
         where,
         "select g as n from generate_series(1, {}) g",
-        "select $1::int",
+        "$1::int",
         "create temp table r (n int primary key)",
     )
 
@@ -60,14 +79,45 @@ def _mariadb(server: MariaDB) -> Judged:
         server.port,
         where,
         "select seq as n from seq_1_to_{}",
-        "select cast(? as signed)",
+        "cast(? as signed)",
         "create temporary table r (n int primary key)",
     )
 
 
-@pytest.fixture(params=["postgresql", "mariadb"])
+def _informix(server: InformixServer) -> Judged:
+    def where(port: int) -> str:
+        login = f"{server.user}:{server.password}"
+        return f"informix://{login}@127.0.0.1:{port}/{server.database}?server={server.server}&connect_timeout=3"
+
+    return Judged(
+        "informix",
+        server.port,
+        where,
+        "select n from numbers where n <= {}",
+        "cast(? as int)",
+        "create temp table r (n int primary key)",
+        fifty="rpad('x', 50, 'x')",
+        dual=" from sysmaster:sysdual",
+        mark="?",
+        streamed={"fetch_bytes": 1024},
+    )
+
+
+@pytest.fixture(scope="session")
+def informix_server() -> Iterator[InformixServer]:
+    """The test server, with a table of numbers: it has no function that makes them."""
+    with informix(locale="en_US.utf8") as running:
+        with headrace.connect(_informix(running).where(running.port), autocommit=True) as admin:
+            admin.execute("create table numbers (n int primary key)")
+            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1, 5001)])
+        yield running
+
+
+@pytest.fixture(params=["postgresql", "mariadb", "informix"])
 def judged(request: pytest.FixtureRequest) -> Judged:
     """One after the other."""
+    if request.param == "informix":
+        return _informix(request.getfixturevalue("informix_server"))
     if request.param == "postgresql":
         return _postgresql(request.getfixturevalue("server"))
     return _mariadb(request.getfixturevalue("mariadb_server"))

@@ -17,7 +17,10 @@ Conn = Any
 
 
 def selects(judged: Judged, conn: Conn) -> Any:
-    rows = conn.execute(f"select n, n / 2.0, 'row' from ({judged.series.format(5)}) s where n <= %s", (4,))
+    rows = conn.execute(f"select n, n / 2.0, 'row' from ({judged.series.format(5)}) s where n <= {judged.mark}", (4,))
+    if judged.name == "informix":
+        values = "cast(? as lvarchar(20)), cast(null as date), extend(mdy(1, 2, 2024), year to fraction(3))"
+        return rows.fetchall(), conn.execute(f"select {values}{judged.dual}", ("é",)).fetchall()
     if judged.name == "mariadb":
         return rows.fetchall(), conn.execute("select cast(? as char), null", ("é",)).fetchall()
     return rows.fetchall(), conn.execute("select $1::text, null", ("é",)).fetchall()
@@ -26,7 +29,7 @@ def selects(judged: Judged, conn: Conn) -> Any:
 def batch_with_an_error(judged: Judged, conn: Conn) -> Any:
     conn.execute(judged.temporary)
     try:
-        conn.executemany("insert into r values (%s)", [(1,), (2,), (1,), (3,)])
+        conn.executemany(f"insert into r values ({judged.mark})", [(1,), (2,), (1,), (3,)])
     except errors.UniqueViolation as error:
         return error.row, conn.fetchval("select count(*) from r")
     return None
@@ -38,6 +41,15 @@ def script_and_bulk(judged: Judged, conn: Conn) -> Any:
         loaded = conn.load_rows("r", [(1,), (2,), (3,)])
         streamed = list(conn.stream("select n from r order by n", fetch_size=2))
         return loaded, streamed, conn.fetch("show tables like 'x%'")
+    if judged.name == "informix":
+        conn.execute("create temp table large (n int, t text, b byte)")
+        conn.executemany("insert into large values (?, ?, ?)", [(1, "one " * 10, b"1"), (2, None, b""), (3, "", None)])
+        large = conn.fetch("select * from large order by n")
+        streamed = list(conn.stream("select n from numbers where n <= 90 order by n", fetch_bytes=512))
+        with conn.transaction(), conn.cursor("named", scrollable=True) as cursor:
+            cursor.execute("select n from numbers where n <= 5 order by n")
+            cursor.scroll(3)
+            return large, streamed, cursor.fetchone()
     cursor = conn.executescript("select 1; select 'two'")
     first = cursor.fetchall()
     cursor.nextset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 import threading
@@ -29,8 +30,9 @@ class SomeoneBetween:
 
     def _relay(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError), client, socket.create_connection(("127.0.0.1", self.target)) as server:
-            client.sendall(server.recv(65536))  # the greeting
-            server.sendall(client.recv(36))  # SSLRequest: 4 bytes of header, 32 of payload
+            head = server.recv(4, socket.MSG_WAITALL)
+            client.sendall(head + server.recv(int.from_bytes(head[:3], "little"), socket.MSG_WAITALL))  # the greeting
+            server.sendall(client.recv(36, socket.MSG_WAITALL))  # SSLRequest: 4 bytes of header, 32 of payload
             trusting = ssl.create_default_context()
             trusting.check_hostname = False
             trusting.verify_mode = ssl.CERT_NONE
@@ -38,19 +40,20 @@ class SomeoneBetween:
                 self.context.wrap_socket(client, server_side=True) as inner,
                 trusting.wrap_socket(server) as outer,
             ):
-                back = threading.Thread(target=self._pass, args=(outer, inner), daemon=True)
-                back.start()
-                self._pass(inner, outer, listen=True)
-                back.join(5)
+                self._pass(inner, outer)
 
-    def _pass(self, source: ssl.SSLSocket, sink: ssl.SSLSocket, listen: bool = False) -> None:
-        with contextlib.suppress(OSError):
-            while block := source.recv(65536):
-                if listen:
+    def _pass(self, inner: ssl.SSLSocket, outer: ssl.SSLSocket) -> None:
+        """In one thread: OpenSSL's connections are not for several."""
+        other = {inner: outer, outer: inner}
+        while True:
+            ready = [side for side in other if side.pending()] or select.select([*other], [], [])[0]
+            for side in ready:
+                block = side.recv(65536)
+                if not block:
+                    return
+                if side is inner:
                     self.heard += block
-                sink.sendall(block)
-        with contextlib.suppress(OSError):
-            sink.shutdown(socket.SHUT_RDWR)
+                other[side].sendall(block)
 
     def __enter__(self) -> SomeoneBetween:
         return self

@@ -4,7 +4,10 @@
 pub const FIRST_FETCH_BYTES: i32 = 64 * 1024;
 
 /// Bytes of rows asked for by every further fetch.
-pub const FETCH_BYTES: i32 = 256 * 1024;
+pub const FETCH_BYTES: i32 = 128 * 1024;
+
+/// Fetches of one query that are in flight, so that the server makes the next rows while these are decoded.
+pub const FETCHES_IN_FLIGHT: usize = 4;
 
 /// Bytes of rows that a server without large fetch buffers takes at most.
 pub const OLD_FETCH_BYTES: i32 = 32_767;

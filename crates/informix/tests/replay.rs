@@ -336,12 +336,39 @@ fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
     session.feed(&block(0..8000)).unwrap();
     assert_eq!(session.sent(), "", "not half full");
     session.feed(&block(8000..9000)).unwrap();
-    assert_eq!(session.sent(), "000400000009000400000000000c");
+    let ahead = "000400000009000200000000000c".repeat(3);
+    assert_eq!(session.sent(), ahead);
     session.feed(&hex(EOT)).unwrap();
+    assert_eq!(session.sent(), "000400000009000200000000000c", "as many as before are in flight");
     session.feed(&block(9000..9010)).unwrap();
-    session.feed(&hex("000f00000000232e0000000000000000000c")).unwrap();
+    let end = hex("000f00000000232e0000000000000000000c");
+    session.feed(&end).unwrap();
     assert_eq!(told.borrow().rows.len(), 9010);
     assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(session.sent(), "00040000000a000c");
+    session.feed(&[end.repeat(3), hex(EOT)].concat()).unwrap();
+
+    // It was long, and is taken for it until it is not.
+    for long in [true, false] {
+        let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+        let sent = session.sent();
+        assert_eq!(sent.ends_with(&ahead), long, "{sent}");
+        session.feed(&[block(0..1), end.clone()].concat()).unwrap();
+        assert_eq!(told.borrow().rows.len(), 1);
+        assert_eq!(session.sent(), "00040000000a000c");
+        session.feed(&[end.repeat(if long { 3 } else { 0 }), hex(EOT)].concat()).unwrap();
+    }
+}
+
+#[test]
+fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
+    let mut session = Session::start();
+    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.sent();
+    let rows: Vec<u8> = (0..9000u32).flat_map(|n| hex(&format!("000e000000000004{n:08x}"))).collect();
+    session.feed(&[rows, hex("000f0000000023280000000000000000000c")].concat()).unwrap();
+    assert_eq!(told.borrow().rows.len(), 9000);
     assert_eq!(session.sent(), "00040000000a000c");
 }
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import headrace
 
-from . import databases
+from . import across, databases
 from . import workloads as w
 from .contestants import known
 from .iibench import cli as iibench
@@ -49,7 +49,14 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     race = commands.add_parser("race", help="race the drivers head to head")
     race.add_argument(
-        "--database", default="postgresql", help=f"the database: {', '.join(databases.MODULES)} (postgresql)"
+        "--database",
+        help=f"the database: {', '.join(databases.MODULES)} (postgresql); with --across all, or some",
+    )
+    race.add_argument(
+        "--across",
+        action="store_true",
+        help=f"{', '.join(across.DATABASES)} side by side, each through headrace and its usual driver: "
+        f"{across.ROWS:,} rows (--size), {across.ROUNDS} rounds",
     )
     race.add_argument("--quick", action="store_true", help=f"fewer sizes, {QUICK_ROUNDS} rounds: a first look")
     race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
@@ -81,10 +88,11 @@ def parser() -> argparse.ArgumentParser:
 
 def plan_of(args: argparse.Namespace) -> Plan:
     """What the command line asks for. Raises UsageError."""
-    if args.database not in databases.MODULES:
-        raise UsageError(f"unknown database {args.database!r}. The databases are: {', '.join(databases.MODULES)}")
+    database = args.database or "postgresql"
+    if database not in databases.MODULES:
+        raise UsageError(f"unknown database {database!r}. The databases are: {', '.join(databases.MODULES)}")
     try:
-        contestants = choose("contestant", args.contestant, known(args.database))
+        contestants = choose("contestant", args.contestant, known(database))
     except ValueError as error:
         raise UsageError(str(error)) from None
     offered = {name: w.WORKLOADS[name].offered(args.database) for name in w.WORKLOADS}
@@ -103,9 +111,14 @@ def plan_of(args: argparse.Namespace) -> Plan:
         sizes = quick[name] if args.quick else offered[name]
         chosen += [(name, size) for size in (args.size or sizes) if size in {*offered[name], *quick[name]}]
     rounds = args.rounds if args.rounds is not None else QUICK_ROUNDS if args.quick else ROUNDS
-    if rounds < 1:
-        raise UsageError("--rounds must be at least 1")
-    return Plan(contestants, chosen, rounds, args.quick)
+    return Plan(contestants, chosen, at_least_one("--rounds", rounds), args.quick, database)
+
+
+def at_least_one(option: str, number: int) -> int:
+    """The number. Raises UsageError where it is less than one."""
+    if number < 1:
+        raise UsageError(f"{option} must be at least 1")
+    return number
 
 
 def percentage(text: str) -> float:
@@ -120,11 +133,15 @@ def write(report: dict[str, Any], args: argparse.Namespace) -> None:
     """Writes what was asked for."""
     from . import page
     from . import report as make
+    from .across import report as of_across
 
+    to_markdown, to_html = make.markdown, page.page
+    if of_across.is_across(report):
+        to_markdown, to_html = of_across.markdown, of_across.page
     if getattr(args, "json", None):
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
-    for path, text in ((args.markdown, make.markdown), (args.html, page.page)):
+    for path, text in ((args.markdown, to_markdown), (args.html, to_html)):
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text(report), encoding="utf-8")
@@ -137,20 +154,16 @@ def race(args: argparse.Namespace) -> int:
     plan = plan_of(args)
     limit = percentage(args.fail_over)
     baseline = json.loads(args.baseline.read_text(encoding="utf-8")) if args.baseline else None
-    if not args.url and not (args.json or args.html or args.markdown):
-        folder = Path("build/race")
-        args.json, args.markdown, args.html = folder / "results.json", folder / "results.md", folder / "index.html"
+    results_go_to(args, "build/race")
     with contextlib.ExitStack() as stack:
         url, pid = args.url, None
         if url is None:
-            url, pid = stack.enter_context(databases.load(args.database).start())
+            url, pid = stack.enter_context(databases.load(plan.database).start())
         tell = stack.enter_context(progress())
-        result = Race(url, plan, pid, tell, args.database).run()
+        result = Race(url, plan, pid, tell, plan.database).run()
     write(result, args)
     make.terminal(result)
-    for path in (args.json, args.markdown, args.html):
-        if path:
-            print(f"written: {path}")
+    say_where(args)
     if baseline is not None:
         try:
             worse = make.compare(result, baseline, limit)
@@ -160,6 +173,58 @@ def race(args: argparse.Namespace) -> int:
             print(f"worse than the baseline: {line}")
         return 1 if worse else 0
     return 0
+
+
+def across_plan(args: argparse.Namespace) -> across.Plan:
+    """What the command line asks for. Raises UsageError."""
+    for option in ("contestant", "baseline"):
+        if getattr(args, option):
+            raise UsageError(f"--{option} does not go with --across")
+    if args.quick:
+        raise UsageError("--quick does not go with --across; give --size and --rounds")
+    names = choose("database", [args.database] if args.database else [], across.DATABASES)
+    chosen = choose("workload", args.workload, across.WORKLOADS)
+    if len(args.size) > 1:
+        raise UsageError("--across has one --size")
+    rows = args.size[0] if args.size else across.ROWS
+    if rows < across.CHANGED:
+        raise UsageError(f"--size must be at least {across.CHANGED}, of which one row is updated and deleted")
+    urls: dict[str, str] = {}
+    if args.url:
+        scheme = args.url.partition(":")[0]
+        urls = {name: args.url for name in names if scheme in across.DATABASES[name].schemes}
+        if not urls:
+            raise UsageError(f"--url is of none of {', '.join(names)}")
+    rounds = args.rounds if args.rounds is not None else across.ROUNDS
+    return across.Plan(names, chosen, rows, at_least_one("--rounds", rounds), urls)
+
+
+def race_across(args: argparse.Namespace) -> int:
+    """Runs the race across databases; the exit code is 0 where every driver did everything right."""
+    from .across import report as make
+
+    plan = across_plan(args)
+    results_go_to(args, "build/across")
+    with progress() as tell:
+        result = across.race(plan, tell)
+    write(result, args)
+    make.terminal(result)
+    say_where(args)
+    return 1 if any(row["error"] or row["disqualified"] for row in result["results"]) else 0
+
+
+def results_go_to(args: argparse.Namespace, folder: str) -> None:
+    """Sets the files that are written where none was named, unless the server is somebody else's."""
+    if not args.url and not (args.json or args.html or args.markdown):
+        place = Path(folder)
+        args.json, args.markdown, args.html = place / "results.json", place / "results.md", place / "index.html"
+
+
+def say_where(args: argparse.Namespace) -> None:
+    """Says which files were written."""
+    for path in (args.json, args.markdown, args.html):
+        if path:
+            print(f"written: {path}")
 
 
 @contextlib.contextmanager
@@ -189,9 +254,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         if args.command == "race":
-            return race(args)
+            return race_across(args) if args.across else race(args)
         if args.command == "report":
             from . import report as make
+            from .across import report as of_across
 
             if all(map(is_results, args.results)):
                 iibench.lay_over(args.results, args.html, args.markdown)
@@ -200,7 +266,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise UsageError("only results of iibench can be laid over each other")
             result = json.loads(args.results[0].read_text(encoding="utf-8"))
             write(result, args)
-            make.terminal(result)
+            if of_across.is_across(result):
+                of_across.terminal(result)
+            else:
+                make.terminal(result)
             return 0
         if args.command == "iibench":
             try:

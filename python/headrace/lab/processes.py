@@ -44,12 +44,18 @@ class Worker:
     """A contestant's process."""
 
     def __init__(
-        self, name: str, url: str, schema: str, cores: Halves | None = None, database: str = "postgresql"
+        self,
+        name: str,
+        url: str,
+        schema: str,
+        cores: Halves | None = None,
+        database: str = "postgresql",
+        module: str = "headrace.lab.worker",
     ) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115, closed in stop()
         self.process = subprocess.Popen(
-            [interpreter(name), "-m", "headrace.lab.worker", name, url, schema, database],
+            [interpreter(name), "-m", module, name, url, schema, database],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

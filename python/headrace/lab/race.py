@@ -34,6 +34,7 @@ class Plan:
     workloads: Sequence[tuple[str, int]]
     rounds: int
     quick: bool
+    database: str = "postgresql"
 
 
 @dataclass

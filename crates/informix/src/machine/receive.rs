@@ -10,6 +10,7 @@ use crate::{lexer, limits as own};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A transaction is already open.
 const ALREADY_OPEN: i32 = -535;
@@ -21,7 +22,6 @@ impl<C: IfxCaller> Machine<C> {
                 let consumed = self.rows(cx, inbox.unread())?;
                 if consumed > 0 {
                     inbox.consume(consumed);
-                    self.read_ahead(outbox);
                     continue;
                 }
             }
@@ -29,6 +29,8 @@ impl<C: IfxCaller> Machine<C> {
                 Ok(read) => read,
                 Err(Ok(total)) => {
                     inbox.want(total);
+                    // Not before: the end may have come together with the rows.
+                    self.read_ahead(outbox);
                     return Ok(());
                 }
                 Err(Err(fatal)) => return Err(fatal),
@@ -227,6 +229,10 @@ impl<C: IfxCaller> Machine<C> {
             }
             Asked::Fetch => {
                 entry.ended |= reply.dones > 0;
+                let first = !std::mem::replace(&mut entry.block_ended, true);
+                if let Some(statement) = entry.statement.as_ref().filter(|_| first || !entry.ended) {
+                    statement.long.store(!entry.ended, Ordering::Relaxed);
+                }
                 if let Some(error) = reply.error {
                     entry.ended = true;
                     entry.failure.get_or_insert(Failure::Server { error, row: None });
@@ -374,7 +380,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(entry) = self.entry(group.entry) else { return };
         if entry.ended || entry.caller.is_none() || entry.failure.is_some() || entry.request.cursor().is_some() {
             entry.stage = Stage::Sent;
-        } else if entry.groups == 0 {
+        } else {
             entry.stage = Stage::FetchMore;
         }
     }

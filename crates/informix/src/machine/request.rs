@@ -331,6 +331,8 @@ pub(super) struct Entry<C, E> {
     /// Rows affected, or fetched.
     pub rows: i64,
     pub serial: Option<i64>,
+    /// A block of rows has come to its end.
+    pub block_ended: bool,
     /// SQ_DONE of a query has come: the cursor is at its end.
     pub ended: bool,
     /// The number of the row of a scroll cursor that came last.
@@ -364,6 +366,7 @@ impl<C, E> Entry<C, E> {
             rows_sent: 0,
             rows: 0,
             serial: None,
+            block_ended: false,
             ended: false,
             row_number: None,
             held: Vec::new(),

@@ -10,6 +10,7 @@ use crate::types::{decode, encode};
 use crate::{lexer, limits as own};
 use headrace_core::{Mismatch, Outbox, Parameters, limits};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -206,6 +207,9 @@ impl<C: IfxCaller> Machine<C> {
         } else if let Some(columns) = &statement.columns {
             let opening = Opening::of(&self.queue[at].request);
             self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, outbox);
+            if statement.long.load(Ordering::Relaxed) && self.queue[at].request.cursor().is_none() {
+                self.fetch_more(outbox);
+            }
         } else {
             let out = outbox.tail();
             client::id(out, statement.id);
@@ -234,24 +238,28 @@ impl<C: IfxCaller> Machine<C> {
         if self.capabilities.has(Feature::LargeFetch) { bytes } else { bytes.min(own::OLD_FETCH_BYTES) }
     }
 
-    fn fetch_more(&mut self, outbox: &mut Outbox) {
+    /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
+    pub(super) fn fetch_more(&mut self, outbox: &mut Outbox) {
         let size = self.buffer(own::FETCH_BYTES);
         let Some(entry) = self.tail() else { return };
         entry.stage = Stage::Fetching;
-        let Some(id) = entry.statement.as_ref().map(|statement| statement.id) else { return };
-        client::id(outbox.tail(), id);
-        client::nfetch(outbox.tail(), size);
-        client::eot(outbox.tail());
-        self.ask(Asked::Fetch);
+        let Some(statement) = &entry.statement else { return };
+        let (id, groups) = (statement.id, entry.groups);
+        let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
+        for _ in groups..if large { 1 } else { own::FETCHES_IN_FLIGHT } {
+            client::id(outbox.tail(), id);
+            client::nfetch(outbox.tail(), size);
+            client::eot(outbox.tail());
+            self.ask(Asked::Fetch);
+        }
     }
 
-    /// Asks for the next block while this one is still being read. Only the entry that blocks the queue may do so.
+    /// Asks for the next blocks while the first is still coming. Only the entry that blocks the queue may do so.
     pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let Some(entry) = self.tail() else { return };
-        let small = entry.statement.as_ref().and_then(|s| s.columns.as_ref()).is_none_or(|columns| columns.large);
         let whole = entry.request.cursor().is_none();
-        if full && whole && !small && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+        if full && whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
             self.fetch_more(outbox);
         }
     }

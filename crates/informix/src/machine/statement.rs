@@ -73,6 +73,8 @@ pub struct Statement {
     pub put: Option<Plan>,
     /// The server took rows by SQ_EXECUTE that it had not taken by SQ_PUT.
     pub(super) put_refused: AtomicBool,
+    /// Its rows took more than one block the last time, so the next ones are asked for together with the first.
+    pub(super) long: AtomicBool,
 }
 
 impl Statement {
@@ -95,7 +97,17 @@ impl Statement {
             false => (None, Vec::new()),
         };
         let put = if !targets.is_empty() && lexer::inserts_placeholders(&sql) { Plan::new(&targets) } else { None };
-        Self { id, kind, sql, parameters, columns, targets, put, put_refused: AtomicBool::new(false) }
+        Self {
+            id,
+            kind,
+            sql,
+            parameters,
+            columns,
+            targets,
+            put,
+            put_refused: AtomicBool::new(false),
+            long: AtomicBool::new(false),
+        }
     }
 
     /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.

@@ -418,9 +418,11 @@ fn interval(bytes: &[u8], first: u8, sink: &mut impl Sink) {
             Err(_) => sink.invalid(&format!("an INTERVAL of {total} months")),
         };
     }
-    let seconds = (part(place::HOUR) * 60 + part(place::MINUTE)) * 60 + part(place::SECOND);
-    match i32::try_from(part(place::DAY)) {
-        Ok(days) => sink.interval(0, sign as i32 * days, sign * (seconds * 1_000_000 + value.fraction())),
-        Err(_) => sink.invalid("an INTERVAL of more than 2147483647 days"),
+    let wide = |at| i128::from(part(at));
+    let seconds = (wide(place::HOUR) * 60 + wide(place::MINUTE)) * 60 + wide(place::SECOND);
+    let micros = i64::try_from(seconds * 1_000_000 + i128::from(value.fraction()));
+    match (i32::try_from(part(place::DAY)), micros) {
+        (Ok(days), Ok(micros)) => sink.interval(0, sign as i32 * days, sign * micros),
+        _ => sink.invalid("an INTERVAL that is longer than any type of Informix"),
     }
 }

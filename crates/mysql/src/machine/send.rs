@@ -183,11 +183,12 @@ impl<C: MyCaller> Machine<C> {
 
     fn start_execute(&mut self, at: usize, execute: &Execute, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let sql = &execute.sql;
-        let known = if execute.text {
-            Some(Arc::new(Statement::new(sql.clone(), None, 0, None)))
-        } else if let Some(batch) = Batch::without_preparing(execute, &self.session) {
+        if let Some(batch) = Batch::without_preparing(execute, &self.session) {
             self.queue[at].stage = Stage::Batch(Box::new(batch));
             return;
+        }
+        let known = if execute.text {
+            Some(Arc::new(Statement::new(sql.clone(), None, 0, None)))
         } else if execute.cursor.is_some() {
             // A cursor has its statement for itself.
             self.statements.remove(sql)

@@ -135,7 +135,7 @@ class Recorder:
 
 
 class Stages:
-    """Wall and CPU time of the stages of an operation, from a sample of them, without what it costs to read the clocks."""
+    """Wall and CPU time of the stages of an operation, from a sample, without what it costs to read the clocks."""
 
     def __init__(self) -> None:
         self._reading = (0, 0)

@@ -1,0 +1,8 @@
+"""The race across databases: five workloads, statement by statement, on each database through our driver and through
+its usual one."""
+
+from .databases import DATABASES
+from .race import Plan, race
+from .workloads import CHANGED, ROUNDS, ROWS, WORKLOADS
+
+__all__ = ["CHANGED", "DATABASES", "ROUNDS", "ROWS", "WORKLOADS", "Plan", "race"]

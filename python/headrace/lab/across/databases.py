@@ -1,0 +1,92 @@
+"""The databases and the drivers that are compared. To add one, name it here: everything else is standard SQL and PEP
+249."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import headrace
+
+Connect = Callable[[str], Any]
+"""Makes a connection of PEP 249, not in autocommit, from a URL."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver as its users have it: nothing is set but where to connect."""
+
+    name: str
+    package: str
+    connect: Connect
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database, whose server :mod:`headrace.lab.databases` starts."""
+
+    name: str
+    mark: str
+    """How both drivers write a parameter."""
+    usual: Driver
+    schemes: tuple[str, ...]
+    """Of its URLs."""
+
+
+def _headrace(url: str) -> Any:
+    return headrace.connect(url)
+
+
+def _psycopg(url: str) -> Any:
+    import psycopg
+
+    return psycopg.connect(url)
+
+
+def _mysqlclient(url: str) -> Any:
+    import MySQLdb
+
+    from ..contestants.mysqldb_like import parameters
+
+    return MySQLdb.connect(**parameters(url), charset="utf8mb4")
+
+
+def _informix_driver(url: str) -> Any:
+    import informix_db
+
+    parts = urlsplit(url)
+    options = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    return informix_db.connect(
+        host=parts.hostname or "localhost",
+        port=parts.port or 9088,
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        database=parts.path[1:],
+        server=options.pop("server"),
+        client_locale=options.pop("CLIENT_LOCALE", "en_US.utf8"),
+        env=options,
+        autocommit=False,
+    )
+
+
+OURS: Final = Driver("headrace", "headrace", _headrace)
+DATABASES: Final[Mapping[str, Database]] = {
+    each.name: each
+    for each in (
+        Database(
+            "postgresql", "%s", Driver("psycopg", "psycopg", _psycopg), ("postgresql", "postgres")
+        ),
+        Database("mariadb", "%s", Driver("mysqlclient", "mysqlclient", _mysqlclient), ("mariadb", "mysql")),
+        Database(
+            "informix", "?", Driver("informix-driver", "informix-driver", _informix_driver), ("informix",)
+        ),
+    )
+}  # fmt: skip
+
+
+def driver(database: str, name: str) -> Driver:
+    """The driver of this name. Raises KeyError."""
+    found = {each.name: each for each in (OURS, DATABASES[database].usual)}
+    return found[name]

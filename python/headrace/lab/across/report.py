@@ -1,0 +1,152 @@
+"""The report of the race across databases: the terminal's tables, Markdown and an HTML page, all made of the JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..page import STYLE
+from ..report import NAMES, duration, failure
+from ..stats import verdict
+from .workloads import what
+
+Row = dict[str, Any]
+
+HEADINGS = ("database", "driver", "median", "to headrace", "to {first}", "a statement", "client CPU", "IQR")
+"""The columns, in the order of their worth: a narrow terminal shows five."""
+NARROW = 120
+"""Terminal width, in characters, below which it is narrow."""
+
+
+def is_across(report: dict[str, Any]) -> bool:
+    """Whether a report is of this race."""
+    return report.get("kind") == "across"
+
+
+def first(report: dict[str, Any]) -> str:
+    """The database that the others are compared with."""
+    return NAMES[report["results"][0]["database"]]
+
+
+def headings(report: dict[str, Any]) -> list[str]:
+    """The columns."""
+    return [heading.format(first=first(report)) for heading in HEADINGS]
+
+
+def groups(report: dict[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of each workload, with its title."""
+    for name in dict.fromkeys(row["workload"] for row in report["results"]):
+        rows = [row for row in report["results"] if row["workload"] == name]
+        yield f"{name}: {what(name, report['rows'])}", rows
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as text."""
+    database, driver = NAMES[row["database"]], row["driver"]
+    if wrong := failure(row):
+        return (database, driver, wrong, "", "", "", "", "")
+    return (
+        database,
+        driver,
+        duration(row["median_s"]),
+        ratio(row, "ours"),
+        ratio(row, "first"),
+        duration(row["median_s"] / row["statements"]),
+        duration(row["client_cpu_s"]),
+        duration(row["iqr_s"]),
+    )
+
+
+def ratio(row: Row, to: str) -> str:
+    """How many times as long it takes, and what the interval says."""
+    interval = row[f"ratio_to_{to}_ci"]
+    if interval is None:
+        return ""
+    said = verdict(*interval)
+    return f"{row[f'ratio_to_{to}']:.2f}" + (" (no difference shown)" if said == "no difference shown" else "")
+
+
+def terminal(report: dict[str, Any], width: int | None = None) -> None:
+    """Prints the tables, ``width`` characters wide where it is not the terminal's own."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=width)
+    shown = 5 if console.width < NARROW else len(HEADINGS)
+    for title, rows in groups(report):
+        table = Table(title=title, title_justify="left", header_style="bold")
+        for n, heading in enumerate(headings(report)[:shown]):
+            table.add_column(heading, justify="left" if n < 2 else "right", no_wrap=n < 2)
+        for row in rows:
+            table.add_row(*cells(row)[:shown], style="bold" if row["ours"] else None)
+        console.print(table)
+    if shown < len(HEADINGS):
+        console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
+    for note in notes(report):
+        console.print(note)
+
+
+def where(report: dict[str, Any]) -> str:
+    """What the figures depend on, in a line."""
+    env = report["environment"]
+    versions = {(each["database"], each["driver"]): each["version"] for each in report["drivers"]}
+    parts: list[str] = []
+    for name, server in env["server"].items():
+        of = f"{NAMES[name]} {server['server_version']}"
+        drivers = ", ".join(f"{driver} {version}" for (on, driver), version in versions.items() if on == name)
+        parts.append(f"{of} ({drivers})")
+    return f"{'; '.join(parts)}; Python {env['python']}, {env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
+
+
+NOTES = (
+    "Medians over the rounds, and how many times as long they are: against headrace on the same database, and against "
+    "the first database through the same kind of driver, ours or its usual one. Each statement waits for the last one.",
+    "Informix is the project's own test server, on SQLite: its figures compare clients, and say nothing of a genuine "
+    "server.",
+)
+
+
+def notes(report: dict[str, Any]) -> Iterator[str]:
+    """What has to be known of the figures."""
+    yield NOTES[0]
+    if "informix" in report["environment"]["server"] and "informix" not in report["urls"]:
+        yield NOTES[1]
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report as Markdown."""
+    out = ["# Across databases", "", where(report), "", *(line for note in notes(report) for line in (note, ""))]
+    for title, rows in groups(report):
+        out += [f"## {title}", "", "| " + " | ".join(headings(report)) + " |", "|" + "---|" * len(HEADINGS)]
+        out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in rows]
+        out.append("")
+    return "\n".join(out)
+
+
+def page(report: dict[str, Any]) -> str:
+    """The report as one page that needs nothing but itself: its bars are its own."""
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: across databases</title>",
+        f"<style>{STYLE}.bar{{background:var(--them);height:.8rem;min-width:1px}}.us .bar{{background:var(--us)}}"
+        "td.long{width:40%}</style></head><body><h1>headrace: across databases</h1>",
+        f"<p>{html.escape(where(report))}</p>",
+        *(f"<p>{html.escape(note)}</p>" for note in notes(report)),
+    ]
+    for title, rows in groups(report):
+        longest = max((row["median_s"] for row in rows if failure(row) is None), default=1.0)
+        parts.append(f"<h2>{html.escape(title)}</h2><div class='scroll'><table><tr>")
+        parts += [f"<th>{html.escape(heading)}</th>" for heading in [*headings(report), ""]]
+        parts.append("</tr>")
+        for row in rows:
+            bad = failure(row) is not None
+            share = 0.0 if bad else row["median_s"] / longest * 100
+            kind = ("us" if row["ours"] else "") + (" bad" if bad else "")
+            parts.append(f"<tr class='{kind}'>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row)))
+            parts.append(f"<td class='long'><div class='bar' style='width:{share:.1f}%'></div></td></tr>")
+        parts.append("</table></div>")
+    data = html.escape(json.dumps(report, indent=1))
+    parts.append(f"<details><summary>data (JSON)</summary><pre class='scroll'>{data}</pre></details></body></html>")
+    return "".join(parts)

@@ -1,0 +1,60 @@
+"""The process of one driver on one database: reads requests from standard input, one JSON object per line, and answers
+likewise.
+
+Run as ``python -m headrace.lab.across.worker DRIVER URL TABLE DATABASE``.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+import traceback
+from importlib.metadata import version as version_of
+from typing import Any
+
+from ..digest import digest_rows
+from .databases import DATABASES, driver
+from .workloads import WORKLOADS, Client, prepare
+
+
+def one_round(client: Client, name: str) -> dict[str, Any]:
+    """Runs a workload once, and gives its times, and what shows whether it was right."""
+    prepare(name, client)
+    gc.collect()
+    cpu, started = time.process_time(), time.perf_counter()
+    rows = WORKLOADS[name](client)
+    seconds = time.perf_counter() - started
+    used = time.process_time() - cpu
+    return {"seconds": seconds, "cpu": used, "digest": digest_rows(rows), "state": client.state()}
+
+
+def serve(name: str, url: str, table: str, database: str) -> None:
+    """Answers requests until standard input ends."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a driver prints must not end up among the answers
+
+    def say(answer: dict[str, Any]) -> None:
+        print(json.dumps(answer), file=out, flush=True)
+
+    try:
+        chosen = driver(database, name)
+        conn = chosen.connect(url)
+    except Exception as error:
+        say({"error": f"{type(error).__name__}: {error}"})
+        return
+    say({"version": version_of(chosen.package)})
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            say(one_round(Client(conn, table, DATABASES[database].mark, request["size"]), request["workload"]))
+        except Exception as error:
+            traceback.print_exc()
+            say({"error": f"{type(error).__name__}: {error}"})
+    conn.close()
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:5])
