@@ -361,8 +361,8 @@ class Opaque:
 
 
 class BlobLocator(Opaque):
-    """Where a BLOB is kept: what a column of that type gives, and a parameter for one. Its content is read and written by
-    ``Connection.open_lob``."""
+    """Where a BLOB is kept: what a column of that type gives, and a parameter for one. Its content is read and written
+    by ``Connection.open_lob``."""
 
     __slots__ = ()
 

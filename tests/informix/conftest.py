@@ -15,6 +15,7 @@ import pytest
 import headrace.aio.informix
 import headrace.informix
 from headrace.testing import InformixServer, informix
+from live import PREFIX, URL, cleaned, live_server
 
 from .relay import Recorder
 
@@ -65,8 +66,8 @@ def judge(judge_command: list[str]) -> Judge:
 
 @pytest.fixture(scope="session")
 def ifx() -> Iterator[InformixServer]:
-    """A logged database in Latin 1."""
-    with informix() as running:
+    """A logged database in Latin 1: of the test server, or of the one that HEADRACE_INFORMIX_URL names."""
+    with cleaned(live_server()) if URL else informix() as running:
         yield running
 
 
@@ -81,7 +82,7 @@ def conn(ifx: InformixServer) -> Iterator[headrace.informix.Connection[Any]]:
 @pytest.fixture
 def table() -> str:
     """The name of a table that nobody else has."""
-    return f"t_{next(_numbers)}"
+    return f"{PREFIX}{next(_numbers)}"
 
 
 @pytest.fixture

@@ -106,6 +106,13 @@ fn what_the_server_would_round_cut_or_refuse_is_not_put() {
     }
 }
 
+#[test]
+fn wide_blanks_are_not_worth_it() {
+    for (types, padded) in [("0:64", false), ("0:65", true), ("0:40 2:4 15:25", true), ("13:200", false)] {
+        assert_eq!(Plan::new(&fields(types)).unwrap().padded, padded, "{types}");
+    }
+}
+
 struct Session {
     machine: Machine<TestCaller>,
     inbox: Inbox,

@@ -154,8 +154,8 @@ class Connection(BlockingConnection[R]):
         return LargeObject(self, self._run(opening(self._core, locator, mode)))
 
     def create_lob(self, kind: str = "blob", *, column: str | None = None) -> LargeObject:
-        """Makes a large object, open for reading and writing. Its ``locator`` is the parameter that stores it in a row; one
-        that no row has is removed by the server.
+        """Makes a large object, open for reading and writing. Its ``locator`` is the parameter that stores it in a row;
+        the server removes one that no row has.
 
         Args:
             kind: ``blob`` or ``clob``.

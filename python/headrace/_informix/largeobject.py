@@ -6,7 +6,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
-from .lobs import Locator, LobState
+from .lobs import LobState, Locator
 
 if TYPE_CHECKING:
     from .connection import Connection

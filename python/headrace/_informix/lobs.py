@@ -178,7 +178,8 @@ def opening(core: InformixCore, locator: Any, mode: str) -> Flow[LobState]:
     """
     if not isinstance(locator, BlobLocator | ClobLocator):
         raise ProgrammingError(
-            f"a large object is opened by its locator, which a BLOB or CLOB column gives, not by {type(locator).__name__}"
+            "a large object is opened by its locator, which a BLOB or CLOB column gives, not by "
+            + type(locator).__name__
         )
     if mode not in _MODES:
         raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(_MODES)}")

@@ -8,14 +8,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import defaults
-from .._informix.lobs import Locator, LobState
+from .._informix.lobs import LobState, Locator
 
 if TYPE_CHECKING:
     from .informix import AsyncConnection
 
 
 class AsyncLargeObject:
-    """The twin of :class:`headrace.informix.LargeObject`. As an asynchronous iterator it gives its content in blocks."""
+    """The twin of :class:`headrace.informix.LargeObject`. Iterated over it gives its content in blocks."""
 
     def __init__(self, connection: AsyncConnection[Any], state: LobState) -> None:
         self._connection = connection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, TypeVar, overload
@@ -15,8 +16,10 @@ from .._informix.connection import no_interrupt
 from .._informix.core import InformixCore, call_statement
 from .._informix.cursors import Stream
 from .._informix.lobs import Locator, creating, opening
+from .._informix.pam import Dialogue
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import Wire
+from .._opening import overdue
 from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
@@ -24,6 +27,7 @@ from ._cursor import LoopCursor
 from ._informix_cursor import AsyncServerCursor
 from ._informix_lob import AsyncLargeObject
 from ._opening import open_wire, resolve
+from ._within import within
 
 __all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "connect"]
 
@@ -212,6 +216,25 @@ async def connect(
     return connection
 
 
+async def _converse(wire: Wire, options: ConnectOptions, deadline: float | None) -> None:
+    """The twin of the blocking one: the function ``pam`` may be asynchronous here."""
+    dialogue = Dialogue(wire, options)
+
+    async def talk() -> None:
+        while (answer := dialogue.question()) is not None:
+            dialogue.answer(await answer if inspect.isawaitable(answer) else answer)
+            await wire.ready()
+
+    try:
+        await within(None if deadline is None else max(0.0, deadline - time.monotonic()), talk())
+    except TimeoutError:
+        wire.close()
+        raise overdue(options.connect_timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+
+
 async def _connect(options: ConnectOptions) -> InformixCore:
     plan = attempts(options)
     timeout = options.connect_timeout
@@ -227,6 +250,7 @@ async def _connect(options: ConnectOptions) -> InformixCore:
                     step.wire = Wire(step.options, asyncio.get_running_loop())
                     left = None if deadline is None else max(0.0, deadline - time.monotonic())
                     await open_wire(step.wire, step.options, left)
+                    await _converse(step.wire, options, deadline)
             except errors.Error as error:
                 step = plan.throw(error)
             else:

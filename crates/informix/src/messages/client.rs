@@ -14,6 +14,12 @@ pub fn protocols(out: &mut Vec<u8>, mask: &[u8]) {
     put_char(out, mask);
 }
 
+/// SQ_RESPONSE: the answer to a question of PAM.
+pub fn response(out: &mut Vec<u8>, answer: &[u8]) {
+    put_u16(out, SQ_RESPONSE);
+    put_char(out, answer);
+}
+
 /// SQ_INFO, environment: settings of the session.
 pub fn info_environment(out: &mut Vec<u8>, pairs: &[(String, String)]) {
     let even = |text: &String| text.len() + text.len() % 2;

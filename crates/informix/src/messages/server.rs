@@ -117,6 +117,16 @@ pub enum Message<'a> {
     Written(i32),
     /// SQ_PROTOCOLS.
     Protocols(&'a [u8]),
+    /// SQ_CHALLENGE.
+    Challenge {
+        /// What it is, by PAM's numbers: 1 a question whose answer is not shown, 2 one whose answer is, 3 an error, 4 a
+        /// message.
+        style: u16,
+        /// Its text.
+        text: &'a [u8],
+    },
+    /// SQ_ACCEPT.
+    Accept,
     /// SQ_VERSION.
     Version(&'a [u8]),
     /// SQ_EXIT.
@@ -246,6 +256,8 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
         }
         SQ_LODATA => object(r)?,
         SQ_PROTOCOLS => Message::Protocols(r.chars()?),
+        SQ_CHALLENGE => Message::Challenge { style: r.u16()?, text: r.chars()? },
+        SQ_ACCEPT => Message::Accept,
         SQ_VERSION => Message::Version(r.chars()?),
         SQ_EXIT => Message::Exit,
         _ => return Err(Stop::Bad(Fatal::peer(format!("the server sent a message of the unknown type {tag}")))),

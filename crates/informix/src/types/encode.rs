@@ -116,7 +116,14 @@ fn parameter<V: Value>(
         ValueKind::Text if exact && wanted == Some(code::LVARCHAR) => {
             value.with_text(|utf8| lvarchar(utf8, codeset, b"lvarchar", out)).map_err(own)??;
         }
+        ValueKind::List | ValueKind::Record if target.is_some_and(|field| field.extended_id == extended::JSON) => {
+            value.with_json(|utf8| text(utf8, target, codeset, out, large)).map_err(own)??;
+        }
         ValueKind::List | ValueKind::Set | ValueKind::Record => {
+            if let Some(field) = target.filter(|field| !exact && !may_hold_items(field)) {
+                let name = super::name(field.type_word, &field.type_name, field.length);
+                return Err(Mismatch::wrong_type(format!("{} does not go into {name}", value.describe())).into());
+            }
             let mut text = String::new();
             literal::write(value, wanted, 0, &mut text).map_err(own)?;
             lvarchar(text.as_bytes(), codeset, b"", out)?;
@@ -227,6 +234,17 @@ fn named(type_code: u16, name: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
     put_i32(out, bytes.len() as i32);
     out.extend_from_slice(bytes);
     pad(out, bytes.len());
+}
+
+/// Whether a column may be of a collection or row type, or of one made of such.
+fn may_hold_items(field: &Field) -> bool {
+    match field.type_word & 0xff {
+        code::SET..=code::COLLECTION => true,
+        code::UDTVAR | code::UDTFIXED => {
+            !matches!(field.extended_id, extended::LVARCHAR | extended::BOOLEAN | extended::BLOB | extended::CLOB)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a column holds smart large objects.

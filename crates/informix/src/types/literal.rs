@@ -87,5 +87,7 @@ fn interval(months: i32, days: i32, micros: i64) -> Result<String, Mismatch> {
     let (seconds, fraction) = (ticks / 100_000, ticks % 100_000);
     let sign = if total < 0 { "-" } else { "" };
     let clock = format!("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    Ok(format!("{sign}{} {clock}.{fraction:05}", seconds / 86_400))
+    // A fraction that the column has not would be refused, also where it is zero.
+    let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:05}") };
+    Ok(format!("{sign}{} {clock}{fraction}", seconds / 86_400))
 }

@@ -1,6 +1,6 @@
 //! Requests that only Informix has.
 
-use super::Wire;
+use super::{Io, State, Wire};
 use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
@@ -177,6 +177,30 @@ impl Wire {
             Logging::Ansi => "ansi",
         };
         Ok((machine.banner().to_owned(), machine.locale().map(str::to_owned), machine.codeset().name(), logging))
+    }
+
+    /// The question at login that waits for an answer, and whether the answer may be shown as it is typed.
+    fn sqli_challenge(&self, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
+        let mut state = self.hold(py)?;
+        let challenge = state.machine.of::<Informix>(py)?.challenge();
+        Ok(challenge.map(|(text, shown)| (text.to_owned(), shown)))
+    }
+
+    /// Answers it; the session is then waited for as before.
+    fn sqli_respond(&self, py: Python<'_>, answer: &str) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        let State { machine, outbox, io, .. } = &mut *state;
+        machine.of::<Informix>(py)?.respond(answer, outbox);
+        if let Io::Transport { .. } = io {
+            drop(state);
+            self.flush(py)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server refused the session because it asks questions at login.
+    fn sqli_asks_questions(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.machine.of::<Informix>(py)?.asks_questions())
     }
 
     /// DBSERVERNAME, host and port of the server that this one wants to be asked instead.

@@ -245,6 +245,7 @@ fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Ou
         session: get(options, "session")?.unwrap_or_default(),
         codeset,
         tls: tls.is_some(),
+        pam: get(options, "pam")?.unwrap_or(false),
         program: text("program")?.unwrap_or_default(),
         host: text("client_host")?.unwrap_or_default(),
         directory: text("directory")?.unwrap_or_default(),
