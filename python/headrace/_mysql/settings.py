@@ -74,8 +74,11 @@ _WITHOUT_EFFECT: Final[dict[str, tuple[Any, ...]]] = {
     "use_unicode": (True, None),
     "named_pipe": (False, None),
     "defer_connect": (False, None),
-    "binary_prefix": (True, False, None),
+    "binary_prefix": (),
     "max_allowed_packet": (),
+    "executemany_fallback": (),
+    "ssl_key_password": (None,),
+    "local_infile_dir": (None, ""),
 }
 _REFUSED: Final = {
     "conv": "values become what docs/reference/types says; headrace.compat.mysqldb takes converters",
@@ -85,6 +88,8 @@ _REFUSED: Final = {
     "defer_connect": "call connect() when you want the connection",
     "bind_address": "the system chooses the local address",
     "auth_plugin_map": "headrace has its authentication plugins built in",
+    "ssl_key_password": "headrace reads keys that are not encrypted",
+    "local_infile_dir": "the data of LOAD DATA LOCAL are handed over: load_rows() and load_data()",
 }
 # Options of libmysqlclient that ask for protection that headrace has not.
 _REFUSED_OPTIONS: Final = {

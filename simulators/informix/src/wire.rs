@@ -12,6 +12,13 @@ pub struct Input<R> {
     end: usize,
 }
 
+impl Input<&[u8]> {
+    /// Reads `bytes`, of which nothing more comes.
+    pub fn whole(bytes: &[u8]) -> Self {
+        Self { source: &[], buffer: bytes.to_vec(), start: 0, end: bytes.len() }
+    }
+}
+
 impl<R: Read> Input<R> {
     /// Reads from `source`.
     pub fn new(source: R) -> Self {

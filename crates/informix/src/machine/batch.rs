@@ -5,7 +5,7 @@
 //! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the error
 //! that the user sees, and the row that it names, are those of plain executions.
 
-use super::request::{Asked, Execute, Failure, Guard, Request, Road, Stage};
+use super::request::{Asked, Execute, Failure, Group, Guard, Request, Road, Stage};
 use super::send::bind_row;
 use super::{IfxCaller, Logging, Machine};
 use crate::capabilities::Feature;
@@ -33,11 +33,13 @@ impl<C: IfxCaller> Machine<C> {
         entry.guard = guard;
         entry.stage = Stage::Sending;
         let Request::Execute(Execute { road, .. }) = &entry.request else { return };
-        entry.batch.road = road.unwrap_or(Road::Put);
-        let can_put =
-            entry.statement.as_ref().is_some_and(|it| it.put.is_some() && !it.put_refused.load(Ordering::Relaxed));
+        let Some(statement) = &entry.statement else { return };
+        let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
+        let best = plan.filter(|plan| !plan.padded).map_or(Road::Groups, |_| Road::Put);
+        entry.batch.road = road.unwrap_or(best);
         // Only what can be undone and read a second time is put.
-        let again = guard != Guard::None && can_put && entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
+        let can = plan.is_some() && guard != Guard::None;
+        let again = can && entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
         if entry.batch.road == Road::Put && !again {
             entry.batch.road = Road::Groups;
         }
@@ -198,7 +200,13 @@ impl<C: IfxCaller> Machine<C> {
             (Guard::None, _) => return,
             (Guard::Transaction, true) => client::plain(out, tag::SQ_CMMTWORK),
             (Guard::Transaction, false) => client::rollback(out),
-            (Guard::Savepoint, true) => client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT),
+            (Guard::Savepoint, true) => {
+                // Nobody waits for this: it goes out with whatever comes next, as the closing of a cursor does.
+                client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT);
+                client::eot(out);
+                self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
+                return;
+            }
             (Guard::Savepoint, false) => client::savepoint(out, tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
         }
         client::eot(out);

@@ -138,7 +138,7 @@ class BaseConnection:
             try:
                 results = connection._wait(connection.wire.my_query(text), None)
             except errors.DatabaseError as error:
-                # Of several statements the first ones have results; that a later one failed is for next_result() to say.
+                # The statements before the one that failed have results; that it did is for next_result() to say.
                 results = error.__dict__.pop("_results", None)
                 if results is None:
                     raise

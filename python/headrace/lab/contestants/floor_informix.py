@@ -20,7 +20,7 @@ FIRST_FETCH: Final = 64 * 1024
 NEXT_FETCH: Final = 256 * 1024
 """Bytes of rows asked for."""
 PUT_BYTES: Final = 32 * 1024
-"""Bytes of rows in one SQ_PUT."""
+"""Bytes of rows in one group."""
 
 
 def bind(values: list[int]) -> bytes:
@@ -35,10 +35,9 @@ def tuple_row(row: tuple[Any, ...]) -> bytes:
     return struct.pack(">iB", i, len(text)) + text + struct.pack(">idi", n, f, d.toordinal() - DATE_EPOCH)
 
 
-def put(rows: list[bytes]) -> bytes:
-    """SQ_PUT of rows."""
-    data = b"".join(rows)
-    return b"\0\x11" + struct.pack(">iH", len(data), len(rows)) + data + bytes(len(data) % 2)
+def put(row: bytes) -> bytes:
+    """SQ_PUT of a row. The message has room for more, but no client is known that sends more."""
+    return b"\0\x11" + struct.pack(">iH", len(row), 1) + row + bytes(len(row) % 2)
 
 
 class Contestant(Sync):
@@ -109,9 +108,9 @@ class Contestant(Sync):
     def _batch(self, size: int, inner: int, data: Any) -> int:
         if size not in self.requests:
             number = self.number(self.sql.insert("?"))
-            rows = [tuple_row(row) for row in data]
+            rows = [put(tuple_row(row)) for row in data]
             at_once = max(1, PUT_BYTES // max(map(len, rows)))
-            puts = [put(rows[at : at + at_once]) for at in range(0, size, at_once)]
+            puts = [b"".join(rows[at : at + at_once]) for at in range(0, size, at_once)]
             opening = ident(number) + b"\0\x03\0\x06insert\0\x06" + EOT
             groups = [BEGIN, opening, *(ident(number) + one + EOT for one in puts), close(number), COMMIT]
             self.requests[size] = (b"".join(groups), len(groups))

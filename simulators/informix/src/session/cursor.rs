@@ -1,6 +1,7 @@
 //! Cursors: rows in blocks, rows by number, rows put.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use super::rows::{self, Encoder};
 use super::statement::Prepared;
@@ -244,25 +245,31 @@ impl Session {
         if !prepared.insert_open {
             return Err(SqlError::new(-400, ""));
         }
-        let Action::Write { sql, table, .. } = prepared.compiled.action.clone() else {
-            return Err(SqlError::new(-410, ""));
+        let plan = match (&prepared.put_plan, &prepared.compiled.action) {
+            (Some(plan), _) => Rc::clone(plan),
+            (None, Action::Write { sql, table, .. }) => {
+                let plan = Rc::new((sql.clone(), table.clone(), prepared.compiled.parameters.clone()));
+                prepared.put_plan = Some(Rc::clone(&plan));
+                plan
+            }
+            _ => return Err(SqlError::new(-410, "")),
         };
-        let types = prepared.compiled.parameters.clone();
+        let (sql, table, types) = &*plan;
         if types.is_empty() {
             return Err(SqlError::new(-481, ""));
         }
-        let read = rows::read_rows(bytes, rows, &types, charset);
+        let read = rows::read_rows(bytes, rows, types, charset);
         let read = read.map_err(|error| SqlError::unsupported(format!("SQ_PUT: {error}")))?;
         let mut done = 0;
         for row in read {
             let values = row
                 .into_iter()
-                .zip(&types)
+                .zip(types)
                 .map(|(bound, ty): (_, &Type)| convert(bound.value, Some(bound.ty), *ty, charset))
                 .collect::<Result<Vec<Value>>>();
             let changed = values.and_then(|values| {
                 self.prepared()?.values = values;
-                self.write(&sql, &table, false)
+                self.write(sql, table, false)
             });
             if let Err(error) = changed {
                 let total = self.prepared()?.put_rows as i32;

@@ -63,6 +63,7 @@ impl Session {
             return Err(SqlError::new(-710, table));
         }
         prepared.compiled = again;
+        prepared.put_plan = None;
         prepared.write = None;
         prepared.generation = generation;
         Ok(())

@@ -1,5 +1,7 @@
 //! Prepared statements of a session, and the messages that are meant for one.
 
+use std::rc::Rc;
+
 use super::cursor::Cursor;
 use super::{Session, replies};
 use crate::engine::convert::convert;
@@ -26,6 +28,8 @@ pub struct Prepared {
     pub(super) binary: Vec<bool>,
     pub(super) insert_open: bool,
     pub(super) put_rows: i64,
+    /// What an insert cursor does with a row, once it was asked to: the statement, its table, its parameters.
+    pub(super) put_plan: Option<Rc<(String, String, Vec<Type>)>>,
     /// The SQLite statement of a change, kept for the next execution.
     pub(super) write: Option<Statement>,
 }
@@ -46,6 +50,7 @@ impl Prepared {
             binary: Vec::new(),
             insert_open: false,
             put_rows: 0,
+            put_plan: None,
             write: None,
         }
     }

@@ -1,0 +1,146 @@
+//! Any bytes as a server's answers: no panic, and whoever waits is told once how it ended.
+#![no_main]
+
+#[path = "../../crates/informix/tests/support/mod.rs"]
+mod support;
+
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Inbox, Outbox};
+use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
+use libfuzzer_sys::fuzz_target;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::LazyLock;
+use support::{TestCaller, Told, V, bytes, hex};
+
+static SELECT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "prep_select_032"));
+static SELECT_TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "srv_t2_text_157"));
+static INSERT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "insert_int_str_dec_022"));
+static GREETING: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
+    let set_up = [bytes("reply", "connect_004"), hex("000c"), bytes("reply", "srv_t10_connect_008")].concat();
+    let locale = (bytes("reply", "srv_t2_connect_010"), bytes("reply", "srv_t2_connect_012"));
+    [bytes("reply", "conacc_gbase_1"), set_up, locale.0, locale.1]
+});
+
+/// Messages as a server frames them. What a fuzzer would take long to find is how long each is, so of those whose length
+/// is fixed or said each block of its input becomes one; the tag 0 stands for bytes as they are.
+fn messages(mut data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    while let [tag, len, rest @ ..] = data {
+        let body = &rest[..rest.len().min(usize::from(len & 0x7f))];
+        data = &rest[body.len()..];
+        let mut fixed = |size: usize| {
+            let mut body = body.to_vec();
+            body.resize(size, 0);
+            out.extend_from_slice(&[0, *tag]);
+            out.extend_from_slice(&body);
+        };
+        match tag {
+            12 | 56 => fixed(0),
+            15 => fixed(14),
+            25 => fixed(4),
+            55 => fixed(8),
+            94 => fixed(18),
+            99 => fixed(6),
+            14 => {
+                out.extend_from_slice(&[0, 14, 0, 0]);
+                out.extend_from_slice(&(body.len() as u32).to_be_bytes());
+                out.extend_from_slice(body);
+                out.resize(out.len() + body.len() % 2, 0);
+            }
+            39 | 53 | 126 => {
+                out.extend_from_slice(&[0, *tag, 0, body.len() as u8]);
+                out.extend_from_slice(body);
+                out.resize(out.len() + body.len() % 2, 0);
+            }
+            // Descriptions that a server might give: of a select, of an insert, of a select with TEXT.
+            200 => out.extend_from_slice(&SELECT),
+            201 => out.extend_from_slice(&SELECT_TEXT),
+            202 => out.extend_from_slice(&INSERT),
+            0 => out.extend_from_slice(body),
+            tag => {
+                out.extend_from_slice(&[0, *tag]);
+                out.extend_from_slice(body);
+            }
+        }
+    }
+    out
+}
+
+fn request(kind: u8, sql: &str, flag: bool) -> Request {
+    let sql = sql.into();
+    let road = [None, Some(Road::Put), Some(Road::Groups), Some(Road::Rows)][usize::from(kind >> 4) % 4];
+    match kind % 10 {
+        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag, road: None }),
+        2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag, road }),
+        3 => {
+            Request::Declare(Declare { cursor: 1, sql, name: None, scroll: flag, hold: false, begin: false, bytes: 64 })
+        }
+        4 => Request::Fetch { cursor: 1, bytes: 64 },
+        5 => Request::Scroll { cursor: 1, to: if flag { Position::Last } else { Position::Row(2) } },
+        6 if flag => Request::Close { cursor: 1 },
+        6 => Request::Savepoint(Savepoint::Set, "s".into()),
+        7 if flag => Request::Commit,
+        7 => Request::Rollback,
+        8 => Request::Begin,
+        _ => Request::Ping,
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [script, first, second, third, data @ ..] = data else { return };
+    let options = Options {
+        user: "informix".into(),
+        server: "informix".into(),
+        database: Some("testdb".into()),
+        ..Options::default()
+    };
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let mut machine: Machine<TestCaller> = Machine::new(options, 2, &mut outbox).expect("the options fit");
+    if script & 1 == 0 {
+        for reply in GREETING.iter() {
+            inbox.extend(reply);
+            machine.receive((), &mut inbox, &mut outbox).expect("a right greeting");
+        }
+        assert!(machine.is_ready());
+    }
+    let mut told = Vec::new();
+    for (i, kind) in [first, second, third].into_iter().enumerate() {
+        let mine = Rc::new(RefCell::new(Told::default()));
+        let batch = match script & 2 {
+            0 => vec![vec![V::Int(1)], vec![V::Text("two".into())], vec![V::Null]],
+            _ => vec![vec![V::Int(1), V::Text("one".into()), V::Null]; 3],
+        };
+        let again = (script & 8 == 0).then(|| batch.clone());
+        let caller = TestCaller { told: mine.clone(), batch: batch.into_iter(), row: vec![V::Int(7)], again };
+        told.push(mine);
+        let sql = match script >> 1 & 3 {
+            0 => "select a from t where a > ?".into(),
+            1 => "insert into t values (?,?,?)".into(),
+            _ => format!("statement {i} with ?"),
+        };
+        machine.enqueue(request(*kind, &sql, kind & 0x80 != 0), caller);
+    }
+    machine.transmit((), &mut outbox);
+    let (mut failed, mut discarded) = (false, false);
+    for (i, block) in messages(data).chunks(37).enumerate() {
+        inbox.extend(block);
+        if machine.receive((), &mut inbox, &mut outbox).is_err() {
+            failed = true;
+            break;
+        }
+        machine.transmit((), &mut outbox);
+        outbox.take();
+        if script & 4 != 0 && i == 3 {
+            discarded = machine.find(|_| true).is_some_and(|id| {
+                machine.discard(id);
+                true
+            });
+        }
+    }
+    let open = told.iter().filter(|told| told.borrow().end.is_none()).count();
+    assert!(failed || machine.queued() + usize::from(discarded) >= open, "a caller was forgotten");
+    machine.abort((), &Fatal::gone("the end of the input"));
+    let untold = told.iter().filter(|told| told.borrow().end.is_none()).count();
+    assert!(untold <= usize::from(discarded), "a caller was not told");
+});

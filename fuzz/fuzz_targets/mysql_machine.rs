@@ -1,0 +1,126 @@
+//! Any packets as a server's answers: no panic, and whoever waits is told once how it ended.
+#![no_main]
+
+#[path = "shared/mysql.rs"]
+#[allow(dead_code)]
+mod support;
+
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Inbox, Outbox};
+use headrace_mysql::auth::Secret;
+use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows};
+use libfuzzer_sys::fuzz_target;
+use support::TestCaller;
+use support::value::TestValue;
+
+/// Packets, with their lengths and their numbers right: each block of the input becomes one, and its first bit says
+/// whether a new reply begins with it. Some are what a server would say.
+fn packets(mut data: &[u8]) -> Vec<u8> {
+    let (mut out, mut sequence) = (Vec::new(), 0u8);
+    while let [kind, len, rest @ ..] = data {
+        let given = &rest[..rest.len().min(usize::from(len & 0x7f))];
+        data = &rest[given.len()..];
+        sequence = if len & 0x80 == 0 { sequence.wrapping_add(1) } else { 1 };
+        let body = match kind {
+            // OK; EOF; a statement of one parameter and one column; a column of a type of its choice.
+            250 => b"\0\x01\0\x02\0\0\0".to_vec(),
+            251 => b"\xfe\0\0\x02\0".to_vec(),
+            252 => b"\0\x01\0\0\0\x01\0\x01\0\0\0\0".to_vec(),
+            253 => {
+                let kind = given.first().copied().unwrap_or(3);
+                [b"\x03def\0\0\0\x01n\0\x0c\x3f\0\x0b\0\0\0".as_slice(), &[kind, 0, 0, 0, 0, 0]].concat()
+            }
+            254 => [b"\xff\x15\x04#42000".as_slice(), given].concat(),
+            first => [&[*first], given].concat(),
+        };
+        out.extend_from_slice(&(body.len() as u32).to_le_bytes()[..3]);
+        out.push(sequence);
+        out.extend_from_slice(&body);
+    }
+    out
+}
+
+/// The greeting and the first OK of the recorded conversation.
+fn greeting() -> [Vec<u8>; 2] {
+    let mut lines = include_str!("../../crates/mysql/tests/recorded/mariadb-10.11.txt").lines();
+    let mut next = || {
+        let text = lines.by_ref().find_map(|line| line.strip_prefix("< ")).expect("the server speaks twice");
+        (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal")).collect()
+    };
+    [next(), next()]
+}
+
+fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
+    let sql = sql.into();
+    let road = [Road::Auto, Road::Pipelined, Road::Bulk, Road::Joined][usize::from(kind >> 4) % 4];
+    match kind % 9 {
+        0 => Request::Execute(Execute { sql, rows: Rows::One, text: flag, cursor: None }),
+        1 => Request::Execute(Execute { sql, rows: Rows::One, text: false, cursor: Some(2) }),
+        2 | 3 => Request::Execute(Execute { sql, rows: Rows::Batch { road, atomic: flag }, text: false, cursor: None }),
+        4 => Request::Query { sql, infile: flag },
+        5 => Request::Prepare { sql },
+        6 if flag => Request::Fetch { cursor: earlier, rows: 2 },
+        6 => Request::CloseCursor { cursor: earlier },
+        7 if flag => Request::InitDb { schema: "t".into() },
+        7 => Request::Ping,
+        _ => Request::ResetConnection,
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [script, first, second, third, data @ ..] = data else { return };
+    let options = Options {
+        user: "tester".into(),
+        password: Some(Secret(b"tiger".to_vec())),
+        database: Some("t".into()),
+        local_infile: script & 8 != 0,
+        multi_statements: script & 16 != 0,
+        ..Options::default()
+    };
+    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let mut machine: Machine<TestCaller> = Machine::new(options, 2).expect("the options are fine");
+    if script & 1 == 0 {
+        for reply in greeting() {
+            inbox.extend(&reply);
+            machine.receive((), &mut inbox, &mut outbox).expect("a right greeting");
+            machine.transmit((), &mut outbox);
+        }
+        assert!(machine.is_ready());
+    }
+    let mut told = Vec::new();
+    let mut earlier = 0;
+    for (i, kind) in [first, second, third].into_iter().enumerate() {
+        let batch = vec![vec![TestValue::Int(1)], vec!["two".into()], vec![TestValue::Null]];
+        let (caller, mine) = TestCaller::new(vec![TestValue::Int(7)], batch);
+        told.push(mine);
+        let sql = match script >> 1 & 3 {
+            0 => "insert into t values (?)".into(),
+            1 => "select a from t where a > ?".into(),
+            2 => "load data local infile 'x' into table t".into(),
+            _ => format!("update t set a = ? where b = {i}"),
+        };
+        earlier = machine.enqueue(request(*kind, &sql, kind & 0x80 != 0, earlier), caller);
+    }
+    machine.transmit((), &mut outbox);
+    let (mut failed, mut discarded) = (false, false);
+    for (i, block) in packets(data).chunks(37).enumerate() {
+        inbox.extend(block);
+        if machine.receive((), &mut inbox, &mut outbox).is_err() {
+            failed = true;
+            break;
+        }
+        machine.transmit((), &mut outbox);
+        outbox.take();
+        if script & 32 != 0 && i == 3 {
+            discarded = machine.find(|_| true).is_some_and(|id| {
+                machine.discard(id);
+                true
+            });
+        }
+    }
+    let open = told.iter().filter(|told| told.borrow().end.is_none()).count();
+    assert!(failed || machine.queued() + usize::from(discarded) >= open, "a caller was forgotten");
+    machine.abort((), &Fatal::gone("the end of the input"));
+    let untold = told.iter().filter(|told| told.borrow().end.is_none()).count();
+    assert!(untold <= usize::from(discarded), "a caller was not told");
+});
