@@ -66,7 +66,10 @@ class Session(Whole):
         return self.conn.executescript(sql)
 
     async def execute(self, sql: str) -> int:
-        return int(self.run_text(sql).rowcount)
+        cursor = self.run_text(sql)
+        # In a pipeline the count is not asked of the server.
+        cursor.wait()
+        return int(cursor.rowcount)
 
     async def query(self, sql: str, args: Sequence[Any] = (), prepared: bool = False) -> list[Any]:
         if prepared:
