@@ -234,8 +234,9 @@ class BaseCursor:
                 self._do_get_result(db)
                 total += self.rowcount or 0
         except BaseException:
-            # Results that nobody has seen would be taken for those of the next statement.
-            db.close()
+            # Results that nobody has seen would be taken for those of the next statement. Behind an error are none.
+            if db.more_results():
+                db.close()
             raise
         if count != statement_count or self._result is not None:
             db.close()
