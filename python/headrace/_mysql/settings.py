@@ -166,14 +166,25 @@ class ConnectOptions:
     def wire_options(self, address: tuple[str, int] | None, server_name: str, password: str | None) -> dict[str, Any]:
         """What the engine wants to know, for one address; None is the Unix socket."""
         return {
-            "protocol": "mysql",
+            **self._everywhere[address is None],
             "tcp": address,
             "unix": self.socket if address is None else None,
-            "user": self.user,
             "password": password,
-            "database": self.database,
-            **self.tls.wire_options(local=address is None),
             "server_name": server_name,
+            "attributes": [
+                ("_pid", str(os.getpid())),
+                ("_client_host", _host_name()),
+                ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
+            ],
+        }
+
+    @functools.cached_property
+    def _everywhere(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What does not depend on the address, but on whether it is one or the Unix socket."""
+        common = {
+            "protocol": "mysql",
+            "user": self.user,
+            "database": self.database,
             "plugins": list(self.auth_plugins),
             "server_public_key": self.server_public_key,
             "get_server_public_key": self.get_server_public_key,
@@ -183,11 +194,6 @@ class ConnectOptions:
             "interactive": self.interactive,
             "compression": self.compression,
             "zstd_level": self.zstd_level or None,
-            "attributes": [
-                ("_pid", str(os.getpid())),
-                ("_client_host", _host_name()),
-                ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
-            ],
             "statements": self.statement_cache_size,
             "unrepresentable": self.unrepresentable,
             "json_text": self.json_text,
@@ -199,6 +205,7 @@ class ConnectOptions:
             "keepalives_count": self.keepalives_count or None,
             "tcp_user_timeout": self.tcp_user_timeout,
         }
+        return {**common, **self.tls.wire_options(local=False)}, {**common, **self.tls.wire_options(local=True)}
 
     @property
     def timeout(self) -> float | None:
