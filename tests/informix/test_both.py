@@ -1,16 +1,21 @@
-"""What one judge writes, the other reads and writes again; the first must find its own values."""
+"""What informix-driver or headrace writes, IBM's JDBC driver reads and writes again; both must find the values of the
+first in either table."""
 
 from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Callable
 from typing import Any
 
 import informix_db
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import headrace.informix
 from headrace.testing import InformixServer
+from headrace.types import Interval
 
 from .conftest import Judge
 
@@ -46,6 +51,67 @@ COLUMNS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+MARKS = ", ".join("?" * (len(COLUMNS) + 1))
+Rows = list[tuple[Any, ...]]
+
+
+def peers_rows(server: InformixServer, table: str) -> Rows:
+    """What informix-driver reads."""
+    connection = informix_db.connect(**server.parameters(), autocommit=True)
+    try:
+        cursor = connection.cursor()
+        cursor.execute(f"select * from {table} order by n")
+        return [tuple(row[1:]) for row in cursor.fetchall()]
+    finally:
+        connection.close()
+
+
+def our_rows(server: InformixServer, table: str) -> Rows:
+    """What headrace reads, in the words of informix-driver: its months, and CHAR without its blanks."""
+
+    def said(column: str, value: Any) -> Any:
+        if isinstance(value, Interval):
+            return informix_db.IntervalYM(value.months)
+        return value.rstrip(" ") if value is not None and column.startswith("char") else value
+
+    with headrace.informix.connect(**server.parameters()) as connection:
+        return [tuple(map(said, COLUMNS, row[1:])) for row in connection.fetch(f"select * from {table} order by n")]
+
+
+def write_theirs(server: InformixServer, table: str, rows: Rows) -> None:
+    """By informix-driver."""
+    connection = informix_db.connect(**server.parameters(), autocommit=True)
+    try:
+        connection.cursor().executemany(f"insert into {table} values ({MARKS})", [(n, *r) for n, r in enumerate(rows)])
+    finally:
+        connection.close()
+
+
+def write_ours(server: InformixServer, table: str, rows: Rows) -> None:
+    """By headrace, half of it as a batch and half row by row."""
+    ours = [
+        (n, *(Interval(months=v.months) if isinstance(v, informix_db.IntervalYM) else v for v in row))
+        for n, row in enumerate(rows)
+    ]
+    with headrace.informix.connect(**server.parameters()) as connection:
+        connection.executemany(f"insert into {table} values ({MARKS})", ours[::2])
+        for row in ours[1::2]:
+            connection.execute(f"insert into {table} values ({MARKS})", row)
+
+
+def check(found: Rows, rows: Rows) -> None:
+    """That the values are those that were written."""
+    for values, row in zip(found, rows, strict=True):
+        for column, value, expected in zip(COLUMNS, values, row, strict=True):
+            same = value == expected
+            if isinstance(value, str) and column.startswith("char"):
+                same = value.rstrip() == expected
+            elif isinstance(value, float):
+                same = math.isclose(value, expected, rel_tol=1e-6 if column == "smallfloat" else 1e-15, abs_tol=1e-45)
+            assert same, (column, value, expected)
+
+
+@pytest.mark.parametrize("write", [write_theirs, write_ours], ids=["informix-driver", "headrace"])
 @settings(
     max_examples=4,
     deadline=None,
@@ -53,27 +119,19 @@ COLUMNS: dict[str, st.SearchStrategy[Any]] = {
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(rows=st.lists(st.tuples(*(st.none() | strategy for strategy in COLUMNS.values())), min_size=30, max_size=60))
-def test_values_survive_both_judges(server: InformixServer, judge: Judge, rows: list[tuple[Any, ...]]) -> None:
-    connection = informix_db.connect(**server.parameters(), autocommit=True)
-    try:
-        cursor = connection.cursor()
-        definition = ", ".join(f"c{number} {column}" for number, column in enumerate(COLUMNS))
+def test_values_survive_every_client(
+    server: InformixServer, judge: Judge, write: Callable[[InformixServer, str, Rows], None], rows: Rows
+) -> None:
+    definition = ", ".join(f"c{number} {column}" for number, column in enumerate(COLUMNS))
+    with headrace.informix.connect(**server.parameters(), autocommit=True) as admin:
         for table in ("b_first", "b_second"):
-            cursor.execute(f"drop table if exists {table}")
-            cursor.execute(f"create table {table} (n int, {definition})")
-        marks = ", ".join("?" * (len(COLUMNS) + 1))
-        cursor.executemany(f"insert into b_first values ({marks})", [(n, *row) for n, row in enumerate(rows)])
-        assert judge(server.jdbc_url(), "copy", "b_first", "b_second") == {"copy": f"ok copy: {len(rows)}"}
-        cursor.execute("select * from b_second order by n")
-        for (_, *found), row in zip(cursor.fetchall(), rows, strict=True):
-            for column, value, expected in zip(COLUMNS, found, row, strict=True):
-                same = value == expected
-                if isinstance(value, str) and column.startswith("char"):
-                    same = value.rstrip() == expected
-                elif isinstance(value, float):
-                    same = math.isclose(
-                        value, expected, rel_tol=1e-6 if column == "smallfloat" else 1e-15, abs_tol=1e-45
-                    )
-                assert same, (column, value, expected)
-    finally:
-        connection.close()
+            admin.execute(f"drop table if exists {table}")
+            admin.execute(f"create table {table} (n int, {definition})")
+    write(server, "b_first", rows)
+    assert judge(server.jdbc_url(), "copy", "b_first", "b_second") == {"copy": f"ok copy: {len(rows)}"}
+    for table in ("b_first", "b_second"):
+        theirs, ours = peers_rows(server, table), our_rows(server, table)
+        check(theirs, rows)
+        check(ours, rows)
+        assert ours == theirs
+        assert [list(map(type, row)) for row in ours] == [list(map(type, row)) for row in theirs]
