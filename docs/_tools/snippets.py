@@ -3,7 +3,8 @@
     PGHOST=... PGUSER=... python docs/_tools/snippets.py [PAGE ...]
 
 Every fenced block marked ``python`` is run; one marked ``py`` is only shown. The blocks of a page share one
-namespace, run from top to bottom, and may await. Each page has a new database named ``app``.
+namespace, run from top to bottom, and may await. Each page has a new database named ``app``. Those on MySQL want a
+MariaDB on the port that MYSQL_TCP_PORT names, with an empty database ``shop`` for the user ``jo``, password ``secret``.
 """
 
 from __future__ import annotations

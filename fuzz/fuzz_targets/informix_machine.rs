@@ -6,7 +6,7 @@ mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Inbox, Outbox};
-use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Rows, Savepoint};
+use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,6 +15,7 @@ use support::{TestCaller, Told, V, bytes, hex};
 
 static SELECT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "prep_select_032"));
 static SELECT_TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "srv_t2_text_157"));
+static INSERT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "insert_int_str_dec_022"));
 static GREETING: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
     let set_up = [bytes("reply", "connect_004"), hex("000c"), bytes("reply", "srv_t10_connect_008")].concat();
     let locale = (bytes("reply", "srv_t2_connect_010"), bytes("reply", "srv_t2_connect_012"));
@@ -55,6 +56,7 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
             // Descriptions that a server might give: of a select, of an insert, of a select with TEXT.
             200 => out.extend_from_slice(&SELECT),
             201 => out.extend_from_slice(&SELECT_TEXT),
+            202 => out.extend_from_slice(&INSERT),
             0 => out.extend_from_slice(body),
             tag => {
                 out.extend_from_slice(&[0, *tag]);
@@ -67,9 +69,10 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
 
 fn request(kind: u8, sql: &str, flag: bool) -> Request {
     let sql = sql.into();
+    let road = [None, Some(Road::Put), Some(Road::Groups), Some(Road::Rows)][usize::from(kind >> 4) % 4];
     match kind % 10 {
-        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag }),
-        2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag }),
+        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag, road: None }),
+        2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag, road }),
         3 => {
             Request::Declare(Declare { cursor: 1, sql, name: None, scroll: flag, hold: false, begin: false, bytes: 64 })
         }
@@ -104,10 +107,18 @@ fuzz_target!(|data: &[u8]| {
     let mut told = Vec::new();
     for (i, kind) in [first, second, third].into_iter().enumerate() {
         let mine = Rc::new(RefCell::new(Told::default()));
-        let batch = vec![vec![V::Int(1)], vec![V::Text("two".into())], vec![V::Null]];
-        let caller = TestCaller { told: mine.clone(), batch: batch.into_iter(), row: vec![V::Int(7)] };
+        let batch = match script & 2 {
+            0 => vec![vec![V::Int(1)], vec![V::Text("two".into())], vec![V::Null]],
+            _ => vec![vec![V::Int(1), V::Text("one".into()), V::Null]; 3],
+        };
+        let again = (script & 8 == 0).then(|| batch.clone());
+        let caller = TestCaller { told: mine.clone(), batch: batch.into_iter(), row: vec![V::Int(7)], again };
         told.push(mine);
-        let sql = if script & 2 == 0 { "select a from t where a > ?".into() } else { format!("statement {i} with ?") };
+        let sql = match script >> 1 & 3 {
+            0 => "select a from t where a > ?".into(),
+            1 => "insert into t values (?,?,?)".into(),
+            _ => format!("statement {i} with ?"),
+        };
         machine.enqueue(request(*kind, &sql, kind & 0x80 != 0), caller);
     }
     machine.transmit((), &mut outbox);

@@ -1,4 +1,4 @@
-//! Any bytes into every decoder of MySQL's two protocols: no panic, no unbounded memory.
+//! Any bytes into every decoder of MySQL's two protocols, and any text past the lexer: no panic, no unbounded memory.
 #![no_main]
 
 #[path = "shared/depth.rs"]
@@ -10,6 +10,7 @@ use headrace_mysql::packets::column::{Column, PrepareOk};
 use headrace_mysql::packets::compress::{self, Algorithm};
 use headrace_mysql::packets::handshake::{HandshakeV10, auth_switch_request};
 use headrace_mysql::packets::reply::{Completion, ServerError};
+use headrace_mysql::sql::{Insert, Modes, Scan};
 use headrace_mysql::types::{Decoder, decode_binary_row, decode_text_row};
 use libfuzzer_sys::fuzz_target;
 
@@ -69,6 +70,15 @@ fuzz_target!(|data: &[u8]| {
     if let Some((_, _, plain)) = compress::header(rest) {
         for algorithm in [Algorithm::Zlib, Algorithm::Zstd(3)] {
             let _ = compress::decompress(algorithm, &rest[compress::HEADER_BYTES..], plain);
+        }
+    }
+    let sql = String::from_utf8_lossy(rest);
+    for no_backslash_escapes in [false, true] {
+        let modes = Modes { no_backslash_escapes, ansi_quotes: choice & 1 == 1 };
+        let scan = Scan::new(&sql, modes);
+        assert!(scan.placeholders.iter().all(|at| sql.as_bytes()[*at] == b'?'));
+        if let Some(insert) = Insert::new(&sql, modes) {
+            assert_eq!(insert.parameters(), scan.placeholders.len());
         }
     }
 });

@@ -7,9 +7,7 @@ mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Inbox, Outbox};
-use headrace_postgres::machine::{
-    Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls,
-};
+use headrace_postgres::machine::{Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -56,7 +54,12 @@ fuzz_target!(|data: &[u8]| {
         let caller = TestCaller { told: mine.clone(), batch: rows.into_iter(), row: vec![7] };
         told.push(mine);
         let request = if script >> 2 & 1 == 1 && i == 2 {
-            Request::Script { sql: "SELECT 1; SELECT 2".into(), prelude: None, copy: script >> 3 & 1 == 1, ends_block: false }
+            Request::Script {
+                sql: "SELECT 1; SELECT 2".into(),
+                prelude: None,
+                copy: script >> 3 & 1 == 1,
+                ends_block: false,
+            }
         } else {
             Request::Execute(Execute {
                 sql: if script >> 4 & 1 == 1 { "same".into() } else { format!("statement {i}").into() },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any, Final
 
@@ -32,4 +33,5 @@ def module_for(conninfo: str, package: str) -> Any:
     if name is None:
         known = ", ".join(f"{scheme}:" for scheme in _MODULES)
         raise ProgrammingError(f"the URL begins with {scheme}:, which is none of {known}")
-    return import_module(f"{package}.{name}")
+    # To ask importlib for what is there would cost as much as all the rest.
+    return sys.modules.get(f"{package}.{name}") or import_module(f"{package}.{name}")

@@ -16,6 +16,10 @@ INFORMIX_PORT: Final = 9088
 """TCP port of Informix (onsoctcp)."""
 INFORMIX_FETCH_BYTES: Final = 256 * 1024
 """Bytes of rows that a streaming or named Informix cursor asks for at a time."""
+INFORMIX_LOB_BYTES: Final = 256 * 1024
+"""Bytes of a smart large object that one request reads or writes."""
+INFORMIX_LOB_AHEAD: Final = 2
+"""Requests of one read or write of a smart large object that are under way at a time."""
 INFORMIX_SCROLL_ROWS: Final = 256
 """Rows of a scroll cursor that are asked for in one round trip at most."""
 INFORMIX_REDIRECTS: Final = 8

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ._core import Rollback
 from ._informix.connection import Connection, Cursor
+from ._informix.largeobject import LargeObject
 from ._informix.opening import connect
 from ._informix.server_cursor import ServerCursor
 from .errors import (
@@ -30,8 +31,11 @@ from .types import (
     ROWID,
     STRING,
     Binary,
+    BlobLocator,
+    ClobLocator,
     Date,
     DateFromTicks,
+    Opaque,
     Time,
     TimeFromTicks,
     Timestamp,
@@ -49,6 +53,8 @@ __all__ = [
     "ROWID",
     "STRING",
     "Binary",
+    "BlobLocator",
+    "ClobLocator",
     "Connection",
     "Cursor",
     "DataError",
@@ -59,7 +65,9 @@ __all__ = [
     "IntegrityError",
     "InterfaceError",
     "InternalError",
+    "LargeObject",
     "NotSupportedError",
+    "Opaque",
     "OperationalError",
     "ProgrammingError",
     "Rollback",

@@ -336,6 +336,49 @@ class Jsonb(Json):
     """Asks for a value to be sent as ``jsonb``."""
 
 
+class Opaque:
+    """A value of an extended type in its own binary form, which only its name tells (Informix).
+
+    Args:
+        type_name: the type's name, such as ``bson``.
+        data: the bytes, as the type's send function gives them and its receive function takes them.
+    """
+
+    __slots__ = ("data", "type_name")
+
+    def __init__(self, type_name: str, data: bytes) -> None:
+        self.type_name = type_name
+        self.data = bytes(data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and (self.type_name, self.data) == (other.type_name, other.data)
+
+    def __hash__(self) -> int:
+        return hash((self.type_name, self.data))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.type_name}, {len(self.data)} bytes>"
+
+
+class BlobLocator(Opaque):
+    """Where a BLOB is kept: what a column of that type gives, and a parameter for one. Its content is read and written
+    by ``Connection.open_lob``."""
+
+    __slots__ = ()
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__("blob", data)
+
+
+class ClobLocator(Opaque):
+    """Where a CLOB is kept: see :class:`BlobLocator`."""
+
+    __slots__ = ()
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__("clob", data)
+
+
 class BitString(str):
     """A ``bit`` or ``varbit`` value: text of ``0`` and ``1``."""
 

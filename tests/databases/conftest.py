@@ -14,6 +14,7 @@ import headrace.informix
 import headrace.mysql
 import headrace.testing
 from headrace.lab.mariadb import MariaDB
+from live import URL, cleaned, live_server
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,11 @@ class Database:
 
 @pytest.fixture(scope="session")
 def informix_server() -> Iterator[headrace.testing.InformixServer]:
-    """The test server, which is ours: what holds here is not proven for a genuine one."""
-    with headrace.testing.informix() as running:
+    """The test server, which is ours: what holds here is not proven for a genuine one. Or one that is, where
+    HEADRACE_INFORMIX_URL names it."""
+    with cleaned(live_server()) if URL else headrace.testing.informix() as running:
         with headrace.informix.connect(**running.parameters(), autocommit=True) as admin:
+            admin.execute("drop table if exists numbers")
             admin.execute("create table numbers (n int primary key)")
             admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
         yield running

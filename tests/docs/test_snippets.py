@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import headrace.mysql
+from headrace.lab.mariadb import MariaDB
 from headrace.lab.servers import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,10 +22,15 @@ PAGES = sorted(
 EXAMPLES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
 
 
-def run(server: Server, *command: str) -> None:
+def run(server: Server, *command: str, more: dict[str, str] | None = None) -> None:
     where = {"PGHOST": server.host, "PGPORT": str(server.port), "PGUSER": server.user, "PGDATABASE": server.database}
     done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env={**os.environ, **where}, capture_output=True, text=True, timeout=120
+        [sys.executable, *command],
+        cwd=ROOT,
+        env={**os.environ, **where, **(more or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -34,8 +41,21 @@ def test_there_is_something_to_run() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page(server: Server, page: str) -> None:
-    run(server, "docs/_tools/snippets.py", page)
+def test_page(server: Server, page: str, request: pytest.FixtureRequest) -> None:
+    more = None
+    if "import headrace.mysql" in (ROOT / page).read_text(encoding="utf-8"):
+        more = shop(request.getfixturevalue("mariadb_server"))
+    run(server, "docs/_tools/snippets.py", page, more=more)
+
+
+def shop(mariadb: MariaDB) -> dict[str, str]:
+    """An empty database ``shop`` for the user ``jo``, as the pages on MySQL have it; what leads to it."""
+    with headrace.mysql.connect(mariadb.url, autocommit=True) as admin:
+        admin.execute("drop database if exists shop")
+        admin.execute("create database shop")
+        admin.execute("create user if not exists jo@'%' identified by 'secret'")
+        admin.execute("grant all on shop.* to jo@'%'")
+    return {"MYSQL_TCP_PORT": str(mariadb.port)}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

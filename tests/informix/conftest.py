@@ -15,6 +15,9 @@ import pytest
 import headrace.aio.informix
 import headrace.informix
 from headrace.testing import InformixServer, informix
+from live import PREFIX, URL, cleaned, live_server
+
+from .relay import Recorder
 
 PROJECT = Path(__file__).parent / "jdbc"
 # Seconds. All cases together take a tenth of it.
@@ -63,8 +66,8 @@ def judge(judge_command: list[str]) -> Judge:
 
 @pytest.fixture(scope="session")
 def ifx() -> Iterator[InformixServer]:
-    """A logged database in Latin 1."""
-    with informix() as running:
+    """A logged database in Latin 1: of the test server, or of the one that HEADRACE_INFORMIX_URL names."""
+    with cleaned(live_server()) if URL else informix() as running:
         yield running
 
 
@@ -79,7 +82,7 @@ def conn(ifx: InformixServer) -> Iterator[headrace.informix.Connection[Any]]:
 @pytest.fixture
 def table() -> str:
     """The name of a table that nobody else has."""
-    return f"t_{next(_numbers)}"
+    return f"{PREFIX}{next(_numbers)}"
 
 
 @pytest.fixture
@@ -105,3 +108,10 @@ async def aconn(ifx: InformixServer) -> Any:
 def url(ifx: InformixServer) -> str:
     """The server as a URL."""
     return f"informix://{ifx.user}:{ifx.password}@{ifx.host}:{ifx.port}/{ifx.database}?server={ifx.server}"
+
+
+@pytest.fixture
+def recorder(ifx: InformixServer) -> Iterator[Recorder]:
+    """A way to the server that keeps what clients say."""
+    with Recorder(ifx.host, ifx.port) as running:
+        yield running

@@ -9,7 +9,6 @@ import threading
 import time
 from typing import TypeVar
 
-
 Self = TypeVar("Self", bound="Relay")
 
 

@@ -16,6 +16,7 @@ import headrace.informix
 from headrace import errors
 from headrace.testing import InformixServer
 from headrace.types import Interval
+from live import PREFIX
 
 Connection = headrace.informix.Connection[Any]
 _numbers = itertools.count(1)
@@ -189,7 +190,7 @@ COLUMNS = (
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
 def test_an_independent_client_agrees(ifx: InformixServer, rows: list[tuple[Any, ...]]) -> None:
-    name = f"agree_{next(_numbers)}"
+    name = f"{PREFIX}agree_{next(_numbers)}"
     places = ", ".join("?" * 10)
     numbered = [(n, *row) for n, row in enumerate(rows)]
     ours = headrace.informix.connect(**ifx.parameters(), autocommit=True)

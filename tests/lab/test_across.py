@@ -71,6 +71,7 @@ def test_page_table_and_terminal_are_made_from_the_json(written: Path, capsys: p
         assert word in markdown
         assert word in page
     assert "say nothing of a genuine server" in markdown
+    assert "the project's Informix test server, as IBM Informix" in markdown
     assert "src=" not in page, "the page needs nothing but itself"
     assert page.count("class='bar'") == 30
 
@@ -117,6 +118,16 @@ def test_what_is_expected_tells_right_from_wrong(server: Server, workload: str, 
         assert {name: wrong[name] for name in right} != right
 
 
+def test_rows_in_another_order_are_the_same_rows(server: Server) -> None:
+    from headrace.lab.across.worker import one_round
+
+    with headrace.connect(server.url) as conn:
+        conn.execute("CREATE TEMPORARY TABLE careless (id int PRIMARY KEY, name varchar(100), amount int)")
+        turned = Careless(conn, ("amount FROM careless", "amount FROM careless ORDER BY id DESC"))
+        done = one_round(workloads.Client(turned, "careless", "%s", ROWS), "select_full_scan")
+    assert done["digest"] == workloads.expected("select_full_scan", ROWS)["digest"]
+
+
 def test_a_driver_that_fails_says_why_and_the_others_go_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = databases.Driver("absent", "headrace", lambda url: None)
     monkeypatch.setitem(
@@ -130,6 +141,19 @@ def test_a_driver_that_fails_says_why_and_the_others_go_on(server: Server, monke
     assert "KeyError: 'absent'" in report.cells(theirs)
     with headrace.connect(server.url) as conn:
         assert not conn.fetchval("SELECT count(*) FROM pg_class WHERE relname LIKE 'headrace_across%'")
+
+
+def test_a_database_without_a_server_says_so_and_the_others_are_raced(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_SIMULATE_INFORMIX", "/no/such/program")
+    urls = {"postgresql": server.url}
+    plan = across.Plan(["informix", "postgresql"], ["select_full_scan"], ROWS, 1, urls)
+    result = across.race(plan, lambda what, share: None)
+    errors = [(row["database"], row["error"]) for row in result["results"]]
+    assert errors[2:] == [("postgresql", None)] * 2
+    assert all(database == "informix" and "/no/such/program" in error for database, error in errors[:2])
+    assert "no server: " in report.markdown(result)
 
 
 @pytest.mark.parametrize(

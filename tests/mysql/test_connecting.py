@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import datetime as dt
+import ipaddress
 import shutil
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -265,6 +269,76 @@ async def test_connecting_on_a_loop_ends_in_time() -> None:
         await headrace.aio.mysql.connect(host="127.0.0.1", port=silence.port, user="u", connect_timeout=0.3)
 
 
+class Deaf:
+    """Passes everything to a server and back, until it is told to read no more from its clients."""
+
+    def __init__(self, port: int) -> None:
+        self.target = port
+        self.deaf = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listener.getsockname()[1]
+        self.held: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.target))
+                self.held += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass, args=(source, sink, sink is server), daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket, from_client: bool) -> None:
+        with contextlib.suppress(OSError):
+            while not (from_client and self.deaf.is_set()) and (block := source.recv(65536)):
+                sink.sendall(block)
+
+    def __enter__(self) -> Deaf:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in (self.listener, *self.held):
+            one.close()
+
+
+LARGE = b"x" * 60_000_000
+"""More than sockets hold."""
+
+
+def test_a_server_that_reads_nothing_is_given_up(mariadb_server: MariaDB) -> None:
+    with Deaf(mariadb_server.port) as deaf:
+        where: dict[str, Any] = {"host": "127.0.0.1", "port": deaf.port, "user": "tester", "password": "tiger"}
+        with headrace.mysql.connect(**where, write_timeout=0.5) as conn:
+            # What is answered late is not what this is about.
+            assert conn.fetchval("select sleep(0.8)") == 0
+            assert conn.fetchval("select length(?)", LARGE) == len(LARGE)
+            deaf.deaf.set()
+            conn.fetchval("select 1")
+            started = time.monotonic()
+            with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
+                conn.execute("select length(?)", (LARGE,))
+            assert 0.4 < time.monotonic() - started < 5
+            assert conn.closed
+
+
+async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(mariadb_server: MariaDB) -> None:
+    with Deaf(mariadb_server.port) as deaf:
+        conn = await headrace.aio.mysql.connect(
+            host="127.0.0.1", port=deaf.port, user="tester", password="tiger", write_timeout=0.5
+        )
+        assert await conn.fetchval("select sleep(0.8)") == 0
+        assert await conn.fetchval("select length(?)", LARGE) == len(LARGE)
+        deaf.deaf.set()
+        await conn.fetchval("select 1")
+        started = time.monotonic()
+        with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
+            await conn.execute("select length(?)", (LARGE,))
+        assert 0.4 < time.monotonic() - started < 5
+        assert conn.closed
+        await conn.close()
+
+
 def test_a_server_that_says_nothing_is_given_up(my_url: str) -> None:
     with headrace.mysql.connect(my_url, read_timeout=0.5) as conn:
         assert conn.fetchval("select sleep(0.2)") == 0
@@ -295,3 +369,25 @@ async def test_a_server_that_says_nothing_is_given_up_on_a_loop(my_url: str) -> 
     assert 0.4 < time.monotonic() - started < 3
     assert conn.closed
     await conn.close()
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
+def test_types_that_only_mariadb_has(zero_server: MariaDB, prepared: bool) -> None:
+    """Of 11.4, over TLS; those of 10.11 are in test_types."""
+    row = (
+        1, uuid.UUID("0123456789ab4def8123456789abcdef"), ipaddress.IPv4Address("10.1.2.3"),
+        ipaddress.IPv6Address("2001:db8::ff00:42:8329"), dt.datetime(2100, 1, 1, 0, 0, 0, 1), None,
+    )  # fmt: skip
+    with headrace.mysql.connect(
+        host="127.0.0.1", port=zero_server.port, user="plain", password="tiger", database="test", prepared=prepared,
+        autocommit=True, local_infile=True,
+    ) as conn:  # fmt: skip
+        conn.execute(
+            "create or replace table kinds "
+            "(id int, u uuid, four inet4, six inet6, m datetime(6), n inet6 null, primary key (id))"
+        )
+        conn.execute("insert into kinds values (?, ?, ?, ?, ?, ?)", row)
+        conn.executemany("insert into kinds values (?, ?, ?, ?, ?, ?)", [(2, *row[1:]), (3, *row[1:])])
+        conn.load_rows("kinds", [(4, *row[1:])])
+        assert conn.fetch("select * from kinds order by id") == [(n, *row[1:]) for n in range(1, 5)]
+        assert conn.fetchval("select count(*) from kinds where u = ? and six = ?", row[1], row[3]) == 4

@@ -90,9 +90,9 @@ def test_a_server_that_is_no_kin_of_mariadb(go_port: int, prepared: bool) -> Non
             f"create table {name} (id int primary key, t varchar(20), n bigint unsigned, f double, d date, "
             "m datetime(6), p decimal(10,2), b varbinary(10), z int null)"
         )
-        moment = dt.datetime(2020, 1, 2, 3, 4, 5, 600_000)
+        day, moment = dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, 3, 4, 5, 600_000)
         rows = [
-            (n, f"näme {n}", 2**64 - 1 - n, n / 7, dt.date(2020, 1, 1), moment, decimal.Decimal("1.25"), b"\0\xff", None)
+            (n, f"näme {n}", 2**64 - 1 - n, n / 7, day, moment, decimal.Decimal("1.25"), b"\0\xff", None)
             for n in range(1000)
         ]
         cursor = conn.executemany(f"insert into {name} values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

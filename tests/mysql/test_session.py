@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -57,6 +58,27 @@ def test_show_and_other_texts(my: Conn) -> None:
     assert ("shown",) in my.fetch("show tables like ?", "sho%")
     assert my.fetchrow("explain select * from shown") is not None
     assert my.execute("analyze table shown").fetchall()[0][2] == "status"
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
+def test_lists_behind_in(my_url: str, prepared: bool) -> None:
+    with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
+        conn.execute("create or replace table listed (id int, name varchar(20))")
+        conn.executemany("insert into listed values (?, ?)", [(1, "a'b"), (2, "b\\c"), (3, "č"), (4, "d")])
+        query = "select id from listed where name in ? and id <> ? order by id"
+        for _ in range(2):
+            assert conn.fetch(query, ["a'b", "b\\c", "č"], 2) == [(1,), (3,)]
+        assert conn.fetch("select id from listed where id not in %s order by id", (1, 2)) == [(3,), (4,)]
+        assert conn.fetch("select id from listed where id in (?, ?) order by id", 1, 4) == [(1,), (4,)]
+        with pytest.raises(errors.ProgrammingError, match="empty list"):
+            conn.fetch(query, [], 2)
+        with conn.pipeline():
+            cursors = [
+                conn.execute("select id from listed where name in %s", (names,)) for names in (["d"], ["č", "x"])
+            ]
+        assert [cursor.fetchall() for cursor in cursors] == [[(4,)], [(3,)]]
+        conn.executemany("delete from listed where id in %s", [([1, 2],), ([3],)])
+        assert conn.fetch("select id from listed") == [(4,)]
 
 
 def test_several_statements_when_allowed(my: Conn, my_url: str) -> None:
@@ -116,18 +138,17 @@ def test_autocommit_is_off_from_the_first_statement_on(my: Conn, my_url: str) ->
         "script": lambda conn: conn.executescript("insert into off values (1)"),
         "batch": lambda conn: conn.executemany("insert into off values (?)", [(1,), (2,)]),
         "cursor on the server": lambda conn: list(conn.stream("select * from off", on_server=True)),
-        "refused": lambda conn: pytest.raises(
-            errors.ProgrammingError, conn.execute, "insert into off values (?)", (1, 2)
-        ),
-        "value": lambda conn: pytest.raises(errors.ProgrammingError, conn.execute, "insert into off values (?)", (my,)),
+        "a value too many": lambda conn: conn.execute("insert into off values (?)", (1, 2)),
+        "a value of no type": lambda conn: conn.execute("insert into off values (?)", (my,)),
         "no rows": lambda conn: conn.executemany("insert into off values (?)", []),
         "reset": lambda conn: conn.reset("discard"),
-        "wrong": lambda conn: pytest.raises(errors.UndefinedTable, conn.execute, "select * from missing"),
+        "wrong": lambda conn: conn.execute("select * from missing"),
         "in a block": lambda conn: conn.transaction().__enter__(),
     }
     for name, first in firsts.items():
         conn = headrace.mysql.connect(my_url)
-        first(conn)
+        with contextlib.suppress(errors.ProgrammingError):
+            first(conn)
         conn.executescript("insert into off values (3)")
         assert conn.fetchval("select @@autocommit") == 0, name
         conn.close()

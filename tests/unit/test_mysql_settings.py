@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import ssl
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import MySQLdb.connections
+import pymysql
 import pytest
 
 from headrace import defaults
@@ -72,6 +76,21 @@ def test_keywords_as_mysqldb_and_pymysql_spell_them(keywords: dict[str, Any], fo
     assert {name: getattr(made, name) for name in found} == found
 
 
+def test_every_keyword_of_pymysql_and_mysqlclient_is_known_or_refused_with_a_reason() -> None:
+    pymysqls = {*inspect.signature(pymysql.connections.Connection.__init__).parameters} - {"self"}
+    text = inspect.getsource(MySQLdb.connections.Connection.__init__)
+    mysqlclients = {*re.findall(r":param \w+ (\w+):", text), *re.findall(r"kwargs2?\.(?:pop|get)\(\"(\w+)\"", text)}
+    assert {"host", "passwd", "unix_socket", "ssl_mode", "local_infile"} <= mysqlclients
+    # connect() has it for itself.
+    for name in (pymysqls | mysqlclients) - {"autocommit"}:
+        said = ""
+        try:
+            options(**{name: object()})
+        except (ProgrammingError, NotSupportedError) as error:
+            said = str(error)
+        assert "unknown connection setting" not in said
+
+
 @pytest.mark.parametrize(
     ("keywords", "error", "message"),
     [
@@ -85,6 +104,8 @@ def test_keywords_as_mysqldb_and_pymysql_spell_them(keywords: dict[str, Any], fo
         ({"host": "h", "conv": {}}, NotSupportedError, "mysqldb"),
         ({"host": "h", "use_unicode": False}, NotSupportedError, "str"),
         ({"host": "h", "bind_address": "1.2.3.4"}, NotSupportedError, "local address"),
+        ({"host": "h", "ssl_key_password": "x"}, NotSupportedError, "not encrypted"),
+        ({"host": "h", "local_infile_dir": "/tmp"}, NotSupportedError, "load_data()"),
         ({"host": "h", "auth_plugins": "dialog"}, ProgrammingError, "'dialog' is not one of"),
         ({"host": "h", "compression": "lz4"}, ProgrammingError, "zlib, zstd"),
         ({"host": "h", "time_zone": "'; drop"}, ProgrammingError, "time_zone"),

@@ -45,12 +45,16 @@ pub enum ValueKind {
     Bits,
     /// A sequence that stands for an array.
     List,
+    /// Items in no order, each once.
+    Set,
     /// A sequence that stands for a composite value.
     Record,
     /// A range.
     Range,
     /// Several ranges.
     Multirange,
+    /// A value in the binary form of a type that goes by its name.
+    Opaque,
     /// A value that the user's own dumper turns into bytes.
     Custom,
     /// Anything else.
@@ -157,6 +161,14 @@ pub trait Value: Sized {
     }
     /// Item `i` of a list, record or multirange.
     fn item(&self, i: usize) -> Result<Self, Self::Error>;
+    /// All items of a list, set or record.
+    fn items(&self) -> Result<Vec<Self>, Self::Error> {
+        (0..self.len()?).map(|i| self.item(i)).collect()
+    }
+    /// The name of the type that an opaque value is of, and its bytes.
+    fn with_opaque<R>(&self, _use_it: impl FnOnce(&str, &[u8]) -> R) -> Result<R, Self::Error> {
+        Err(Mismatch::wrong_type(format!("{} is in no type's binary form", self.describe())).into())
+    }
     /// The field called `name` at position `i` of a record: by position for sequences, by name for mappings and
     /// objects with attributes.
     fn field(&self, i: usize, name: &str) -> Result<Self, Self::Error>;

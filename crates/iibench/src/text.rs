@@ -2,10 +2,13 @@
 
 use crate::rows::{ROWS_PER_SECOND, Row, Rows};
 use headrace_core::civil::civil_from_days;
+use std::hint::black_box;
 
 /// Bytes of a row at most, without its data: the time in quotes, four numbers of ten digits, and what is between.
 const ROW_BYTES: usize = 80;
 const STAMP_BYTES: usize = 19;
+/// Rows whose data is fetched from memory at a time.
+const GROUP: u64 = 32;
 const DAY: i64 = 86_400;
 
 /// Adds `count` rows from row `first` on as `(...),(...)`, the order of columns being that of the table.
@@ -21,7 +24,7 @@ const DAY: i64 = 86_400;
 /// # Ok::<(), headrace_iibench::Invalid>(())
 /// ```
 pub fn values(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>) {
-    lines(rows, first, count, out, [b"('", b"',", b",", b",'", b"'),"]);
+    lines(rows, first, count, out, VALUES);
     if count > 0 {
         out.pop();
     }
@@ -30,28 +33,86 @@ pub fn values(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>) {
 /// Adds `count` rows from row `first` on as lines of columns with tabs between them: what COPY calls the text format,
 /// and LOAD DATA takes unless it is told otherwise.
 pub fn tabbed(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>) {
-    lines(rows, first, count, out, [b"", b"\t", b"\t", b"\t", b"\n"]);
+    lines(rows, first, count, out, TABBED);
+}
+
+/// `blocks` blocks of `count` rows each, from row `first` on, each behind a copy of `head`: what so many calls of
+/// [`values`] give. Small blocks are cheaper so.
+pub fn blocks(rows: &Rows, head: &[u8], first: u64, count: u64, blocks: u64) -> Vec<Vec<u8>> {
+    let block = |n: u64| first.saturating_add(n.saturating_mul(count));
+    fetch(rows, first, block(blocks));
+    let mut writer = Writer::new(rows, VALUES);
+    let made = (0..blocks).map(|n| {
+        let mut out = Vec::with_capacity(head.len() + writer.bytes(count));
+        out.extend_from_slice(head);
+        writer.write(block(n), block(n + 1), &mut out);
+        if count > 0 {
+            out.pop();
+        }
+        out
+    });
+    made.collect()
 }
 
 /// What stands before the time, behind it, between numbers, before the data, and behind it.
-fn lines(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>, marks: [&[u8]; 5]) {
-    let [open, behind_time, between, before_data, close] = marks;
-    out.reserve(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(ROW_BYTES + rows.data_max()));
-    let mut digits = itoa::Buffer::new();
-    let mut time = Time::default();
-    for k in first..first.saturating_add(count) {
-        let row = rows.row(k);
-        out.extend_from_slice(open);
-        out.extend_from_slice(time.text(&row, k));
-        out.extend_from_slice(behind_time);
-        out.extend_from_slice(digits.format(row.cash_register).as_bytes());
-        for number in [row.customer, row.product, row.price] {
-            out.extend_from_slice(between);
-            out.extend_from_slice(digits.format(number).as_bytes());
+type Marks = [&'static [u8]; 5];
+const VALUES: Marks = [b"('", b"',", b",", b",'", b"'),"];
+const TABBED: Marks = [b"", b"\t", b"\t", b"\t", b"\n"];
+
+fn lines(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>, marks: Marks) {
+    let mut writer = Writer::new(rows, marks);
+    out.reserve(writer.bytes(count));
+    let end = first.saturating_add(count);
+    let mut group = first;
+    while group < end {
+        let last = group.saturating_add(GROUP).min(end);
+        fetch(rows, group, last);
+        writer.write(group, last, out);
+        group = last;
+    }
+}
+
+/// Has the data of rows brought from memory. Its places in the noise are random, and their cache lines gone to other
+/// work by the next block: asked for together they come together. With cold caches 1,000 rows took 0.29 µs each one by
+/// one, and 0.12 µs in groups.
+fn fetch(rows: &Rows, first: u64, end: u64) {
+    black_box((first..end).fold(0, |sum, k| sum ^ rows.row(k).random.first().copied().unwrap_or_default()));
+}
+
+/// Writes rows one after the other.
+struct Writer<'a> {
+    rows: &'a Rows,
+    marks: Marks,
+    time: Time,
+    digits: itoa::Buffer,
+}
+
+impl<'a> Writer<'a> {
+    fn new(rows: &'a Rows, marks: Marks) -> Self {
+        Self { rows, marks, time: Time::default(), digits: itoa::Buffer::new() }
+    }
+
+    /// Bytes of so many rows at most.
+    fn bytes(&self, count: u64) -> usize {
+        usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(ROW_BYTES + self.rows.data_max())
+    }
+
+    fn write(&mut self, first: u64, end: u64, out: &mut Vec<u8>) {
+        let [open, behind_time, between, before_data, close] = self.marks;
+        for k in first..end {
+            let row = self.rows.row(k);
+            out.extend_from_slice(open);
+            out.extend_from_slice(self.time.text(&row, k));
+            out.extend_from_slice(behind_time);
+            out.extend_from_slice(self.digits.format(row.cash_register).as_bytes());
+            for number in [row.customer, row.product, row.price] {
+                out.extend_from_slice(between);
+                out.extend_from_slice(self.digits.format(number).as_bytes());
+            }
+            out.extend_from_slice(before_data);
+            row.push_data(out);
+            out.extend_from_slice(close);
         }
-        out.extend_from_slice(before_data);
-        row.push_data(out);
-        out.extend_from_slice(close);
     }
 }
 
@@ -122,6 +183,22 @@ mod tests {
             let one_by_one: Vec<String> = (990..1_010).map(|k| text(make, k, 1)).collect();
             assert_eq!(text(make, 990, 20), one_by_one.join(comma));
             assert_eq!(text(make, 7, 0), "");
+        }
+    }
+
+    #[test]
+    fn blocks_made_together_are_those_made_one_by_one() {
+        let rows = Rows::new(42, 0, Shape::default()).expect("a valid shape");
+        for (count, number) in [(5, 20), (1, 3), (50, 2), (0, 2), (7, 0)] {
+            let together = blocks(&rows, b"head ", 990, count, number);
+            let alone: Vec<Vec<u8>> = (0..number)
+                .map(|n| {
+                    let mut out = b"head ".to_vec();
+                    values(&rows, 990 + n * count, count, &mut out);
+                    out
+                })
+                .collect();
+            assert_eq!(together, alone);
         }
     }
 

@@ -109,11 +109,11 @@ fn bind(c: &mut Criterion) {
     let mut out = Vec::with_capacity(1024);
     let mut group = c.benchmark_group("bind");
     let mut write = |group: &mut criterion::BenchmarkGroup<'_, _>, name: &str, row: &[Fixed]| {
-        encode::bind(&Row(row), &[], CodeSet::Utf8, &mut out).expect("Informix holds these");
+        encode::bind(&Row(row), &[], false, CodeSet::Utf8, &mut out).expect("Informix holds these");
         group.bench_function(name, |b| {
             b.iter(|| {
                 out.clear();
-                encode::bind(black_box(&Row(row)), &[], CodeSet::Utf8, &mut out)
+                encode::bind(black_box(&Row(row)), &[], false, CodeSet::Utf8, &mut out)
             });
         });
     };

@@ -15,6 +15,9 @@ pub const OLD_FETCH_BYTES: i32 = 32_767;
 /// Bytes of a batch's rows that travel in one group.
 pub const GROUP_BYTES: usize = 32 * 1024;
 
+/// Bytes of CHAR columns in a row up to which rows are put into an insert cursor, where blanks travel too.
+pub const PADDED_BYTES: usize = 64;
+
 /// The lowest sqlcode that means: the statement is older than its table (-710), prepare it again.
 pub const STALE: i32 = -710;
 

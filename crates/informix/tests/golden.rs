@@ -85,7 +85,7 @@ fn parameters_are_bound_as_the_manufacturers_driver_binds_them() {
     for row in golden("bind") {
         let [name, targets, expected, value] = row[..] else { panic!("{row:?}") };
         let mut out = Vec::new();
-        encode::bind(&Row(&[V::parse(value)]), &fields(targets), CodeSet::Utf8, &mut out).unwrap();
+        encode::bind(&Row(&[V::parse(value)]), &fields(targets), false, CodeSet::Utf8, &mut out).unwrap();
         assert_eq!(out, hex(expected), "{name} {value}");
     }
 }
@@ -103,12 +103,13 @@ fn what_informix_cannot_hold_is_refused_before_it_is_sent() {
         ("-", "timestamp 999999999999999999", "years 1 to 9999"),
     ] {
         let mut out = Vec::new();
-        let error = encode::bind(&Row(&[V::parse(value)]), &fields(targets), CodeSet::Utf8, &mut out).unwrap_err();
+        let error =
+            encode::bind(&Row(&[V::parse(value)]), &fields(targets), false, CodeSet::Utf8, &mut out).unwrap_err();
         assert!(error.message.contains(why), "{value}: {}", error.message);
         assert!(error.message.starts_with("parameter 1"), "{}", error.message);
     }
     let mut out = Vec::new();
-    let error = encode::bind(&Row(&[V::Text("€".into())]), &[], CodeSet::Latin1, &mut out).unwrap_err();
+    let error = encode::bind(&Row(&[V::Text("€".into())]), &[], false, CodeSet::Latin1, &mut out).unwrap_err();
     assert!(error.message.contains("'€' is not in the database's code set"), "{}", error.message);
 }
 

@@ -106,6 +106,13 @@ fn what_the_server_would_round_cut_or_refuse_is_not_put() {
     }
 }
 
+#[test]
+fn wide_blanks_are_not_worth_it() {
+    for (types, padded) in [("0:64", false), ("0:65", true), ("0:40 2:4 15:25", true), ("13:200", false)] {
+        assert_eq!(Plan::new(&fields(types)).unwrap().padded, padded, "{types}");
+    }
+}
+
 struct Session {
     machine: Machine<TestCaller>,
     inbox: Inbox,
@@ -259,6 +266,6 @@ fn a_batch_that_cannot_be_undone_ends_the_connection() {
     session.feed(&hex("001200000000fef4ff9c000000000000000c"));
     session.feed(&hex(EOT));
     session.sent();
-    session.inbox.extend(&hex(&format!("000dff01000000000000000000 0c").replace(' ', "")));
+    session.inbox.extend(&hex("000dff010000000000000000000c"));
     assert!(session.machine.receive((), &mut session.inbox, &mut session.outbox).is_err());
 }

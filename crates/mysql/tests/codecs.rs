@@ -95,6 +95,7 @@ fn binary_values_as_the_manual_lists_them() {
         (Decoder::Time, &[8, 0, 0, 0, 0, 0, 1, 0, 0], "span 3600000000"),
         (Decoder::Time, &[0], "span 0"),
         (Decoder::Time, &[8, 0, 255, 255, 255, 255, 1, 0, 0], "invalid: the server sent a malformed TIME"),
+        (Decoder::Time, &[8, 0, 170, 170, 170, 10, 1, 0, 0], "invalid: the server sent a malformed TIME"),
         (Decoder::Decimal, b"\x05-1.50", "d-1.50"),
         (Decoder::Decimal, b"\x03abc", "invalid: the server sent \"abc\" as DECIMAL"),
         (Decoder::Bits(10), &[2, 2, 1], "bits 10 8040"),

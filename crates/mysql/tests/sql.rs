@@ -35,6 +35,21 @@ fn placeholders_are_counted_where_the_server_counts_them() {
 }
 
 #[test]
+fn a_placeholder_behind_in_is_for_a_list() {
+    for (sql, lists) in [
+        ("select 1 where a in ?", true),
+        ("select 1 where a NOT IN /* one of */ ? and b = ?", true),
+        ("select 1 where a in (?)", false),
+        ("select 1 where a in (select ?)", false),
+        ("select 'in' ?", false),
+        ("select `in`, ?", false),
+        ("select 1 where a = ? and b in (1)", false),
+    ] {
+        assert_eq!(Scan::new(sql, PLAIN).lists, lists, "{sql}");
+    }
+}
+
+#[test]
 fn what_the_server_may_see_otherwise_is_uncertain() {
     for sql in ["select /*!50000 ? */ 1", "select /*M! ? */", "select 'no end ?", "select /* no end ?", "select `x"] {
         assert!(Scan::new(sql, PLAIN).uncertain, "{sql}");

@@ -230,9 +230,14 @@ impl Engine {
         each!(self, machine => machine.is_ready())
     }
 
-    /// Whether what the connection was opened for is done: a session, or a cancel request.
+    /// Whether what the connection was opened for is done: a session, or a cancel request; or a question at login has to
+    /// be answered first.
     pub fn is_opened(&self) -> bool {
-        self.is_ready() || matches!(self, Engine::Postgres(machine) if machine.is_cancel_sent())
+        match self {
+            Engine::Postgres(machine) => machine.is_ready() || machine.is_cancel_sent(),
+            Engine::Informix(machine) => machine.is_ready() || machine.challenge().is_some(),
+            Engine::MySql(machine) => machine.is_ready(),
+        }
     }
 
     /// The server's process, and the secret that cancels it where there is one.

@@ -51,6 +51,9 @@ globals! {
     range: "headrace.types", "Range";
     multirange: "headrace.types", "Multirange";
     bits: "headrace.types", "BitString";
+    opaque: "headrace.types", "Opaque";
+    blob_locator: "headrace.types", "BlobLocator";
+    clob_locator: "headrace.types", "ClobLocator";
     point: "headrace.types", "Point";
     line: "headrace.types", "Line";
     line_segment: "headrace.types", "LSeg";

@@ -109,6 +109,26 @@ impl IibenchRows {
         Ok(PyString::new(py, &String::from_utf8(made)?))
     }
 
+    /// A list of blocks as [`Self::values`] makes them, the first from row `first` on; with `binary` in bytes.
+    #[pyo3(signature = (head, first, count, blocks, *, binary=false))]
+    fn blocks<'py>(
+        &self,
+        py: Python<'py>,
+        head: &Bound<'py, PyString>,
+        first: u64,
+        count: u64,
+        blocks: u64,
+        binary: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let head = head.to_str()?.as_bytes();
+        let made = py.detach(|| text::blocks(&self.rows, head, first, count, blocks));
+        if binary {
+            return PyList::new(py, made.iter().map(|block| PyBytes::new(py, block)));
+        }
+        let texts = made.into_iter().map(|block| Ok(PyString::new(py, &String::from_utf8(block)?)));
+        PyList::new(py, texts.collect::<PyResult<Vec<_>>>()?)
+    }
+
     /// As [`Self::values`], in bytes.
     fn values_bytes<'py>(&self, py: Python<'py>, head: &[u8], first: u64, count: u64) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.block(py, head, |rows, out| text::values(rows, first, count, out)))

@@ -10,8 +10,8 @@ use headrace_core::{Mismatch, Parameters, Value, ValueKind};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyIterator, PyList,
-    PyString, PyTime, PyTimeAccess, PyTuple, PyTzInfoAccess,
+    PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyFrozenSet, PyInt, PyIterator,
+    PyList, PySet, PyString, PyTime, PyTimeAccess, PyTuple, PyTzInfoAccess,
 };
 
 /// Where the parameters of a request come from.
@@ -226,6 +226,10 @@ impl<'a> PyValue<'a> {
             ValueKind::List
         } else if v.is_instance_of::<PyTuple>() {
             ValueKind::Record
+        } else if v.is_instance_of::<PySet>() || v.is_instance_of::<PyFrozenSet>() {
+            ValueKind::Set
+        } else if is(v, &g.opaque) {
+            ValueKind::Opaque
         } else if PyBuffer::<u8>::get(v).is_ok() {
             ValueKind::Bytes
         } else {
@@ -470,6 +474,18 @@ impl Value for PyValue<'_> {
 
     fn item(&self, i: usize) -> Result<Self, Fault> {
         Ok(Self { value: self.value.get_item(i)?, settings: self.settings })
+    }
+
+    fn items(&self) -> Result<Vec<Self>, Fault> {
+        let items = self.value.try_iter()?.map(|value| Ok(Self { value: value?, settings: self.settings }));
+        items.collect()
+    }
+
+    fn with_opaque<R>(&self, use_it: impl FnOnce(&str, &[u8]) -> R) -> Result<R, Fault> {
+        let name: String = self.value.getattr("type_name")?.extract()?;
+        let data = self.value.getattr("data")?;
+        let data = data.cast::<PyBytes>().map_err(|_| self.wrong("the bytes of an opaque type"))?;
+        Ok(use_it(&name, data.as_bytes()))
     }
 
     fn field(&self, i: usize, name: &str) -> Result<Self, Fault> {

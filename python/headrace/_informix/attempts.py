@@ -56,6 +56,18 @@ def attempts(options: ConnectOptions) -> Plan:
     raise no_connection(failures)
 
 
+def _tried(step: Try) -> Generator[Resolve | Try, Any, Try]:
+    """Makes an attempt, and where the server asks questions at login (PAM) a second one that waits for them."""
+    try:
+        yield step
+    except errors.Error:
+        if step.wire is None or not step.wire.sqli_asks_questions():
+            raise
+        step.options = {**step.options, "pam": True}
+        yield step
+    return step
+
+
 def _follow(options: ConnectOptions, target: Target) -> Plan:
     for _ in range(defaults.INFORMIX_REDIRECTS):
         addresses: list[tuple[str, int]] = yield Resolve(target.host, target.port)
@@ -63,7 +75,7 @@ def _follow(options: ConnectOptions, target: Target) -> Plan:
         for address in addresses:
             step = Try(options.wire_options(address, target))
             try:
-                yield step
+                step = yield from _tried(step)
             except errors.Error as failure:
                 error = failure
                 redirect = None if step.wire is None else step.wire.sqli_redirect()

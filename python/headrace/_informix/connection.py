@@ -14,6 +14,8 @@ from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
 from .core import InformixCore, call_statement
 from .cursors import Stream
+from .largeobject import LargeObject
+from .lobs import Locator, creating, opening
 from .server_cursor import ServerCursor
 
 R = TypeVar("R")
@@ -121,6 +123,45 @@ class Connection(BlockingConnection[R]):
                 result = self._wait(stream.ahead, None)
         finally:
             self._run(stream.close())
+
+    # routines and large objects
+
+    def fastpath(self, routine: str, *arguments: Any) -> tuple[Any, ...]:
+        """Calls a routine over the fast path: no statement is prepared, and its handle is asked for only once.
+
+        Args:
+            routine: its signature, ``f(integer, lvarchar)``; the types decide how the arguments are sent.
+            arguments: as many as it names.
+
+        Returns:
+            What it returns, as one row.
+
+        Raises:
+            ProgrammingError: for what is no signature, or another number of arguments, or no such routine.
+        """
+        return self._run(self._core.fastpath(routine, arguments))
+
+    def open_lob(self, locator: Locator, mode: str = "rb") -> LargeObject:
+        """Opens the BLOB or CLOB that a column's value names, as a binary file.
+
+        Args:
+            locator: what the column gave.
+            mode: ``rb`` to read, ``r+b`` to read and write, ``wb`` to write it anew.
+
+        Raises:
+            ProgrammingError: for what is no locator, or another mode.
+        """
+        return LargeObject(self, self._run(opening(self._core, locator, mode)))
+
+    def create_lob(self, kind: str = "blob", *, column: str | None = None) -> LargeObject:
+        """Makes a large object, open for reading and writing. Its ``locator`` is the parameter that stores it in a row;
+        the server removes one that no row has.
+
+        Args:
+            kind: ``blob`` or ``clob``.
+            column: ``table.column`` whose storage settings it is to have; without it those of the server.
+        """
+        return LargeObject(self, self._run(creating(self._core, kind, column)))
 
     # the session
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from typing import Any
 
 from .. import errors
 from .._native import Wire
-from .._opening import open_wire, resolve
+from .._opening import open_wire, overdue, resolve
+from ..errors import ProgrammingError
 from ..rows import RowFactory, tuple_row
 from .attempts import Resolve, attempts
 from .connection import Connection
 from .core import InformixCore
+from .pam import Dialogue
 from .settings import ConnectOptions, connect_options
 
 
@@ -28,9 +31,10 @@ def connect(
 
     ``conninfo`` is a URL (``informix://user@host:9088/db?server=name``), an ODBC string (``SERVER=...;DATABASE=...``)
     or a JDBC URL (``jdbc:informix-sqli://...``); keywords can also be given one by one: ``host``, ``port``, ``server``,
-    ``database``, ``user``, ``password``, ``sslmode``, ``sslrootcert``, ``connect_timeout`` (seconds, 0 waits for ever),
-    ``isolation_level``, ``lock_wait`` (seconds), and names in capitals (or ``env``) for variables of the session such
-    as ``DB_LOCALE``. Without a host the server is looked up in the sqlhosts file.
+    ``database``, ``user``, ``password``, ``pam`` (a function that answers what the server asks at login: it is given
+    the question, and whether the answer may be shown), ``sslmode``, ``sslrootcert``, ``connect_timeout`` (seconds, 0
+    waits for ever), ``isolation_level``, ``lock_wait`` (seconds), and names in capitals (or ``env``) for variables of
+    the session such as ``DB_LOCALE``. Without a host the server is looked up in the sqlhosts file.
 
     With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
     by default it does nothing.
@@ -53,6 +57,25 @@ def connect(
     return connection
 
 
+def _converse(wire: Wire, options: ConnectOptions, deadline: float | None) -> None:
+    """Answers what the server asks before it lets the session begin. The connection is closed when this fails."""
+    dialogue = Dialogue(wire, options)
+    try:
+        while (answer := dialogue.question()) is not None:
+            if inspect.isawaitable(answer):
+                if inspect.iscoroutine(answer):
+                    answer.close()
+                raise ProgrammingError("the function pam is asynchronous; a blocking connection needs a plain one")
+            dialogue.answer(answer)
+            wire.wait(wire.ready(), None if deadline is None else max(0.0, deadline - time.monotonic()))
+    except TimeoutError:
+        wire.close()
+        raise overdue(options.connect_timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+
+
 def _connect(options: ConnectOptions) -> InformixCore:
     plan = attempts(options)
     timeout = options.connect_timeout
@@ -67,6 +90,7 @@ def _connect(options: ConnectOptions) -> InformixCore:
                 else:
                     step.wire = Wire(step.options)
                     open_wire(step.wire, None if deadline is None else max(0.0, deadline - time.monotonic()))
+                    _converse(step.wire, options, deadline)
             except errors.Error as error:
                 step = plan.throw(error)
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
 _LOGIN: Final = frozenset(
     (
         "CLIENT_LOCALE",
+        "CLNT_PAM_CAPABLE",
         "DBDATE",
         "DBPATH",
         "DBSPACETEMP",
@@ -88,6 +90,7 @@ class ConnectOptions:
     database: str | None = None
     user: str = ""
     password: str | None = field(default=None, repr=False)
+    pam: Callable[[str, bool], Any] | None = field(default=None, repr=False)
     sslmode: str | None = None
     sslrootcert: str | None = None
     codeset: str | None = None
@@ -116,7 +119,14 @@ class ConnectOptions:
     def wire_options(self, address: tuple[str, int], target: Target) -> dict[str, Any]:
         """What the engine wants to know, for one address of one server."""
         sslmode = self.sslmode or ("verify-full" if target.tls else "disable")
-        variables = {"DBPATH": ".", "DBDATE": "Y4MD-", "IFX_UPDDESC": "1", "NODEFDAC": "no", **self.env}
+        variables = {
+            "CLNT_PAM_CAPABLE": "1",
+            "DBPATH": ".",
+            "DBDATE": "Y4MD-",
+            "IFX_UPDDESC": "1",
+            "NODEFDAC": "no",
+            **self.env,
+        }
         variables.setdefault("CLIENT_LOCALE", variables.get("DB_LOCALE", "en_US.8859-1"))
         session = {"DBTEMP": "/tmp", "SUBQCACHESZ": "10"}
         session.update((name, value) for name, value in variables.items() if name not in _LOGIN)
@@ -126,6 +136,7 @@ class ConnectOptions:
             "user": self.user,
             "password": self.password,
             "server": target.server,
+            "pam": self.pam is not None,
             "database": self.database,
             "environment": [(name, value) for name, value in variables.items() if name in _LOGIN],
             "session": list(session.items()),
@@ -178,6 +189,8 @@ def _checked(values: dict[str, Any], env: dict[str, str]) -> ConnectOptions:
             except (TypeError, ValueError):
                 raise ProgrammingError(f"{name} must be a number") from None
     options = ConnectOptions(**values, env=env)
+    if options.pam is not None and not callable(options.pam):
+        raise ProgrammingError("pam must be a function that takes a question, and whether the answer may be shown")
     if not options.server:
         raise ProgrammingError("no server was named: give server=..., the DBSERVERNAME of the instance")
     if options.isolation_level is not None:

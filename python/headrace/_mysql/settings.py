@@ -74,8 +74,11 @@ _WITHOUT_EFFECT: Final[dict[str, tuple[Any, ...]]] = {
     "use_unicode": (True, None),
     "named_pipe": (False, None),
     "defer_connect": (False, None),
-    "binary_prefix": (True, False, None),
+    "binary_prefix": (),
     "max_allowed_packet": (),
+    "executemany_fallback": (),
+    "ssl_key_password": (None,),
+    "local_infile_dir": (None, ""),
 }
 _REFUSED: Final = {
     "conv": "values become what docs/reference/types says; headrace.compat.mysqldb takes converters",
@@ -85,6 +88,8 @@ _REFUSED: Final = {
     "defer_connect": "call connect() when you want the connection",
     "bind_address": "the system chooses the local address",
     "auth_plugin_map": "headrace has its authentication plugins built in",
+    "ssl_key_password": "headrace reads keys that are not encrypted",
+    "local_infile_dir": "the data of LOAD DATA LOCAL are handed over: load_rows() and load_data()",
 }
 # Options of libmysqlclient that ask for protection that headrace has not.
 _REFUSED_OPTIONS: Final = {
@@ -161,14 +166,25 @@ class ConnectOptions:
     def wire_options(self, address: tuple[str, int] | None, server_name: str, password: str | None) -> dict[str, Any]:
         """What the engine wants to know, for one address; None is the Unix socket."""
         return {
-            "protocol": "mysql",
+            **self._everywhere[address is None],
             "tcp": address,
             "unix": self.socket if address is None else None,
-            "user": self.user,
             "password": password,
-            "database": self.database,
-            **self.tls.wire_options(local=address is None),
             "server_name": server_name,
+            "attributes": [
+                ("_pid", str(os.getpid())),
+                ("_client_host", _host_name()),
+                ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
+            ],
+        }
+
+    @functools.cached_property
+    def _everywhere(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What does not depend on the address, but on whether it is one or the Unix socket."""
+        common = {
+            "protocol": "mysql",
+            "user": self.user,
+            "database": self.database,
             "plugins": list(self.auth_plugins),
             "server_public_key": self.server_public_key,
             "get_server_public_key": self.get_server_public_key,
@@ -178,11 +194,6 @@ class ConnectOptions:
             "interactive": self.interactive,
             "compression": self.compression,
             "zstd_level": self.zstd_level or None,
-            "attributes": [
-                ("_pid", str(os.getpid())),
-                ("_client_host", _host_name()),
-                ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
-            ],
             "statements": self.statement_cache_size,
             "unrepresentable": self.unrepresentable,
             "json_text": self.json_text,
@@ -194,6 +205,7 @@ class ConnectOptions:
             "keepalives_count": self.keepalives_count or None,
             "tcp_user_timeout": self.tcp_user_timeout,
         }
+        return {**common, **self.tls.wire_options(local=False)}, {**common, **self.tls.wire_options(local=True)}
 
     @property
     def timeout(self) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, TypeVar, overload
@@ -14,16 +15,21 @@ from .._informix.attempts import Resolve, attempts
 from .._informix.connection import no_interrupt
 from .._informix.core import InformixCore, call_statement
 from .._informix.cursors import Stream
+from .._informix.lobs import Locator, creating, opening
+from .._informix.pam import Dialogue
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import Wire
+from .._opening import overdue
 from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
 from ._informix_cursor import AsyncServerCursor
+from ._informix_lob import AsyncLargeObject
 from ._opening import open_wire, resolve
+from ._within import within
 
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncServerCursor", "connect"]
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "connect"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -128,6 +134,20 @@ class AsyncConnection(LoopConnection[R]):
         finally:
             await self._run(stream.close())
 
+    # routines and large objects
+
+    async def fastpath(self, routine: str, *arguments: Any) -> tuple[Any, ...]:
+        """Calls a routine over the fast path: see :meth:`headrace.informix.Connection.fastpath`."""
+        return await self._run(self._core.fastpath(routine, arguments))
+
+    async def open_lob(self, locator: Locator, mode: str = "rb") -> AsyncLargeObject:
+        """Opens a BLOB or CLOB: see :meth:`headrace.informix.Connection.open_lob`."""
+        return AsyncLargeObject(self, await self._run(opening(self._core, locator, mode)))
+
+    async def create_lob(self, kind: str = "blob", *, column: str | None = None) -> AsyncLargeObject:
+        """Makes a large object: see :meth:`headrace.informix.Connection.create_lob`."""
+        return AsyncLargeObject(self, await self._run(creating(self._core, kind, column)))
+
     # the session
 
     @property
@@ -196,6 +216,25 @@ async def connect(
     return connection
 
 
+async def _converse(wire: Wire, options: ConnectOptions, deadline: float | None) -> None:
+    """The twin of the blocking one: the function ``pam`` may be asynchronous here."""
+    dialogue = Dialogue(wire, options)
+
+    async def talk() -> None:
+        while (answer := dialogue.question()) is not None:
+            dialogue.answer(await answer if inspect.isawaitable(answer) else answer)
+            await wire.ready()
+
+    try:
+        await within(None if deadline is None else max(0.0, deadline - time.monotonic()), talk())
+    except TimeoutError:
+        wire.close()
+        raise overdue(options.connect_timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+
+
 async def _connect(options: ConnectOptions) -> InformixCore:
     plan = attempts(options)
     timeout = options.connect_timeout
@@ -211,6 +250,7 @@ async def _connect(options: ConnectOptions) -> InformixCore:
                     step.wire = Wire(step.options, asyncio.get_running_loop())
                     left = None if deadline is None else max(0.0, deadline - time.monotonic())
                     await open_wire(step.wire, step.options, left)
+                    await _converse(step.wire, options, deadline)
             except errors.Error as error:
                 step = plan.throw(error)
             else:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from .contestants.mysqldb_like import parameters
 from .counted import Counted
 
-# CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH,
-# DEPRECATE_EOF
-FLAGS: Final = 0x8 | 0x200 | 0x2000 | 0x8000 | 0x20000 | 0x40000 | 0x80000 | 0x1000000
+# CONNECT_WITH_DB, LOCAL_FILES, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS, PS_MULTI_RESULTS,
+# PLUGIN_AUTH, DEPRECATE_EOF
+FLAGS: Final = 0x8 | 0x80 | 0x200 | 0x2000 | 0x8000 | 0x20000 | 0x40000 | 0x80000 | 0x1000000
 BULK: Final = 1 << 2
 """MARIADB_CLIENT_STMT_BULK_OPERATIONS"""
 UTF8MB4: Final = 45
@@ -83,6 +83,15 @@ class Link(Counted):
     def reply_end(self, data: bytearray) -> int | None:
         """Where the reply at the front ends."""
         return _reply_end(data, 0)
+
+    def load(self, table: str, packets: bytes) -> None:
+        """LOAD DATA LOCAL with the file's packets."""
+        self.socket.sendall(query(f"LOAD DATA LOCAL INFILE 'it' INTO TABLE {table} CHARACTER SET utf8mb4"))
+        _, wish = self.read()
+        _check(wish)
+        self.socket.sendall(packets)
+        _, answer = self.read()
+        _check(answer)
 
 
 def _packet_end(data: bytearray, at: int) -> int | None:

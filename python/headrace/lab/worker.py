@@ -79,7 +79,7 @@ def serve(name: str, url: str, schema: str, database: str) -> None:
         say({"error": f"{type(error).__name__}: {error}"})
         return
     version = version_of(contestant.package) if contestant.package else ""
-    say({"version": version, "options": contestant.options, "skips": contestant.skips})
+    say({"version": version, "options": contestant.options, "skips": {**sql.skips, **contestant.skips}})
     material: dict[tuple[str, int], Any] = {}
     for line in sys.stdin:
         request = json.loads(line)

@@ -4,6 +4,7 @@ the years."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ class Sql(ABC):
     parameter."""
 
     database: str
+    skips: Mapping[str, str] = {}
+    """Workloads that this database does not have, each with the reason."""
     aware = True
     """Whether the moments of ``fetch_types`` have a zone."""
     counts_round_trips = False
@@ -173,7 +176,7 @@ WORKLOADS: Final = {
             more={"informix": (100,)},
         ),
         Workload("pipeline", "pipelined selects of 10, 5, 1 rows in turn", (PIPELINED,), (PIPELINED,), {}),
-        Workload("bulk_in", "rows in by COPY", (100_000,), (100_000,), {}),
+        Workload("bulk_in", "rows in by COPY, or LOAD DATA", (100_000,), (100_000,), {}),
         Workload("bulk_out", "rows out by COPY", (100_000,), (100_000,), {}),
         Workload("connect", "connect and close", (1,), (1,), {1: 20}),
         Workload("pool", "acquire, tiny query, release", (1,), (1,), {1: 500}, True),

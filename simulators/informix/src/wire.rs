@@ -13,8 +13,8 @@ pub struct Input<R> {
 }
 
 impl Input<&[u8]> {
-    /// Reads what is there already, without the buffer that a connection has.
-    pub fn of(bytes: &[u8]) -> Self {
+    /// Reads `bytes`, of which nothing more comes.
+    pub fn whole(bytes: &[u8]) -> Self {
         Self { source: &[], buffer: bytes.to_vec(), start: 0, end: bytes.len() }
     }
 }

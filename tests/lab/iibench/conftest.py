@@ -26,6 +26,13 @@ def mariadb() -> Iterator[MariaDB]:
 
 
 @pytest.fixture(scope="session")
+def rocksdb() -> Iterator[MariaDB]:
+    """MariaDB with RocksDB."""
+    with start_mariadb(rocksdb=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def informix_url() -> Iterator[str]:
     """The Informix test server."""
     with informix.start() as (url, _):

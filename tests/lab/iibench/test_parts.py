@@ -16,6 +16,7 @@ from headrace.lab.iibench.options import LEAST, LEFT_OUT, OptionError, Options, 
 from headrace.lab.iibench.schedule import Schedule
 from headrace.lab.iibench.steps import plan
 from headrace.lab.iibench.verdict import Verdict
+from headrace.lab.iibench.verify import Share, verify
 
 THEIRS = """
 max_rows rows_per_commit max_seconds inserts_per_second initial_size warmup max_table_rows delete_per_insert
@@ -210,3 +211,13 @@ def test_an_operation_belongs_to_the_second_in_which_it_ends_and_none_is_lost() 
     assert seconds[5]["retries"] == {"40001": 1}
     assert [value for value, _ in seconds[0]["response"]] == pytest.approx([2_000], rel=0.001)
     assert [value for value, _ in seconds[0]["service"]] == pytest.approx([1_000], rel=0.001)
+
+
+# the proof
+
+
+def test_an_empty_table_is_found_out_not_stumbled_over() -> None:
+    empty = (0, None, None, None, None, None, None, None, None, None, None)
+    proof = verify(Options(), {"t": [Share(0, inserted=10)]}, {"t": empty}, {"t": empty})
+    assert not proof.right
+    assert "t: rows: expected 10, found 0" in proof.to_json()["wrong"]

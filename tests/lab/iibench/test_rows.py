@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import threading
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from headrace._native import IibenchRows
 from headrace.lab.iibench.options import Options
+from headrace.lab.iibench.producer import firsts, made_here, maker
 from headrace.lab.iibench.reference import PythonRows, output
 
 
@@ -112,3 +114,14 @@ def test_numbers_beyond_32_bits() -> None:
 def test_rows_that_cannot_be_made_are_refused(wrong: dict[str, int], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         IibenchRows(1, **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("road", ["text", "copy", "executemany"])
+@pytest.mark.parametrize(("count", "blocks"), [(5, 43), (5, 3), (1, 250), (50, 5), (100, 3), (1_000, 2)])
+@pytest.mark.parametrize("binary", [False, True])
+def test_small_blocks_made_together_are_those_made_one_by_one(road: str, count: int, blocks: int, binary: bool) -> None:
+    how = (Options(), 3, road, "INSERT ", binary)
+    alone = list(map(maker(*how, count), firsts(7, count, blocks)))
+    assert len(alone) == blocks
+    assert list(made_here(*how, 7, count, blocks)) == alone
+    assert list(itertools.islice(made_here(*how, 7, count, None), blocks)) == alone

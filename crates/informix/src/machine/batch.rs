@@ -33,11 +33,13 @@ impl<C: IfxCaller> Machine<C> {
         entry.guard = guard;
         entry.stage = Stage::Sending;
         let Request::Execute(Execute { road, .. }) = &entry.request else { return };
-        entry.batch.road = road.unwrap_or(Road::Put);
-        let can_put =
-            entry.statement.as_ref().is_some_and(|it| it.put.is_some() && !it.put_refused.load(Ordering::Relaxed));
+        let Some(statement) = &entry.statement else { return };
+        let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
+        let best = plan.filter(|plan| !plan.padded).map_or(Road::Groups, |_| Road::Put);
+        entry.batch.road = road.unwrap_or(best);
         // Only what can be undone and read a second time is put.
-        let again = guard != Guard::None && can_put && entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
+        let can = plan.is_some() && guard != Guard::None;
+        let again = can && entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
         if entry.batch.road == Road::Put && !again {
             entry.batch.road = Road::Groups;
         }

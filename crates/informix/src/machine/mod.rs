@@ -8,6 +8,7 @@ mod batch;
 mod cursor;
 mod receive;
 mod request;
+mod routine;
 mod send;
 mod startup;
 mod statement;
@@ -71,6 +72,8 @@ pub struct Machine<C: Caller> {
     interrupted: bool,
     /// Cursors that stay open, by the callers' numbers.
     open_cursors: HashMap<u64, Open>,
+    /// Handles of routines, by their signatures.
+    routines: HashMap<Arc<str>, routine::Handle>,
     statements: StatementCache<Arc<str>, Arc<Statement>>,
     /// Evicted statements that the server has not been told about.
     to_release: Vec<u16>,
@@ -80,6 +83,10 @@ pub struct Machine<C: Caller> {
     banner: String,
     process_id: i32,
     redirect: Option<(String, String, u16)>,
+    /// A question at login that waits for its answer: its style, its text.
+    challenge: Option<(u16, String)>,
+    /// The server asks questions at login, which were not expected.
+    asks_questions: bool,
     last_words: Option<ServerError>,
 }
 
@@ -103,6 +110,7 @@ impl<C: IfxCaller> Machine<C> {
             held: false,
             interrupted: false,
             open_cursors: HashMap::new(),
+            routines: HashMap::new(),
             statements: StatementCache::new(statements),
             to_release: Vec::new(),
             capabilities: Capabilities::default(),
@@ -111,6 +119,8 @@ impl<C: IfxCaller> Machine<C> {
             banner: String::new(),
             process_id: 0,
             redirect: None,
+            challenge: None,
+            asks_questions: false,
             last_words: None,
         })
     }
@@ -220,6 +230,24 @@ impl<C: IfxCaller> Machine<C> {
     /// DBSERVERNAME, host and port of the server that is to be asked instead.
     pub fn redirect(&self) -> Option<&(String, String, u16)> {
         self.redirect.as_ref()
+    }
+
+    /// The question at login that waits for an answer: its text, and whether the answer may be shown as it is typed.
+    pub fn challenge(&self) -> Option<(&str, bool)> {
+        self.challenge.as_ref().map(|(style, text)| (text.as_str(), *style == 2))
+    }
+
+    /// Answers the question at login.
+    pub fn respond(&mut self, answer: &str, outbox: &mut Outbox) {
+        if self.challenge.take().is_some() && answer.len() <= usize::from(u16::MAX) {
+            client::response(outbox.tail(), answer.as_bytes());
+            client::eot(outbox.tail());
+        }
+    }
+
+    /// Whether the server refused the session because it asks questions at login: see [`Options::pam`].
+    pub fn asks_questions(&self) -> bool {
+        self.asks_questions
     }
 
     /// Why the server refused or ended the session.

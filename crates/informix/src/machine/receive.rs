@@ -45,7 +45,7 @@ impl<C: IfxCaller> Machine<C> {
         self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
     }
 
-    fn entry(&mut self, id: u64) -> Option<&mut Entry<C, C::Error>> {
+    pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<C, C::Error>> {
         self.queue.iter_mut().take(self.started).find(|entry| entry.id == id)
     }
 
@@ -154,6 +154,12 @@ impl<C: IfxCaller> Machine<C> {
                     }
                 }
             }
+            Message::Routine { database, handle } if group.asked == Asked::GetRoutine => {
+                self.got_routine(group, database, handle);
+            }
+            Message::Returned(values) if group.asked == Asked::Routine => self.returned(cx, group, &values)?,
+            Message::Read(pieces) if group.asked == Asked::Object => self.read_object(cx, group, &pieces)?,
+            Message::Written(bytes) if group.asked == Asked::Object => self.wrote_object(cx, group, bytes),
             Message::Version(_) if matches!(group.asked, Asked::Ping | Asked::CleanUp) => {}
             Message::Cost => {}
             Message::TupId(number) => {
@@ -266,6 +272,7 @@ impl<C: IfxCaller> Machine<C> {
                     }
                 }
             }
+            Asked::GetRoutine | Asked::Routine | Asked::Object => self.routine_answered(group, reply),
             Asked::Begin | Asked::CleanUp => {}
         }
         self.settle(cx, outbox);
@@ -307,6 +314,7 @@ impl<C: IfxCaller> Machine<C> {
                 // Statements belong to their database.
                 self.statements.drain();
                 self.to_release.clear();
+                self.routines.clear();
                 self.open_cursors.clear();
                 if kind == kind::CLOSE_DATABASE {
                     self.logging = Logging::None;

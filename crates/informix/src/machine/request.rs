@@ -103,6 +103,27 @@ pub enum Request {
         /// Its number.
         cursor: u64,
     },
+    /// Call a routine over the fast path. Its result is one row.
+    Routine {
+        /// What it is, as `function informix.ifx_lo_close(integer)`.
+        signature: Arc<str>,
+        /// Begin a transaction first, as for [`Execute::begin`].
+        begin: bool,
+    },
+    /// Read so many bytes of a smart large object from where it stands. The result is one row of one value.
+    ReadObject {
+        /// Its handle.
+        object: i16,
+        /// How many.
+        bytes: i32,
+    },
+    /// Write to a smart large object at where it stands. The result counts the bytes.
+    WriteObject {
+        /// Its handle.
+        object: i16,
+        /// What to write.
+        data: Arc<[u8]>,
+    },
     /// A savepoint of this name.
     Savepoint(Savepoint, Arc<str>),
     /// COMMIT WORK, if a transaction is open then.
@@ -154,6 +175,8 @@ impl Request {
 /// | Preparing | SQ_DESCRIBE | Bindable |
 /// | Bindable | SQ_EXECUTE sent | Sent |
 /// | Bindable | SQ_OPEN and SQ_NFETCH sent | Fetching |
+/// | Queued | routine unknown: SQ_GETROUTINE sent | Preparing |
+/// | Bindable | SQ_EXFPROUTINE sent | Sent |
 /// | Bindable | batch begun | Sending |
 /// | Sending | all rows sent, or an error | Draining |
 /// | Draining | every reply is there | Sent: COMMIT, ROLLBACK or their savepoint twins went out |
@@ -235,6 +258,12 @@ pub(super) enum Asked {
     CleanUp,
     Ping,
     Savepoint,
+    /// The handle of a routine.
+    GetRoutine,
+    /// A routine's result.
+    Routine,
+    /// Content of a smart large object.
+    Object,
 }
 
 /// A group in flight.

@@ -73,6 +73,9 @@ impl<C: IfxCaller> Machine<C> {
                 let cursor = *cursor;
                 self.close_cursor(cursor, outbox);
             }
+            Request::Routine { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
+                self.start_routine(at, outbox);
+            }
             Request::Savepoint(verb, name) => {
                 let (verb, name) = (*verb, name.clone());
                 self.savepoint(verb, &name, at, outbox);
@@ -167,6 +170,9 @@ impl<C: IfxCaller> Machine<C> {
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.started.checked_sub(1) else { return };
         let entry = &mut self.queue[at];
+        if let Request::Routine { .. } = entry.request {
+            return self.call_routine(cx, outbox);
+        }
         let Some(statement) = entry.statement.clone() else { return };
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
         let Some(caller) = &mut entry.caller else {
@@ -307,5 +313,5 @@ pub(super) fn bind_row<C: IfxCaller>(
     if expected == 0 {
         return Ok(());
     }
-    encode::bind(&params, &statement.targets, codeset, out)
+    encode::bind(&params, &statement.targets, false, codeset, out)
 }

@@ -1,5 +1,6 @@
 //! From the first byte to a session: CONREQ, then SQ_PROTOCOLS, SQ_INFO and SQ_DBOPEN in one flight, then the question for
-//! the database's code set unless the user named it.
+//! the database's code set unless the user named it. Where PAM asks questions, they come behind SQ_PROTOCOLS, and nothing
+//! is sent ahead of them.
 
 use super::Machine;
 use super::statement::{Columns, Statement};
@@ -42,6 +43,8 @@ pub struct Options {
     pub codeset: Option<CodeSet>,
     /// The connection is encrypted from its first byte.
     pub tls: bool,
+    /// Questions at login are expected, so that nothing is sent ahead of them.
+    pub pam: bool,
     /// What the server shows as the program.
     pub program: String,
     /// The client's host.
@@ -66,6 +69,7 @@ enum State {
     Tls,
     Login,
     Protocols,
+    Pam,
     Info,
     Database,
     LocalePrepare,
@@ -78,6 +82,8 @@ pub(super) struct Startup {
     options: Options,
     state: State,
     error: Option<ServerError>,
+    /// The answers to the questions at login were right.
+    accepted: bool,
     /// The columns of the question for the locale, and the statement that asks.
     locale: Option<(u16, Arc<Columns>)>,
 }
@@ -91,7 +97,7 @@ const DEFAULT: CodeSet = CodeSet::Latin1;
 impl Startup {
     pub(super) fn new(options: Options, outbox: &mut Outbox) -> Result<Self, Fatal> {
         let state = if options.tls { State::Tls } else { State::Login };
-        let startup = Self { options, state, error: None, locale: None };
+        let startup = Self { options, state, error: None, accepted: false, locale: None };
         if state == State::Login {
             startup.log_in(outbox)?;
         }
@@ -111,6 +117,17 @@ impl Startup {
             program: &options.program,
         };
         request.write(outbox.tail())
+    }
+
+    /// Settings of the session, and its database.
+    fn open_session(&self, outbox: &mut Outbox) {
+        let out = outbox.tail();
+        client::info_environment(out, &self.options.session);
+        client::eot(out);
+        if let Some(database) = &self.options.database {
+            client::dbopen(out, database.as_bytes());
+            client::eot(out);
+        }
     }
 
     pub(super) fn tls_step(&self) -> TlsStep {
@@ -188,14 +205,10 @@ impl<C: super::IfxCaller> Machine<C> {
                 return Err(Fatal::refused(reason));
             }
         }
-        let out = outbox.tail();
-        client::protocols(out, &capabilities::OFFER);
-        client::eot(out);
-        client::info_environment(out, &startup.options.session);
-        client::eot(out);
-        if let Some(database) = &startup.options.database {
-            client::dbopen(out, database.as_bytes());
-            client::eot(out);
+        client::protocols(outbox.tail(), &capabilities::OFFER);
+        client::eot(outbox.tail());
+        if !startup.options.pam {
+            startup.open_session(outbox);
         }
         startup.state = State::Protocols;
         Ok(())
@@ -205,13 +218,16 @@ impl<C: super::IfxCaller> Machine<C> {
         match message {
             Message::Protocols(mask) if startup.state == State::Protocols => {
                 self.capabilities = Capabilities::negotiate(&capabilities::OFFER, mask);
-                if self.capabilities.has(Feature::Pam) {
-                    return Err(Fatal::refused(
-                        "the server wants a PAM dialogue, which headrace does not support; use an account or a \
-                         listener without pam_serv",
-                    ));
+                if self.capabilities.has(Feature::Pam) && !startup.options.pam {
+                    // What was sent ahead stands where answers should: another connection has to wait for the questions.
+                    self.asks_questions = true;
+                    return Err(Fatal::refused("the server asks questions at login (PAM)"));
                 }
             }
+            Message::Challenge { style, text } if startup.state == State::Pam => {
+                self.challenge = Some((*style, DEFAULT.decode_string(text)));
+            }
+            Message::Accept if startup.state == State::Pam => startup.accepted = true,
             Message::Err(error) => startup.error = Some(error.clone()),
             Message::Done { warnings, .. } if startup.state == State::Database => self.opened(*warnings),
             Message::Describe(described) if startup.state == State::LocalePrepare => {
@@ -251,7 +267,29 @@ impl<C: super::IfxCaller> Machine<C> {
         }
         let out = outbox.tail();
         match startup.state {
-            State::Protocols => startup.state = State::Info,
+            State::Protocols if startup.options.pam && self.capabilities.has(Feature::Pam) => {
+                client::plain(out, tag::SQ_ACK);
+                client::eot(out);
+                startup.state = State::Pam;
+            }
+            State::Protocols => {
+                if startup.options.pam {
+                    startup.open_session(outbox);
+                }
+                startup.state = State::Info;
+            }
+            State::Pam if startup.accepted => {
+                startup.open_session(outbox);
+                startup.state = State::Info;
+            }
+            State::Pam => {
+                // Errors and messages are no questions, but are answered as such.
+                if self.challenge.as_ref().is_some_and(|(style, _)| *style > 2) {
+                    self.challenge = None;
+                    client::response(out, b"");
+                    client::eot(out);
+                }
+            }
             State::Info if startup.options.database.is_some() => startup.state = State::Database,
             State::Database if startup.options.codeset.is_none() => {
                 client::prepare(out, LOCALE_QUERY.as_bytes(), 0, self.capabilities);

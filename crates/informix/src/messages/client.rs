@@ -14,6 +14,12 @@ pub fn protocols(out: &mut Vec<u8>, mask: &[u8]) {
     put_char(out, mask);
 }
 
+/// SQ_RESPONSE: the answer to a question of PAM.
+pub fn response(out: &mut Vec<u8>, answer: &[u8]) {
+    put_u16(out, SQ_RESPONSE);
+    put_char(out, answer);
+}
+
 /// SQ_INFO, environment: settings of the session.
 pub fn info_environment(out: &mut Vec<u8>, pairs: &[(String, String)]) {
     let even = |text: &String| text.len() + text.len() % 2;
@@ -178,6 +184,47 @@ pub fn bbind(out: &mut Vec<u8>, values: &[Vec<u8>]) {
         }
         put_u16(out, SQ_BLOB);
         put_u16(out, 0);
+    }
+}
+
+/// SQ_GETROUTINE of the routine with this signature.
+pub fn get_routine(out: &mut Vec<u8>, signature: &[u8], capabilities: Capabilities) {
+    put_u16(out, SQ_GETROUTINE);
+    out.push(0);
+    sql_text(out, signature, capabilities);
+    put_u16(out, 0);
+}
+
+/// SQ_EXFPROUTINE with so many arguments. SQ_BIND follows, also where there are none.
+pub fn call_routine(out: &mut Vec<u8>, database: &[u8], handle: i32, arguments: u16) {
+    put_u16(out, SQ_EXFPROUTINE);
+    put_char(out, database);
+    put_i32(out, handle);
+    put_u16(out, arguments);
+    put_u16(out, 0);
+}
+
+/// Bytes of a smart large object in one piece of SQ_LODATA.
+const OBJECT_PIECE: usize = 32_000;
+
+/// SQ_LODATA: reads from where the object stands.
+pub fn read_object(out: &mut Vec<u8>, object: i16, bytes: i32) {
+    for half in [SQ_LODATA, 0, object.cast_unsigned()] {
+        put_u16(out, half);
+    }
+    put_i32(out, bytes);
+    put_u16(out, OBJECT_PIECE as u16);
+}
+
+/// SQ_LODATA: writes at where the object stands.
+pub fn write_object(out: &mut Vec<u8>, object: i16, bytes: &[u8]) {
+    for half in [SQ_LODATA, 2, object.cast_unsigned()] {
+        put_u16(out, half);
+    }
+    put_i32(out, bytes.len() as i32);
+    put_u16(out, OBJECT_PIECE as u16);
+    for piece in bytes.chunks(OBJECT_PIECE) {
+        put_char(out, piece);
     }
 }
 

@@ -47,9 +47,17 @@ pub mod tag {
         SQ_EXIT = 56, "The end of a session.";
         SQ_INFO = 81, "Settings of the session.";
         SQ_INSERTDONE = 94, "Serial values of an INSERT.";
+        SQ_LODATA = 97, "Content of a smart large object.";
         SQ_XACTSTAT = 99, "The transaction has changed.";
         SQ_RET_TYPE = 100, "The types that columns are wanted in.";
+        SQ_GETROUTINE = 101, "Asks for the handle of a routine.";
+        SQ_EXFPROUTINE = 102, "Calls a routine by its handle.";
+        SQ_FPROUTINE = 103, "What a routine returned.";
         SQ_PROTOCOLS = 126, "The capability mask.";
+        SQ_ACCEPT = 127, "The answers to the questions at login were right.";
+        SQ_ACK = 128, "The client is ready for questions.";
+        SQ_CHALLENGE = 129, "A question at login.";
+        SQ_RESPONSE = 130, "The answer to one.";
         SQ_SQLISETSVPT = 137, "Sets a savepoint.";
         SQ_SQLIRELSVPT = 138, "Releases a savepoint.";
         SQ_SQLIRBACKSVPT = 139, "Rolls back to a savepoint.";

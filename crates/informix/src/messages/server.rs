@@ -1,8 +1,10 @@
 //! What the server says. Messages have no length of their own, so each must be understood to find the next.
 
+use super::client::is_named;
 use super::tag::*;
 use crate::capabilities::{Capabilities, Feature};
 use crate::codeset::CodeSet;
+use crate::types::code;
 use headrace_core::{Fatal, limits};
 
 /// SQ_ERR.
@@ -48,6 +50,15 @@ pub struct Description {
     pub fields: Vec<Field>,
 }
 
+/// A value that a routine returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Returned<'a> {
+    /// Its type.
+    pub field: Field,
+    /// As SQ_BIND has it, without lengths and padding; `None` is NULL.
+    pub value: Option<&'a [u8]>,
+}
+
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message<'a> {
@@ -91,8 +102,31 @@ pub enum Message<'a> {
     TupId(i32),
     /// SQ_BLOB: a piece, empty at the end.
     Blob(&'a [u8]),
+    /// The answer to SQ_GETROUTINE.
+    Routine {
+        /// Its database.
+        database: &'a [u8],
+        /// Its handle.
+        handle: i32,
+    },
+    /// SQ_FPROUTINE.
+    Returned(Vec<Returned<'a>>),
+    /// SQ_LODATA: what was read.
+    Read(Vec<&'a [u8]>),
+    /// SQ_LODATA: how many bytes were written.
+    Written(i32),
     /// SQ_PROTOCOLS.
     Protocols(&'a [u8]),
+    /// SQ_CHALLENGE.
+    Challenge {
+        /// What it is, by PAM's numbers: 1 a question whose answer is not shown, 2 one whose answer is, 3 an error, 4 a
+        /// message.
+        style: u16,
+        /// Its text.
+        text: &'a [u8],
+    },
+    /// SQ_ACCEPT.
+    Accept,
     /// SQ_VERSION.
     Version(&'a [u8]),
     /// SQ_EXIT.
@@ -215,11 +249,75 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
         }
         SQ_TUPID => Message::TupId(r.i32()?),
         SQ_BLOB => Message::Blob(r.chars()?),
+        SQ_GETROUTINE => Message::Routine { database: r.chars()?, handle: r.i32()? },
+        SQ_FPROUTINE => {
+            let count = r.u16()?;
+            Message::Returned((0..count).map(|_| returned(r, codeset)).collect::<Result<_, _>>()?)
+        }
+        SQ_LODATA => object(r)?,
         SQ_PROTOCOLS => Message::Protocols(r.chars()?),
+        SQ_CHALLENGE => Message::Challenge { style: r.u16()?, text: r.chars()? },
+        SQ_ACCEPT => Message::Accept,
         SQ_VERSION => Message::Version(r.chars()?),
         SQ_EXIT => Message::Exit,
         _ => return Err(Stop::Bad(Fatal::peer(format!("the server sent a message of the unknown type {tag}")))),
     })
+}
+
+/// One value of SQ_FPROUTINE.
+fn returned<'a>(r: &mut Reader<'a>, codeset: CodeSet) -> Result<Returned<'a>, Stop> {
+    let type_word = r.u16()?;
+    let type_code = type_word & 0xff;
+    let mut field = Field { name: "(expression)".into(), type_word, ..Field::default() };
+    if is_named(type_code) {
+        field.owner = codeset.decode_string(r.chars()?);
+        field.type_name = codeset.decode_string(r.chars()?);
+    }
+    let indicator = r.u16()?;
+    field.length = i32::from(r.u16()?);
+    if indicator != 0 {
+        return Ok(Returned { field, value: None });
+    }
+    let value = match type_code {
+        code::SMALLINT => r.take(2)?,
+        code::INTEGER | code::SERIAL | code::DATE | code::SMALLFLOAT => r.take(4)?,
+        code::FLOAT | code::BIGINT | code::BIGSERIAL => r.take(8)?,
+        code::INT8 | code::SERIAL8 => r.take(10)?,
+        code::BYTE | code::TEXT => {
+            return Err(Stop::Bad(Fatal::peer("the server returned a BYTE or TEXT value from a routine")));
+        }
+        code if is_named(code) => {
+            let len = r.len32("a value")?;
+            r.padded(len)?
+        }
+        _ => r.chars()?,
+    };
+    Ok(Returned { field, value: Some(value) })
+}
+
+/// SQ_LODATA: what was read comes in pieces until all of it is there. Where nothing was, a piece without bytes may follow.
+fn object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
+    let operation = r.u16()?;
+    let size = r.len32("a piece of a large object")?;
+    if operation == 2 {
+        return Ok(Message::Written(i32::try_from(size).unwrap_or(i32::MAX)));
+    }
+    let (mut pieces, mut left) = (Vec::new(), size);
+    while left > 0 {
+        let piece = r.chars()?;
+        if piece.is_empty() || piece.len() > left {
+            return Err(Stop::Bad(Fatal::peer("the server sent another length of a large object than it said")));
+        }
+        left -= piece.len();
+        pieces.push(piece);
+    }
+    if size == 0 {
+        let next = r.take(2)?;
+        if next != [0, 0] {
+            r.at -= 2;
+        }
+    }
+    Ok(Message::Read(pieces))
 }
 
 fn description(r: &mut Reader<'_>, capabilities: Capabilities, codeset: CodeSet) -> Result<Description, Stop> {

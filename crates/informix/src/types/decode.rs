@@ -8,6 +8,9 @@ use crate::messages::server::Field;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Fatal, Sink};
 
+/// Bytes by which the server knows a smart large object.
+const LOCATOR_BYTES: usize = 72;
+
 /// What is inside the envelope of an extended type: a NULL flag, a length of 32 bits, the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inner {
@@ -19,8 +22,8 @@ pub enum Inner {
     Json,
     /// An opaque type: its bytes.
     Bytes,
-    /// A smart large object: the row holds only where it is.
-    Locator(&'static str),
+    /// A smart large object, by its type's number: the row holds only where it is.
+    Locator(u32),
     /// A distinct type of a built-in one.
     Distinct(Box<Decoder>),
 }
@@ -101,8 +104,7 @@ impl Inner {
         match field.extended_id {
             extended::LVARCHAR => Self::Text,
             extended::BOOLEAN => Self::Boolean,
-            extended::BLOB => Self::Locator("BLOB"),
-            extended::CLOB => Self::Locator("CLOB"),
+            extended::BLOB | extended::CLOB => Self::Locator(field.extended_id.unsigned_abs()),
             extended::JSON => Self::Json,
             extended::BSON => Self::Bytes,
             _ if field.type_word & code::DISTINCT_LVARCHAR != 0 => Self::Text,
@@ -277,10 +279,10 @@ fn decode<'l>(
             (Some([b't' | 1]), Inner::Boolean) => sink.bool(true),
             (Some([b'f' | 0]), Inner::Boolean) => sink.bool(false),
             (Some(other), Inner::Boolean) => sink.invalid(&format!("a BOOLEAN of the bytes {other:?}")),
-            (Some(_), Inner::Locator(name)) => sink.invalid(&format!(
-                "{name} values are not supported; select what is needed of them by a cast or a function that gives \
-                 LVARCHAR, TEXT or BYTE"
-            )),
+            (Some(bytes), Inner::Locator(number)) => match locator(bytes) {
+                Some(raw) => sink.custom(*number, true, &raw),
+                None => sink.invalid("a BLOB or CLOB without a locator"),
+            },
             (Some(value), Inner::Distinct(decoder)) => {
                 let mut cells = Cells(value);
                 decode(decoder, codeset, &mut cells, large, sink)?;
@@ -288,6 +290,22 @@ fn decode<'l>(
         },
     }
     Ok(())
+}
+
+/// The 72 bytes of a locator, which come as such or as hexadecimal digits.
+fn locator(bytes: &[u8]) -> Option<[u8; LOCATOR_BYTES]> {
+    if let Ok(raw) = bytes.try_into() {
+        return Some(raw);
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut raw = [0; LOCATOR_BYTES];
+    if bytes.len() != 2 * LOCATOR_BYTES {
+        return None;
+    }
+    for (byte, pair) in raw.iter_mut().zip(bytes.chunks_exact(2)) {
+        *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+    }
+    Some(raw)
 }
 
 trait NextUnless: Iterator {

@@ -4,12 +4,13 @@
 //! are known, so that text goes into TEXT as such, and what is too long for its column is refused here: the server would
 //! cut it off without a word.
 
-use super::{DATE_EPOCH, code, packed, qualifier};
+use super::{DATE_EPOCH, code, extended, literal, packed, qualifier};
 use crate::codeset::CodeSet;
 use crate::messages::server::Field;
-use crate::messages::{client, put_char, put_i32, put_u16, tag::SQ_BIND};
+use crate::messages::{client, pad, put_char, put_i32, put_u16, tag::SQ_BIND};
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Mismatch, Parameters, Value, ValueKind};
+use std::borrow::Cow;
 
 /// Bytes of CHAR that one parameter can carry.
 const CHAR_BYTES: usize = 32_767;
@@ -17,16 +18,24 @@ const CHAR_BYTES: usize = 32_767;
 /// Appends SQ_BIND for one row, and the values of its BYTE and TEXT parameters.
 ///
 /// `targets` are the columns that the parameters fill, or nothing where that is not known.
+/// Of a routine that is called by its handle they are its arguments: then a value takes their types (`exact`), because
+/// the server converts nothing.
 ///
 /// # Errors
 /// The caller's own, or a [`Mismatch`] for what Informix cannot hold. What was appended is then to be taken back.
-pub fn bind<P: Parameters>(params: &P, targets: &[Field], codeset: CodeSet, out: &mut Vec<u8>) -> Result<(), P::Error> {
+pub fn bind<P: Parameters>(
+    params: &P,
+    targets: &[Field],
+    exact: bool,
+    codeset: CodeSet,
+    out: &mut Vec<u8>,
+) -> Result<(), P::Error> {
     put_u16(out, SQ_BIND);
     put_u16(out, params.count() as u16);
     let mut large = Vec::new();
     for i in 0..params.count() {
         let value = params.get(i)?;
-        parameter(&value, targets.get(i), codeset, out, &mut large).map_err(|fault| match fault {
+        parameter(&value, targets.get(i), exact, codeset, out, &mut large).map_err(|fault| match fault {
             Fault::Mismatch(mut mismatch) => {
                 let name = targets.get(i).map_or(String::new(), |field| format!(" ('{}')", field.name));
                 mismatch.message = format!("parameter {}{name}: {}", i + 1, mismatch.message);
@@ -62,11 +71,13 @@ fn head(out: &mut Vec<u8>, type_code: u16, precision: u16) {
 fn parameter<V: Value>(
     value: &V,
     target: Option<&Field>,
+    exact: bool,
     codeset: CodeSet,
     out: &mut Vec<u8>,
     large: &mut Vec<Vec<u8>>,
 ) -> Result<(), Fault<V::Error>> {
     let own = Fault::Own;
+    let wanted = target.map(|field| field.type_word & 0xff);
     match value.kind() {
         ValueKind::Null => {
             put_u16(out, target.map_or(code::CHAR, null_type));
@@ -74,7 +85,7 @@ fn parameter<V: Value>(
         }
         ValueKind::Bool => boolean(value.bool().map_err(own)?, target, out),
         ValueKind::Int => match value.int() {
-            Ok(number) => integer(number, out),
+            Ok(number) => integer(number, wanted.filter(|_| exact), out),
             // More than 64 bits: DECIMAL holds 32 digits.
             Err(_) => value.with_decimal(|text| decimal(text, out)).map_err(own)??,
         },
@@ -94,7 +105,30 @@ fn parameter<V: Value>(
             let (months, days, micros) = value.interval().map_err(own)?;
             interval(months, days, micros, out)?;
         }
+        ValueKind::Bytes | ValueKind::Text if target.is_some_and(is_object) => {
+            return Err(Mismatch::wrong_type(format!(
+                "{} is no smart large object; make one with create_lob(), write to it, and give its locator",
+                value.describe()
+            ))
+            .into());
+        }
         ValueKind::Bytes => value.with_bytes(|bytes| descriptor(code::BYTE, bytes, out, large)).map_err(own)??,
+        ValueKind::Text if exact && wanted == Some(code::LVARCHAR) => {
+            value.with_text(|utf8| lvarchar(utf8, codeset, b"lvarchar", out)).map_err(own)??;
+        }
+        ValueKind::List | ValueKind::Record if target.is_some_and(|field| field.extended_id == extended::JSON) => {
+            value.with_json(|utf8| text(utf8, target, codeset, out, large)).map_err(own)??;
+        }
+        ValueKind::List | ValueKind::Set | ValueKind::Record => {
+            if let Some(field) = target.filter(|field| !exact && !may_hold_items(field)) {
+                let name = super::name(field.type_word, &field.type_name, field.length);
+                return Err(Mismatch::wrong_type(format!("{} does not go into {name}", value.describe())).into());
+            }
+            let mut text = String::new();
+            literal::write(value, wanted, 0, &mut text).map_err(own)?;
+            lvarchar(text.as_bytes(), codeset, b"", out)?;
+        }
+        ValueKind::Opaque => value.with_opaque(|name, bytes| opaque(name, bytes, codeset, out)).map_err(own)??,
         ValueKind::Text | ValueKind::Uuid => {
             value.with_text(|utf8| text(utf8, target, codeset, out, large)).map_err(own)??;
         }
@@ -142,7 +176,17 @@ fn boolean(value: bool, target: Option<&Field>, out: &mut Vec<u8>) {
     out.extend_from_slice(&[u8::from(value), 0]);
 }
 
-fn integer(value: i64, out: &mut Vec<u8>) {
+fn integer(value: i64, wanted: Option<u16>, out: &mut Vec<u8>) {
+    if wanted == Some(code::INT8) && value != i64::MIN {
+        head(out, code::INT8, 0x1300);
+        super::write_int8(value, out);
+        return;
+    }
+    if wanted == Some(code::BIGINT) && value != i64::MIN {
+        head(out, code::BIGINT, 0x1300);
+        out.extend_from_slice(&value.to_be_bytes());
+        return;
+    }
     match i32::try_from(value) {
         // The smallest number of each type stands for NULL.
         Ok(small) if small != i32::MIN => {
@@ -159,6 +203,53 @@ fn integer(value: i64, out: &mut Vec<u8>) {
             put_char(out, &number.packed);
         }
     }
+}
+
+/// Text as LVARCHAR, which the server has casts from to every type that has a text form.
+fn lvarchar(utf8: &[u8], codeset: CodeSet, name: &[u8], out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let bytes = encoded(utf8, codeset)?;
+    if bytes.len() > CHAR_BYTES {
+        return Err(Mismatch::out_of_range(format!("text of {} bytes; LVARCHAR holds {CHAR_BYTES}", bytes.len())));
+    }
+    named(code::LVARCHAR, name, &bytes, out);
+    Ok(())
+}
+
+fn opaque(name: &str, bytes: &[u8], codeset: CodeSet, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let name = encoded(name.as_bytes(), codeset)?;
+    if i32::try_from(bytes.len()).is_err() {
+        return Err(Mismatch::out_of_range("a value of more than 2 GiB"));
+    }
+    named(code::SENDRECV, &name, bytes, out);
+    Ok(())
+}
+
+/// A value of a type that goes by its name; an empty owner is whoever owns the type.
+fn named(type_code: u16, name: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
+    put_u16(out, type_code);
+    put_char(out, b"");
+    put_char(out, name);
+    put_u16(out, 0);
+    put_u16(out, 0);
+    put_i32(out, bytes.len() as i32);
+    out.extend_from_slice(bytes);
+    pad(out, bytes.len());
+}
+
+/// Whether a column may be of a collection or row type, or of one made of such.
+fn may_hold_items(field: &Field) -> bool {
+    match field.type_word & 0xff {
+        code::SET..=code::COLLECTION => true,
+        code::UDTVAR | code::UDTFIXED => {
+            !matches!(field.extended_id, extended::LVARCHAR | extended::BOOLEAN | extended::BLOB | extended::CLOB)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a column holds smart large objects.
+fn is_object(field: &Field) -> bool {
+    matches!(field.extended_id, extended::BLOB | extended::CLOB) && field.type_word & 0xff == code::UDTFIXED
 }
 
 fn decimal(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
@@ -264,12 +355,7 @@ fn text(
     out: &mut Vec<u8>,
     large: &mut Vec<Vec<u8>>,
 ) -> Result<(), Mismatch> {
-    let bytes = codeset.encode(utf8).map_err(|character| {
-        Mismatch::out_of_range(format!("{character:?} is not in the database's code set, {}", codeset.name()))
-    })?;
-    if bytes.contains(&0) {
-        return Err(Mismatch::out_of_range("text with a NUL character, which Informix cannot hold"));
-    }
+    let bytes = encoded(utf8, codeset)?;
     if let Some(field) = target {
         let room = match field.type_word & 0xff {
             code::CHAR | code::NCHAR => usize::try_from(field.length).ok(),
@@ -289,6 +375,16 @@ fn text(
     head(out, code::CHAR, 0);
     put_char(out, &bytes);
     Ok(())
+}
+
+fn encoded(utf8: &[u8], codeset: CodeSet) -> Result<Cow<'_, [u8]>, Mismatch> {
+    let bytes = codeset.encode(utf8).map_err(|character| {
+        Mismatch::out_of_range(format!("{character:?} is not in the database's code set, {}", codeset.name()))
+    })?;
+    if bytes.contains(&0) {
+        return Err(Mismatch::out_of_range("text with a NUL character, which Informix cannot hold"));
+    }
+    Ok(bytes)
 }
 
 /// A BYTE or TEXT parameter: here only its size, the bytes follow behind all parameters.

@@ -3,8 +3,10 @@
 
 pub mod decode;
 pub mod encode;
+mod literal;
 pub mod packed;
 pub mod put;
+pub mod returned;
 
 pub use decode::{Decoder, decode_row};
 
@@ -82,6 +84,15 @@ pub fn read_int8(bytes: &[u8]) -> Option<i128> {
         sign if sign < 0 => Some(-magnitude),
         _ => Some(magnitude),
     }
+}
+
+/// Appends INT8. [`i64::MIN`] has no place in it.
+pub(crate) fn write_int8(value: i64, out: &mut Vec<u8>) {
+    let magnitude = value.unsigned_abs();
+    let sign: i16 = if value < 0 { -1 } else { 1 };
+    out.extend_from_slice(&sign.to_be_bytes());
+    out.extend_from_slice(&(magnitude as u32).to_be_bytes());
+    out.extend_from_slice(&((magnitude >> 32) as u32).to_be_bytes());
 }
 
 /// The type as SQL writes it: `DECIMAL(10,2)`, `DATETIME YEAR TO SECOND`.

@@ -6,6 +6,7 @@
 use super::packed::{self, Packed};
 use super::{DATE_EPOCH, code, encode, extended, packed_width, qualifier};
 use crate::codeset::CodeSet;
+use crate::limits;
 use crate::messages::client::ReturnType;
 use crate::messages::server::Field;
 use headrace_core::civil::{self, DAY_MICROS};
@@ -80,6 +81,8 @@ pub struct Plan {
     forms: Vec<Form>,
     /// What SQ_RET_TYPE says of the rows to come.
     pub types: Vec<ReturnType>,
+    /// Wide CHAR columns would travel with all their blanks, which is more than SQ_BIND takes.
+    pub padded: bool,
 }
 
 impl Plan {
@@ -87,6 +90,7 @@ impl Plan {
     /// large objects, collections, rows, and types that are made of others.
     pub fn new(columns: &[Field]) -> Option<Self> {
         let forms = columns.iter().map(form).collect::<Option<Vec<Form>>>()?;
+        let blanks: usize = forms.iter().map(|form| if let Form::Char(width) = form { *width } else { 0 }).sum();
         let types = columns.iter().zip(&forms).map(|(field, form)| {
             let (type_code, owner, name) = match form {
                 Form::LVarChar => (code::LVARCHAR, "", ""),
@@ -97,7 +101,7 @@ impl Plan {
             ReturnType { type_code, owner: owner.into(), name: name.into(), length }
         });
         let types = types.collect();
-        Some(Self { forms, types })
+        Some(Self { forms, types, padded: blanks > limits::PADDED_BYTES })
     }
 
     /// Appends one row; says whether all of its values could be put. If not, what was appended is to be taken back.
@@ -233,13 +237,7 @@ impl Form {
             },
             _ if value == i64::MIN => return false,
             Self::BigInt => out.extend_from_slice(&value.to_be_bytes()),
-            _ => {
-                let magnitude = value.unsigned_abs();
-                let sign: i16 = if value < 0 { -1 } else { 1 };
-                out.extend_from_slice(&sign.to_be_bytes());
-                out.extend_from_slice(&(magnitude as u32).to_be_bytes());
-                out.extend_from_slice(&((magnitude >> 32) as u32).to_be_bytes());
-            }
+            _ => super::write_int8(value, out),
         }
         true
     }

@@ -202,11 +202,20 @@ impl<C: MyCaller> Machine<C> {
             entry.stage = Stage::Bindable;
             return self.bind_tail(cx, outbox);
         }
+        let scan = Scan::new(sql, self.session.modes());
+        if scan.lists && !scan.uncertain && !scan.several {
+            // A list is a literal: it goes as text, now and later.
+            let statement = Arc::new(Statement::new(sql.clone(), None, 0, None));
+            entry.statement = Some(statement.clone());
+            entry.stage = Stage::Bindable;
+            self.keep(statement);
+            return self.bind_tail(cx, outbox);
+        }
         entry.stage = Stage::Preparing;
         let (mark, pending) = (outbox.mark(), entry.pending);
         self.prepare(sql, outbox);
         if execute.rows == Rows::One && execute.cursor.is_none() && self.session.prepares_ahead() && self.window > 1 {
-            self.execute_ahead(at, sql, (mark, pending), cx, outbox);
+            self.execute_ahead(at, &scan, (mark, pending), cx, outbox);
         }
     }
 
@@ -215,12 +224,11 @@ impl<C: MyCaller> Machine<C> {
     fn execute_ahead(
         &mut self,
         at: usize,
-        sql: &str,
+        scan: &Scan,
         (mark, pending): (u64, usize),
         cx: C::Cx<'_>,
         outbox: &mut Outbox,
     ) {
-        let scan = Scan::new(sql, self.session.modes());
         let Some(caller) = &mut self.queue[at].caller else { return };
         if scan.uncertain || caller.params(cx).count() != scan.placeholders.len() {
             return;

@@ -22,6 +22,8 @@ pub struct Scan {
     pub bulk: bool,
     /// There is more than one statement.
     pub several: bool,
+    /// A placeholder stands directly behind IN, which no server prepares: it is for a list.
+    pub lists: bool,
     /// What is counted here may not be what the server sees: there is a comment that some versions execute
     /// (`/*! ... */`), or a string or comment without end.
     pub uncertain: bool,
@@ -33,12 +35,17 @@ impl Scan {
         let mut scan = Self::default();
         let mut lexer = Lexer::new(sql, modes);
         let (mut ended, mut decided, mut spelt_out) = (false, false, false);
+        let mut behind_in = false;
         for token in lexer.by_ref() {
+            let was_in = std::mem::take(&mut behind_in);
             if ended {
                 scan.several = true;
             }
             match token.kind {
-                Kind::Placeholder => scan.placeholders.push(token.start),
+                Kind::Placeholder => {
+                    scan.lists |= was_in;
+                    scan.placeholders.push(token.start);
+                }
                 Kind::Punctuation(b';') => ended = true,
                 Kind::Word => {
                     let word = &sql[token.start..token.end];
@@ -49,6 +56,7 @@ impl Scan {
                         decided = true;
                         spelt_out = is_one_of(word, &["values", "value", "set"]);
                     }
+                    behind_in = word.eq_ignore_ascii_case("in");
                     scan.returning |= word.eq_ignore_ascii_case("returning");
                 }
                 _ => {}

@@ -57,7 +57,7 @@ impl Clock {
     /// Microseconds, `None` when minutes or seconds are none, or the hours more than any server has.
     #[inline]
     pub fn total(self) -> Option<i64> {
-        if self.minutes > 59 || self.seconds > 59 || self.micros > 999_999 {
+        if self.hours > u32::from(u16::MAX) || self.minutes > 59 || self.seconds > 59 || self.micros > 999_999 {
             return None;
         }
         let seconds = (i64::from(self.hours) * 60 + i64::from(self.minutes)) * 60 + i64::from(self.seconds);

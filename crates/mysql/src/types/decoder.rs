@@ -74,6 +74,7 @@ impl Decoder {
         match (column.extended_type.as_deref(), column.extended_format.as_deref()) {
             (Some("uuid"), _) => Decoder::Uuid,
             (Some("inet4" | "inet6"), _) => Decoder::Inet,
+            (Some("vector"), _) => Decoder::Vector,
             (_, Some("json")) => Decoder::Json,
             _ if column.collation == BINARY_COLLATION => Decoder::Bytes,
             _ => Decoder::Text,

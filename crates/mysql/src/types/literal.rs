@@ -11,7 +11,7 @@ use super::encode::{
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
 
-/// Appends a value as an SQL literal; a list becomes `(1,2,3)`, for IN.
+/// Appends a value as an SQL literal; a list or tuple becomes `(1,2,3)`, for IN.
 ///
 /// # Errors
 /// [`Mismatch`] for what the server has no type for; the buffer then holds part of a literal.
@@ -43,7 +43,7 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
             append(out, format_args!("'{}'", plain_text(value, kind)?));
         }
         ValueKind::Bits => append(out, format_args!("{}", bit_number(value)?)),
-        ValueKind::List => list(value, out)?,
+        ValueKind::List | ValueKind::Record => list(value, out)?,
         ValueKind::Custom => value.with_custom(0, |bytes, binary| {
             string(out, if binary { "_binary " } else { "_utf8mb4 " }, binary, bytes);
         })?,

@@ -1,5 +1,5 @@
 //! What the tests share: a caller that notes what it is told, values, and sessions over a socket or a recording.
-#![allow(dead_code)] // Each test file uses its part.
+#![allow(dead_code, unused_imports)] // Each test file uses its part.
 
 mod caller;
 pub mod server;
@@ -7,4 +7,5 @@ pub mod session;
 pub mod sink;
 pub mod value;
 
+#[allow(unused_imports)]
 pub use caller::{Shared, TestCaller, Told};

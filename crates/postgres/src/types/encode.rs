@@ -267,7 +267,12 @@ impl Encoder {
     fn text<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         match kind {
             ValueKind::Text => value.with_text(|text| put_text(out, text))??,
-            ValueKind::Bytes | ValueKind::List | ValueKind::Record | ValueKind::Other => {
+            ValueKind::Bytes
+            | ValueKind::List
+            | ValueKind::Set
+            | ValueKind::Record
+            | ValueKind::Opaque
+            | ValueKind::Other => {
                 return Err(self.wrong(value, ""));
             }
             _ => literal::write(value, kind, out)?,
@@ -478,7 +483,13 @@ pub fn hint<V: Value>(value: &V) -> Oid {
             },
             Err(_) => 0,
         },
-        ValueKind::Null | ValueKind::Text | ValueKind::Record | ValueKind::Custom | ValueKind::Other => 0,
+        ValueKind::Null
+        | ValueKind::Text
+        | ValueKind::Set
+        | ValueKind::Record
+        | ValueKind::Opaque
+        | ValueKind::Custom
+        | ValueKind::Other => 0,
     }
 }
 

@@ -82,7 +82,7 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
             }
             out.push(if parts.upper_inc { b']' } else { b')' });
         }
-        ValueKind::Other => {
+        ValueKind::Set | ValueKind::Opaque | ValueKind::Other => {
             return Err(Mismatch::wrong_type(format!(
                 "{} cannot be sent: no type of PostgreSQL is known for it; convert it, or register a dumper",
                 value.describe()

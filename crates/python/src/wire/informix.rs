@@ -1,10 +1,10 @@
 //! Requests that only Informix has.
 
-use super::Wire;
+use super::{Io, State, Wire};
 use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
-use crate::params::Args;
+use crate::params::{Args, sequence};
 use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -135,6 +135,32 @@ impl Wire {
         self.bare(py, Request::Close { cursor })
     }
 
+    /// Queues the call of a routine over the fast path, by its signature; the result has one row. With `begin` in a
+    /// transaction, as for a statement.
+    #[pyo3(signature = (signature, params, *, begin=false))]
+    fn sqli_routine(
+        &self,
+        py: Python<'_>,
+        signature: &str,
+        params: &Bound<'_, PyAny>,
+        begin: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let row = sequence(params)?;
+        let call = self.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
+        self.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
+    }
+
+    /// Queues a read of so many bytes of a smart large object; the result has one row of one value.
+    fn sqli_lo_read(&self, py: Python<'_>, object: i16, bytes: i32) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::ReadObject { object, bytes })
+    }
+
+    /// Queues a write to a smart large object; the result's rowcount is the number of bytes.
+    fn sqli_lo_write(&self, py: Python<'_>, object: i16, data: &[u8]) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::WriteObject { object, data: data.into() })
+    }
+
     /// Queues a round trip that does nothing else.
     fn sqli_ping(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.bare(py, Request::Ping)
@@ -151,6 +177,30 @@ impl Wire {
             Logging::Ansi => "ansi",
         };
         Ok((machine.banner().to_owned(), machine.locale().map(str::to_owned), machine.codeset().name(), logging))
+    }
+
+    /// The question at login that waits for an answer, and whether the answer may be shown as it is typed.
+    fn sqli_challenge(&self, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
+        let mut state = self.hold(py)?;
+        let challenge = state.machine.of::<Informix>(py)?.challenge();
+        Ok(challenge.map(|(text, shown)| (text.to_owned(), shown)))
+    }
+
+    /// Answers it; the session is then waited for as before.
+    fn sqli_respond(&self, py: Python<'_>, answer: &str) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        let State { machine, outbox, io, .. } = &mut *state;
+        machine.of::<Informix>(py)?.respond(answer, outbox);
+        if let Io::Transport { .. } = io {
+            drop(state);
+            self.flush(py)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server refused the session because it asks questions at login.
+    fn sqli_asks_questions(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.machine.of::<Informix>(py)?.asks_questions())
     }
 
     /// DBSERVERNAME, host and port of the server that this one wants to be asked instead.

@@ -4,8 +4,10 @@ use super::{Io, State, Wire};
 use crate::call::{Completion, Ticket};
 use crate::engine::Engine;
 use crate::errors;
+use crate::globals::globals;
 use crate::sink::{Settings, Unrepresentable};
 use headrace_core::{Fatal, Inbox, Outbox, limits};
+use headrace_informix::types::extended;
 use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls};
 use headrace_pump::{Address, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
@@ -74,7 +76,10 @@ impl Wire {
                 &[("raise", Unrepresentable::Raise), ("none", Unrepresentable::None), ("text", Unrepresentable::Text)],
             )?,
             json_text: get(options, "json_text")?.unwrap_or(false),
-            loaders: None,
+            loaders: match &machine {
+                Engine::Informix(_) => Some(locators(py)?),
+                _ => None,
+            },
             records: HashMap::new(),
             dumpers: None,
         };
@@ -240,6 +245,7 @@ fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Ou
         session: get(options, "session")?.unwrap_or_default(),
         codeset,
         tls: tls.is_some(),
+        pam: get(options, "pam")?.unwrap_or(false),
         program: text("program")?.unwrap_or_default(),
         host: text("client_host")?.unwrap_or_default(),
         directory: text("directory")?.unwrap_or_default(),
@@ -248,6 +254,15 @@ fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Ou
     let machine = informix::Machine::new(startup, statements(options)?, outbox);
     let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
     Ok((Engine::Informix(Box::new(machine)), tls))
+}
+
+/// What BLOB and CLOB columns give.
+fn locators(py: Python<'_>) -> PyResult<Py<PyDict>> {
+    let g = globals(py)?;
+    let loaders = PyDict::new(py);
+    loaders.set_item(extended::BLOB, &g.blob_locator)?;
+    loaders.set_item(extended::CLOB, &g.clob_locator)?;
+    Ok(loaders.unbind())
 }
 
 fn mysql_machine(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Prepared> {

@@ -138,11 +138,12 @@ class BaseConnection:
             try:
                 results = connection._wait(connection.wire.my_query(text), None)
             except errors.DatabaseError as error:
-                # Of several statements the first ones have results; that a later one failed is for next_result() to say.
+                # The statements before the one that failed have results; that it did is for next_result() to say.
                 results = error.__dict__.pop("_results", None)
                 if results is None:
                     raise
-                self._failure = error
+                # Its traceback would keep this connection, and with it the session, until the collector came by.
+                self._failure = error.with_traceback(None)
         self._results = list(reversed(results))
         self._current = self._results.pop() if self._results else None
 
@@ -158,8 +159,11 @@ class BaseConnection:
         with self._busy():
             if not self._results:
                 failure, self._failure = self._failure, None
-                if failure is not None:
-                    raise failure
+                try:
+                    if failure is not None:
+                        raise failure
+                finally:
+                    del failure
                 return -1
             self._current = self._results.pop()
             return 0

@@ -228,15 +228,16 @@ class BaseCursor:
             db.close()
             raise
         count = 1
-        try:
-            while db.next_result() == 0:
-                count += 1
+        # A statement that failed is the last of its text: where next_result() raises, nothing is left behind it.
+        while db.next_result() == 0:
+            count += 1
+            try:
                 self._do_get_result(db)
-                total += self.rowcount or 0
-        except BaseException:
-            # Results that nobody has seen would be taken for those of the next statement.
-            db.close()
-            raise
+            except BaseException:
+                # Results that nobody has seen would be taken for those of the next statement.
+                db.close()
+                raise
+            total += self.rowcount or 0
         if count != statement_count or self._result is not None:
             db.close()
             raise exceptions.InternalError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +20,9 @@ from .workloads import expected, statements
 SCHEMA_VERSION: Final = 1
 """Of the JSON."""
 MODULE: Final = "headrace.lab.across.worker"
+
+NOT_THERE: Final = (RuntimeError, OSError, subprocess.SubprocessError, headrace.Error)
+"""What a server that cannot be started or reached raises: the others are raced all the same."""
 
 
 @dataclass
@@ -56,8 +60,14 @@ def race(plan: Plan, tell: Callable[[str, float], None]) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         workers: dict[Side, Worker] = {}
         for name in plan.databases:
-            url = plan.urls.get(name) or stack.enter_context(servers.load(name).start())[0]
-            settings[name] = stack.enter_context(_table(url, table, name))
+            try:
+                url = plan.urls.get(name) or stack.enter_context(servers.load(name).start())[0]
+                settings[name] = stack.enter_context(_table(url, table, name))
+            except NOT_THERE as error:
+                for (_, side), mine in times.items():
+                    if side[0] == name:
+                        mine.error = f"no server: {error}"
+                continue
             for each in (OURS, DATABASES[name].usual):
                 worker = workers[name, each.name] = Worker(each.name, url, table, None, name, MODULE)
                 stack.callback(worker.stop)

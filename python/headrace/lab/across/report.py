@@ -95,6 +95,8 @@ def where(report: dict[str, Any]) -> str:
     parts: list[str] = []
     for name, server in env["server"].items():
         of = f"{NAMES[name]} {server['server_version']}"
+        if name == "informix" and name not in report["urls"]:
+            of = f"the project's Informix test server, as {server['server_version']}"
         drivers = ", ".join(f"{driver} {version}" for (on, driver), version in versions.items() if on == name)
         parts.append(f"{of} ({drivers})")
     return f"{'; '.join(parts)}; Python {env['python']}, {env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
@@ -131,7 +133,7 @@ def page(report: dict[str, Any]) -> str:
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: across databases</title>",
         f"<style>{STYLE}.bar{{background:var(--them);height:.8rem;min-width:1px}}.us .bar{{background:var(--us)}}"
-        "td.long{width:40%}</style></head><body><h1>headrace: across databases</h1>",
+        "td.long{min-width:14rem}</style></head><body><h1>headrace: across databases</h1>",
         f"<p>{html.escape(where(report))}</p>",
         *(f"<p>{html.escape(note)}</p>" for note in notes(report)),
     ]

@@ -17,7 +17,8 @@ class Contestant(Async):
     options = "prepared statements and binary formats (its defaults)"
 
     async def astart(self) -> None:
-        self.conn = await headrace.aio.connect(self.url, autocommit=True)
+        allowed: dict[str, Any] = {"local_infile": True} if self.sql.database == "mariadb" else {}
+        self.conn: Any = await headrace.aio.connect(self.url, autocommit=True, **allowed)
         self.pooled: Any = None
 
     async def astop(self) -> None:
@@ -62,7 +63,9 @@ class Contestant(Async):
         return await self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
 
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
-        return await self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)
+        if self.sql.database == "mariadb":
+            return await self.conn.load_rows((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]
+        return await self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]
 
     async def bulk_out(self, size: int, inner: int, data: Any) -> Rows:
         return [row async for row in await self.conn.copy_out((self.sql.schema, f"fetch_{size}"))]

@@ -18,7 +18,7 @@ class Contestant(MySqlDbLike):
         return self.conn.cursor(binary=True)
 
     def connected(self) -> Any:
-        return mariadb.connect(**parameters(self.url), autocommit=True)
+        return mariadb.connect(**parameters(self.url), autocommit=True, local_infile=True)
 
     def streaming(self) -> Any:
         return self.conn.cursor(buffered=False, binary=True)

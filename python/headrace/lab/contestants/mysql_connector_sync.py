@@ -18,6 +18,7 @@ class Contestant(MySqlDbLike):
             # MariaDB does not know the collation that it asks for by itself.
             **parameters(self.url),
             autocommit=True,
+            allow_local_infile=True,
             charset="utf8mb4",
             collation="utf8mb4_general_ci",
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -21,14 +24,21 @@ def parameters(url: str) -> dict[str, Any]:
     }
 
 
+def load_from_file(table: str, rows: Iterable[Any]) -> tuple[str, str]:
+    """Writes rows into a new file, and gives the LOAD DATA that takes it, and its name. No value that is raced has a
+    character that would have to be escaped."""
+    handle, path = tempfile.mkstemp(suffix=".tsv")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.writelines(f"{i}\t{name}\t{n}\t{f!r}\t{d}\n" for i, name, n, f, d in rows)
+    return f"LOAD DATA LOCAL INFILE '{path}' INTO TABLE {table} CHARACTER SET utf8mb4", path
+
+
 class MySqlDbLike(Sync):
     """A blocking peer. Each has its own way to connect, and to make a cursor that streams."""
 
     skips = {
         "pool": "it has no pool",
         "concurrent": "it has no pool",
-        "bulk_in": "LOAD DATA is not raced yet",
-        "bulk_out": "there is no such statement",
     }
     mark = "%s"
 
@@ -101,6 +111,16 @@ class MySqlDbLike(Sync):
         statement = self.sql.insert(self.mark)
         for _ in range(inner):
             self.conn.cursor().executemany(statement, data)
+        return size
+
+    def bulk_in(self, size: int, inner: int, data: Any) -> int:
+        # They take a file only.
+        for _ in range(inner):
+            statement, path = load_from_file(self.sql.target, data)
+            try:
+                self.conn.cursor().execute(statement)
+            finally:
+                os.unlink(path)
         return size
 
     def pipeline(self, size: int, inner: int, data: Any) -> Rows:

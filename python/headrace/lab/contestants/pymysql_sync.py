@@ -15,7 +15,7 @@ class Contestant(MySqlDbLike):
     options = "text protocol, executemany of many rows per statement, SSCursor for streams"
 
     def connected(self) -> Any:
-        return pymysql.connect(**parameters(self.url), charset="utf8mb4", autocommit=True)
+        return pymysql.connect(**parameters(self.url), charset="utf8mb4", autocommit=True, local_infile=True)
 
     def streaming(self) -> Any:
         return self.conn.cursor(pymysql.cursors.SSCursor)

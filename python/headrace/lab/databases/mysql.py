@@ -24,6 +24,7 @@ class Statements(Filled):
     """Their statements."""
 
     database = "mariadb"
+    skips = {"bulk_out": "there is no such statement"}
     types = {
         "users": "id int PRIMARY KEY, name text",
         "plain": "id int, name varchar(64), n int, f double, d date",

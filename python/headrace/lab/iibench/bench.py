@@ -163,7 +163,7 @@ class Run:
             "road": combination.road,
             "round": combination.round,
             "cell": combination.cell,
-            "server": facts.version,
+            "server": facts.version if options.url else self.database.started_as.format(facts.version),
             "settings": facts.settings,
             "machine": machine(),
             "options": options.to_json() | {"url": "", "server_setting": options.server_setting},

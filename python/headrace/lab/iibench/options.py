@@ -51,7 +51,7 @@ class Options:
     cells: str = _group(
         "steps",
         default="",
-        help=f"in place of steps: rows per commit and indexes, with commas: {', '.join(CELLS)}; or all",
+        help=f"in place of steps, rows per commit and indexes, with commas: {', '.join(CELLS)}; or all",
     )
     cell_rows: int = _group("steps", default=0, help="with --cells: rows of a run; 0: those of a few seconds")
     settle_seconds: float | None = _group(

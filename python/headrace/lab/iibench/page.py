@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import html
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..page import STYLE
 from . import cells as in_cells
-from .report import HEADINGS, WHAT, cells, groups, troubles, where
+from .plots import STYLE as PLOT_STYLE
+from .plots import Curve, chart
+from .report import HEADINGS, STAGES, WHAT, cells, groups, stages, troubles, where
 from .runs import KINDS, RunResult, name_them
 
-COLOURS: Final = ("#d9480f", "#4c6ef5", "#2b8a3e", "#ae3ec9", "#e67700", "#0b7285", "#c2255c", "#5c940d", "#868e96")
 SHORTEST: Final = 0.2
 """Seconds below which what is left of a last second makes no point of a curve."""
 
 
 def page(runs: Sequence[RunResult]) -> str:
     """The page."""
-    from plotly.offline import get_plotlyjs
-
     name_them(runs)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: iiBench</title>",
-        f"<style>{STYLE}.bad{{color:#c92a2a}}</style><script>{get_plotlyjs()}</script></head><body>",
+        f"<style>{STYLE}{PLOT_STYLE}.bad{{color:#c92a2a}}</style></head><body>",
         "<h1>headrace: the insert benchmark</h1>",
         *(f"<p>{html.escape(text)}</p>" for text in dict.fromkeys(where(run) for run in runs[:1])),
         "<p><i>Database waits</i> is the share of time in which the server's thread slept: for its client, a disk or a "
@@ -38,18 +36,11 @@ def page(runs: Sequence[RunResult]) -> str:
         parts += table("all cells", in_cells.HEADINGS, compared)
     for title, of_group in groups(runs):
         parts += table(title, HEADINGS, [cells(line) for line in of_group])
-    numbers = itertools.count()
+    if by_stage := stages(runs):
+        parts += table("client CPU per row by stage", ("step", "run", *STAGES), by_stage)
     for step in dict.fromkeys(step for run in runs for step in run.seconds):
         for title, figure in figures(step, runs):
-            parts.append(f"<h2>{html.escape(title)}</h2>")
-            parts.append(
-                figure.to_html(
-                    full_html=False,
-                    include_plotlyjs=False,
-                    div_id=f"plot{next(numbers)}",
-                    config={"displayModeBar": False, "responsive": True},
-                )
-            )
+            parts.append(f"<h2>{html.escape(title)}</h2>{figure}")
     parts.append("</body></html>")
     return "".join(parts)
 
@@ -63,7 +54,7 @@ def table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) ->
     yield "</table></div>"
 
 
-def figures(step: str, runs: Sequence[RunResult]) -> Iterator[tuple[str, Any]]:
+def figures(step: str, runs: Sequence[RunResult]) -> Iterator[tuple[str, str]]:
     """The plots of a step: rates and the slowest hundredth of each kind, and how long the database waited."""
     for kind in KINDS:
         rates = [(run, rate_curve(run, step, kind)) for run in runs]
@@ -79,7 +70,7 @@ def figures(step: str, runs: Sequence[RunResult]) -> Iterator[tuple[str, Any]]:
         yield f"{step}: share of time in which the database waits", drawn(waits, "seconds", "%")
 
 
-Curve = tuple[list[float], list[float]]
+Points = tuple[list[float], list[float]]
 
 
 def whole(run: RunResult, step: str) -> list[dict[str, Any]]:
@@ -92,7 +83,7 @@ def timed(run: RunResult, step: str) -> bool:
     return any("target" in kind for s in run.steps if s["step"] == step for kind in s["kinds"].values())
 
 
-def rate_curve(run: RunResult, step: str, kind: str) -> Curve:
+def rate_curve(run: RunResult, step: str, kind: str) -> Points:
     """Rows per second over rows."""
     xs, ys, rows = [], [], 0
     for second in whole(run, step):
@@ -103,9 +94,9 @@ def rate_curve(run: RunResult, step: str, kind: str) -> Curve:
     return (xs, ys) if rows else ([], [])
 
 
-def by_time(runs: Sequence[RunResult], step: str, kind: str) -> list[tuple[RunResult, Curve]]:
+def by_time(runs: Sequence[RunResult], step: str, kind: str) -> list[tuple[RunResult, Points]]:
     """Rows or queries per second over time."""
-    curves: list[tuple[RunResult, Curve]] = []
+    curves: list[tuple[RunResult, Points]] = []
     unit = "operations" if kind == "query" else "rows"
     for run in runs:
         seconds = whole(run, step)
@@ -114,41 +105,18 @@ def by_time(runs: Sequence[RunResult], step: str, kind: str) -> list[tuple[RunRe
     return curves
 
 
-def slow_curve(run: RunResult, step: str, kind: str) -> Curve:
+def slow_curve(run: RunResult, step: str, kind: str) -> Points:
     """Milliseconds over time."""
     found = [(s["second"], s["kinds"][kind]["response"]) for s in whole(run, step) if kind in s["kinds"]]
     return [float(n) for n, r in found if r], [r["p99"] * 1e3 for _, r in found if r]
 
 
-def wait_curve(run: RunResult, step: str) -> Curve:
+def wait_curve(run: RunResult, step: str) -> Points:
     """Percent over time."""
     found = [(s["second"], s["wait_share"]) for s in whole(run, step) if s["wait_share"] is not None]
     return [float(n) for n, _ in found], [share * 100 for _, share in found]
 
 
-def drawn(curves: list[tuple[RunResult, Curve]], along: str, unit: str, *, logarithmic: bool = False) -> Any:
+def drawn(curves: list[tuple[RunResult, Points]], along: str, unit: str, *, logarithmic: bool = False) -> str:
     """Curves over each other; rounds of the same run have the same colour."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    colours: dict[str, str] = {}
-    for run, (xs, ys) in curves:
-        if not ys:
-            continue
-        fresh = run.name not in colours
-        colour = colours.setdefault(run.name, COLOURS[len(colours) % len(COLOURS)])
-        figure.add_trace(
-            go.Scatter(
-                x=xs, y=ys, name=run.name, legendgroup=run.name, showlegend=fresh, mode="lines",
-                line={"color": colour, "width": 1.6},
-                hovertemplate="%{y:,.4g} " + unit + "<extra>%{fullData.name}</extra>",
-            )
-        )  # fmt: skip
-    axis: dict[str, Any] = {"title": unit, "type": "log"} if logarithmic else {"title": unit, "rangemode": "tozero"}
-    figure.update_layout(
-        height=320, margin={"l": 8, "r": 8, "t": 4, "b": 30}, dragmode=False, showlegend=True,
-        xaxis={"title": along, "rangemode": "tozero"}, yaxis={**axis, "automargin": True},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"},
-        legend={"orientation": "h", "y": -0.25},
-    )  # fmt: skip
-    return figure
+    return chart([Curve(run.name, xs, ys) for run, (xs, ys) in curves], along, unit, logarithmic=logarithmic)

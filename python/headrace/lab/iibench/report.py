@@ -13,7 +13,7 @@ from .runs import Line, RunResult, lines, name_them
 WHAT: Final = {"insert": "rows inserted", "delete": "rows deleted", "query": "queries"}
 HEADINGS: Final = (
     "run", "per second", "to pregen", "database waits", "unfed", "p99", "verdict", "client CPU", "server CPU", "p50",
-    "p99.9", "max",
+    "p99.9", "max", "server writes",
 )  # fmt: skip
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
 NARROW, MEDIUM = 100, 130
@@ -43,6 +43,7 @@ def cells(line: Line) -> tuple[str, ...]:
     unfed = line.of("unfed_share") if insert else None
     client = line.of("client", "cpu_us_per_query" if line.kind == "query" else "cpu_us_per_row")
     server = line.of("server", "cpu_us") if insert else None
+    written = line.of("server", "written") if insert else None
     return (
         line.name,
         f"{rate:,.0f}" if rate is not None else "-",
@@ -56,7 +57,23 @@ def cells(line: Line) -> tuple[str, ...]:
         p50,
         p999,
         longest,
+        f"{written:,.0f} B" if written is not None else "",
     )
+
+
+STAGES: Final = ("generate", "encode", "send", "wait", "rest")
+"""What a client spends its time with: making rows, handing them to the driver, sending, waiting for answers and reading
+them, and waiting until a block is due."""
+
+
+def stages(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
+    """CPU time of the inserting clients by stage, per row: a line for each step and run, the step first."""
+    made: list[tuple[str, ...]] = []
+    for line in lines(runs):
+        found = [line.of("client", "stages_us_per_row", stage) for stage in STAGES]
+        if line.kind == "insert" and any(value is not None for value in found):
+            made.append((line.step, line.name, *(f"{value:.3f} µs" if value is not None else "" for value in found)))
+    return made
 
 
 def troubles(runs: Iterable[RunResult]) -> list[str]:
@@ -129,6 +146,9 @@ def markdown(runs: Sequence[RunResult]) -> str:
     for title, of_group in groups(runs):
         out += [f"### {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
         out += [*("| " + " | ".join(cells(line)) + " |" for line in of_group), ""]
+    if by_stage := stages(runs):
+        out += ["### client CPU per row by stage", "", "| step | run | " + " | ".join(STAGES) + " |"]
+        out += ["|" + "---|" * (len(STAGES) + 2), *("| " + " | ".join(row) + " |" for row in by_stage), ""]
     out += [f"- {text}" for text in troubles(runs)]
     return "\n".join(out) + "\n"
 
@@ -136,7 +156,7 @@ def markdown(runs: Sequence[RunResult]) -> str:
 CSV_COLUMNS: Final = (
     "run", "round", "step", "second", "length_s", "warmup", "kind", "operations", "rows", "response_p50_s",
     "response_p99_s", "response_p999_s", "response_max_s", "service_p50_s", "service_p99_s", "service_max_s", "retries",
-    "asleep_share", "unfed_share", "client_cpu_s", "server_cpu_s",
+    "asleep_share", "unfed_share", "client_cpu_s", "server_cpu_s", "server_read_bytes", "server_written_bytes",
 )  # fmt: skip
 
 
@@ -159,4 +179,5 @@ def write_csv(runs: Sequence[RunResult], file: IO[str]) -> None:
                         *(service.get(p) for p in ("p50", "p99", "max")),
                         sum(figures["retries"].values()) if figures else 0,
                         second["asleep_share"], second["unfed_share"], second["client_cpu"], second["server_cpu"],
+                        second["server_read"], second["server_written"],
                     ])  # fmt: skip

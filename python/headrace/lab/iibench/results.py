@@ -17,6 +17,8 @@ from .verdict import Verdict
 
 ROLES: Final = {"insert": "writer", "delete": "deleter", "lowest key": "deleter", "query": "querier"}
 """Whose operations they are."""
+USED: Final = ("cpu", "read", "written")
+"""What is told of the server's use second by second."""
 PERCENTILES: Final = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
 
@@ -154,17 +156,21 @@ class StepResult:
                 "kinds": {kind: figures.to_json(False) for kind, figures in second.kinds.items()},
                 **second.shares(),
                 "client_cpu": second.cpu / 1e9,
-                "server_cpu": self.server_cpu(n),
+                **self.server_use(n),
             }
 
-    def server_cpu(self, second: int) -> float | None:
-        """CPU seconds that the server used in a second, from what was sampled near its ends."""
+    def server_use(self, second: int) -> dict[str, float | None]:
+        """What the server used in a second, from what was sampled near its ends: CPU seconds, bytes read, written."""
         points = [(0.0, self.began)] if self.began else []
         points += self.samples
         for (at, before), (until, after) in itertools.pairwise(points):
             if before is not None and after is not None and at <= second + 0.5 < until:
-                return (after.cpu - before.cpu) / (until - at)
-        return None
+                return {
+                    f"server_{name}": None if then is None or now is None else max(0.0, (now - then) / (until - at))
+                    for name in USED
+                    for then, now in [(getattr(before, name), getattr(after, name))]
+                }
+        return {f"server_{name}": None for name in USED}
 
     def to_json(self) -> dict[str, Any]:
         """The figures of the whole step."""

@@ -81,7 +81,8 @@ def verify(options: Options, shares: dict[str, list[Share]], before: dict[str, R
         rows = int(old[0]) + inserted - deleted
         compare("rows", rows, int(new[0]))
         if rows:
-            compare("keys enough for the rows, between the lowest and the highest", True, new[2] - new[1] + 1 >= rows)
+            keys = 0 if new[1] is None else int(new[2]) - int(new[1]) + 1
+            compare("keys enough for the rows, between the lowest and the highest", True, keys >= rows)
         for share in of_table:
             checksum += options.rows(share.client).sums(0, share.inserted)["checksum"]
         if reason := unordered(of_table, int(old[0]), deleted):

@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from .job import Shift, clock
 from .measure import SAMPLED_ROWS
-from .producer import firsts, made_elsewhere, maker
+from .producer import firsts, made_elsewhere, made_here, maker, together
 from .schedule import Schedule
 from .sessions.base import Fault
 
@@ -46,6 +47,8 @@ class Writer:
         self.recorder = shift.recorder
         self.count = step.rows_per_commit
         self.every = max(1, SAMPLED_ROWS // self.count)
+        while gcd(self.every, together(self.count)) > 1:
+            self.every += 1  # otherwise it would always be the first of those that are made together, or never
         self.blocks = step.rows // self.count or None
         self.schedule = Schedule(step.rate, self.count, shift.start)
         self.depth = 0
@@ -69,7 +72,10 @@ class Writer:
             # The first one also says that the process has come up.
             self.source = itertools.chain(list(itertools.islice(made, 1)), made)
             return
-        self.source = map(maker(*how, self.count), firsts(job.first, self.count, self.blocks))
+        if job.mode == "inline":
+            self.source = map(maker(*how, self.count), firsts(job.first, self.count, self.blocks))
+        else:
+            self.source = made_here(*how, job.first, self.count, self.blocks)
         if job.mode == "pregen":
             # Where the number of rows is not known the rate and the time are.
             enough = self.blocks or int(job.step.rate * job.step.seconds / self.count) + 2

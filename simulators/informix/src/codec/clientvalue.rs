@@ -129,7 +129,7 @@ pub fn decode(
 ) -> std::io::Result<String> {
     let wrong =
         |what: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, format!("a row or collection: {what}"));
-    let mut input = Input::of(bytes);
+    let mut input = Input::whole(bytes);
     input.bytes(HEADER - 4)?;
     let count = input.i32()?;
     let mut nodes = Vec::new();
@@ -166,7 +166,7 @@ pub fn decode(
     let end =
         if row || (items != usize::MAX && items > 0) { data.len().saturating_sub(tail(items)) } else { data.len() };
     let mut values = Vec::new();
-    let mut part = Input::of(&data[..end]);
+    let mut part = Input::whole(&data[..end]);
     let mut types = inner.iter().chain(std::iter::repeat(&element));
     while values.len() < items && !(items == usize::MAX && part.is_at_end()?) {
         values.push(read(&mut part, *types.next().unwrap_or(&element))?);

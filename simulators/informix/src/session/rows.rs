@@ -186,7 +186,7 @@ pub fn descriptor_number(descriptor: &[u8]) -> Option<i32> {
 
 /// Reads `count` rows of SQ_PUT.
 pub fn read_rows(bytes: &[u8], count: u16, types: &[Type], charset: Charset) -> io::Result<Vec<Vec<Bound>>> {
-    let mut input = Input::of(bytes);
+    let mut input = Input::whole(bytes);
     (0..count).map(|_| types.iter().map(|ty| read_value(&mut input, *ty, charset)).collect()).collect()
 }
 

@@ -59,6 +59,8 @@ class Database(ABC):
     thread_names: tuple[str, ...] = ()
     many_processes = False
     """Whether each connection has a process of its own on the server."""
+    started_as = "{}"
+    """How a server that was started for the benchmark is called in results; ``{}`` is what it calls itself."""
     road = "text"
     """The way to insert where none is asked for."""
     roads: Mapping[str, str] = {}

@@ -22,6 +22,7 @@ ONE_ROW = "Informix takes one row in an INSERT; use executemany"
 class Database(base.Database):
     name = "informix"
     drivers = {"headrace": "headrace_informix", "informix-driver": "informix_driver_informix"}
+    started_as = "the project's test server, as {}"
     road = "executemany"
     roads = {
         "text": ONE_ROW,

@@ -1,0 +1,156 @@
+//! The fast path: routines called by a handle, which is asked for once; and the content of smart large objects, whose
+//! functions are called that way.
+
+use super::request::{Asked, Failure, Group, Reply, Request, Stage};
+use super::statement::Columns;
+use super::{IfxCaller, Logging, Machine};
+use crate::messages::client;
+use crate::messages::server::Field;
+use crate::messages::server::Returned;
+use crate::types::decode::{Decoder, Inner};
+use crate::types::{code, decode_row, encode, returned};
+use headrace_core::protocol::Summary;
+use headrace_core::{Fatal, Mismatch, Outbox, Parameters, Sink};
+use std::sync::Arc;
+
+/// How a routine is called.
+#[derive(Debug)]
+pub(super) struct Handle {
+    database: Vec<u8>,
+    number: i32,
+    arguments: Vec<Field>,
+}
+
+impl<C: IfxCaller> Machine<C> {
+    /// Sends what a request about a routine or an object begins with.
+    pub(super) fn start_routine(&mut self, at: usize, outbox: &mut Outbox) {
+        let (capabilities, codeset) = (self.capabilities, self.codeset);
+        let entry = &mut self.queue[at];
+        let request = entry.request.clone();
+        match &request {
+            Request::Routine { signature, .. } if self.routines.contains_key(signature) => {
+                entry.stage = Stage::Bindable
+            }
+            Request::Routine { signature, .. } => match codeset.encode(signature.as_bytes()) {
+                Ok(text) if client::fits(&text, capabilities) => {
+                    client::get_routine(outbox.tail(), &text, capabilities);
+                    client::eot(outbox.tail());
+                    entry.stage = Stage::Preparing;
+                    self.ask(Asked::GetRoutine);
+                }
+                _ => entry
+                    .refuse("the routine's signature is too long, or has characters that the database has not".into()),
+            },
+            Request::ReadObject { object, bytes } => {
+                client::read_object(outbox.tail(), *object, *bytes);
+                client::eot(outbox.tail());
+                self.ask(Asked::Object);
+            }
+            Request::WriteObject { object, data } => {
+                client::write_object(outbox.tail(), *object, data);
+                client::eot(outbox.tail());
+                self.ask(Asked::Object);
+            }
+            _ => {}
+        }
+    }
+
+    /// The handle is known: calls the routine.
+    pub(super) fn call_routine(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let codeset = self.codeset;
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &mut self.queue[at];
+        entry.stage = Stage::Sent;
+        let Request::Routine { signature, begin } = &entry.request else { return };
+        let (Some(handle), Some(caller)) = (self.routines.get(signature), &mut entry.caller) else { return };
+        let params = caller.params(cx);
+        let (given, expected) = (params.count(), handle.arguments.len());
+        let mut group = Vec::new();
+        client::call_routine(&mut group, &handle.database, handle.number, given as u16);
+        let bound = if given == expected {
+            encode::bind(&params, &handle.arguments, true, codeset, &mut group)
+        } else {
+            Err(Mismatch::wrong_type(format!("the routine has {expected} arguments, and {given} were given")).into())
+        };
+        drop(params);
+        if let Err(error) = bound {
+            entry.failure = Some(Failure::Caller { error, row: None });
+            return;
+        }
+        if *begin && !self.in_block && self.logging != Logging::None {
+            self.begin(outbox);
+        }
+        outbox.tail().extend_from_slice(&group);
+        client::eot(outbox.tail());
+        self.ask(Asked::Routine);
+    }
+
+    /// The answer to SQ_GETROUTINE.
+    pub(super) fn got_routine(&mut self, group: Group, database: &[u8], number: i32) {
+        let Some(entry) = self.entry(group.entry) else { return };
+        let Request::Routine { signature, .. } = &entry.request else { return };
+        let signature = signature.clone();
+        let arguments = returned::arguments(&signature);
+        self.routines.insert(signature, Handle { database: database.to_vec(), number, arguments });
+    }
+
+    /// SQ_FPROUTINE: one row.
+    pub(super) fn returned(&mut self, cx: C::Cx<'_>, group: Group, values: &[Returned<'_>]) -> Result<(), Fatal> {
+        let (decoders, row) = returned::row(values, self.capabilities);
+        let fields = values.iter().map(|value| value.field.clone()).collect();
+        self.give_row(cx, group, fields, decoders, &row)
+    }
+
+    /// SQ_LODATA: what was read of an object, as one value.
+    pub(super) fn read_object(&mut self, cx: C::Cx<'_>, group: Group, pieces: &[&[u8]]) -> Result<(), Fatal> {
+        let field = Field { name: "data".into(), type_word: code::BYTE, ..Field::default() };
+        let mut row = vec![0];
+        let size: usize = pieces.iter().map(|piece| piece.len()).sum();
+        row.reserve(size + 4);
+        row.extend_from_slice(&(size as u32).to_be_bytes());
+        pieces.iter().for_each(|piece| row.extend_from_slice(piece));
+        self.give_row(cx, group, vec![field], vec![Decoder::Envelope(Inner::Bytes)], &row)
+    }
+
+    /// SQ_LODATA: so many bytes of an object were written.
+    pub(super) fn wrote_object(&mut self, cx: C::Cx<'_>, group: Group, bytes: i32) {
+        if let Some(caller) = self.entry(group.entry).and_then(|entry| entry.caller.as_mut()) {
+            caller.result(cx, Summary { rows: u64::try_from(bytes).ok(), ..Summary::default() });
+        }
+    }
+
+    fn give_row(
+        &mut self,
+        cx: C::Cx<'_>,
+        group: Group,
+        fields: Vec<Field>,
+        decoders: Vec<Decoder>,
+        row: &[u8],
+    ) -> Result<(), Fatal> {
+        let columns = Arc::new(Columns { fields, decoders, codeset: self.codeset, large: false, wanted: Vec::new() });
+        let Some(caller) = self.entry(group.entry).and_then(|entry| entry.caller.as_mut()) else { return Ok(()) };
+        caller.columns(cx, &columns);
+        let mut sink = caller.rows(cx);
+        if columns.decoders.is_empty() {
+            sink.begin_row(0);
+            sink.end_row();
+            return Ok(());
+        }
+        decode_row(&columns.decoders, columns.codeset, row, &mut std::iter::empty(), &mut sink)
+    }
+
+    /// The end of a reply about a routine or an object.
+    pub(super) fn routine_answered(&mut self, group: Group, reply: Reply) {
+        let known = matches!(
+            self.entry(group.entry).map(|entry| entry.request.clone()),
+            Some(Request::Routine { signature, .. }) if self.routines.contains_key(&signature)
+        );
+        let Some(entry) = self.entry(group.entry) else { return };
+        if let Some(error) = reply.error {
+            entry.failure.get_or_insert(Failure::Server { error, row: None });
+            entry.stage = Stage::Sent;
+        } else if group.asked == Asked::GetRoutine {
+            entry.stage = if known { Stage::Bindable } else { Stage::Sent };
+        }
+    }
+}

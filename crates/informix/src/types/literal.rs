@@ -1,0 +1,93 @@
+//! Collections and rows as the text that SQL writes them as: `SET{1, 2}`, `ROW('one', 1)`. The server has casts from
+//! that text to their types; the binary form has no public description.
+
+use super::code;
+use headrace_core::civil::{self, DAY_MICROS};
+use headrace_core::{Mismatch, Value, ValueKind, limits};
+
+/// Appends a value as it stands inside of a collection or row, or such a one itself. `wanted` is the type of the column,
+/// where that is known: it decides between SET, MULTISET and LIST, which Python's own types do not.
+///
+/// # Errors
+/// The caller's own, or a [`Mismatch`] for what has no text, or is nested too deep.
+pub fn write<V: Value>(value: &V, wanted: Option<u16>, depth: usize, out: &mut String) -> Result<(), V::Error> {
+    if depth > limits::NESTING {
+        return Err(Mismatch::wrong_type(format!("a collection is nested deeper than {}", limits::NESTING)).into());
+    }
+    match value.kind() {
+        ValueKind::Null => out.push_str("NULL"),
+        ValueKind::Bool => quote(if value.bool()? { "t" } else { "f" }, out),
+        ValueKind::Int | ValueKind::Decimal => value.with_decimal(|text| out.push_str(text))?,
+        ValueKind::Float => {
+            let number = value.float()?;
+            if !number.is_finite() {
+                return Err(Mismatch::out_of_range(format!("{} does not fit FLOAT", value.describe())).into());
+            }
+            *out += &format!("{number:?}");
+        }
+        ValueKind::Date => quote(&civil::date_text(value.date()?), out),
+        ValueKind::Time => quote(&cut(&civil::time_text(value.time()?)), out),
+        ValueKind::Timestamp => quote(&cut(&civil::timestamp_text(value.timestamp()?, false)), out),
+        ValueKind::Interval => {
+            let (months, days, micros) = value.interval()?;
+            quote(&interval(months, days, micros)?, out);
+        }
+        ValueKind::Text | ValueKind::Uuid => value.with_text(|utf8| quote(&String::from_utf8_lossy(utf8), out))?,
+        kind @ (ValueKind::List | ValueKind::Set | ValueKind::Record) => {
+            let (word, open, close) = match (wanted, kind) {
+                (Some(code::SET), _) => ("SET", '{', '}'),
+                (Some(code::MULTISET), _) => ("MULTISET", '{', '}'),
+                (Some(code::LIST), _) => ("LIST", '{', '}'),
+                (Some(code::ROW), _) | (_, ValueKind::Record) => ("ROW", '(', ')'),
+                (_, ValueKind::Set) => ("SET", '{', '}'),
+                _ => ("LIST", '{', '}'),
+            };
+            *out += word;
+            out.push(open);
+            for (i, item) in value.items()?.iter().enumerate() {
+                *out += if i > 0 { "," } else { "" };
+                write(item, None, depth + 1, out)?;
+            }
+            out.push(close);
+        }
+        _ => {
+            let message = format!("{} has no text inside of a collection or row", value.describe());
+            return Err(Mismatch::wrong_type(message).into());
+        }
+    }
+    Ok(())
+}
+
+fn quote(text: &str, out: &mut String) {
+    out.push('\'');
+    *out += &text.replace('\'', "''");
+    out.push('\'');
+}
+
+/// Five digits behind the second are the finest that Informix has.
+fn cut(text: &str) -> String {
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{whole}.{}", &fraction[..fraction.len().min(5)]),
+        None => text.to_owned(),
+    }
+}
+
+fn interval(months: i32, days: i32, micros: i64) -> Result<String, Mismatch> {
+    if months != 0 && (days != 0 || micros != 0) {
+        return Err(Mismatch::wrong_type(
+            "an INTERVAL counts years and months or days and seconds, and this value has both",
+        ));
+    }
+    if months != 0 {
+        let sign = if months < 0 { "-" } else { "" };
+        return Ok(format!("{sign}{}-{:02}", months.unsigned_abs() / 12, months.unsigned_abs() % 12));
+    }
+    let total = i128::from(days) * i128::from(DAY_MICROS) + i128::from(micros);
+    let ticks = (total.unsigned_abs() + 5) / 10;
+    let (seconds, fraction) = (ticks / 100_000, ticks % 100_000);
+    let sign = if total < 0 { "-" } else { "" };
+    let clock = format!("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    // A fraction that the column has not would be refused, also where it is zero.
+    let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:05}") };
+    Ok(format!("{sign}{} {clock}{fraction}", seconds / 86_400))
+}

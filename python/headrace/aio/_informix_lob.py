@@ -1,0 +1,81 @@
+"""The asyncio file that a smart large object of Informix is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .. import defaults
+from .._informix.lobs import LobState, Locator
+
+if TYPE_CHECKING:
+    from .informix import AsyncConnection
+
+
+class AsyncLargeObject:
+    """The twin of :class:`headrace.informix.LargeObject`. Iterated over it gives its content in blocks."""
+
+    def __init__(self, connection: AsyncConnection[Any], state: LobState) -> None:
+        self._connection = connection
+        self._state = state
+
+    @property
+    def locator(self) -> Locator:
+        """Where the object is kept: the parameter for a BLOB or CLOB column."""
+        return self._state.locator
+
+    @property
+    def mode(self) -> str:
+        """How it was opened."""
+        return self._state.mode
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return not self._state.is_open
+
+    async def read(self, size: int = -1) -> bytes:
+        """The next ``size`` bytes, fewer at the end; all that are left where ``size`` is negative."""
+        return await self._connection._run(self._state.reading(size))
+
+    async def write(self, data: Any) -> int:
+        """Writes all of ``data``; gives the number of bytes."""
+        return await self._connection._run(self._state.writing(data))
+
+    async def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Sets where the next read or write takes place; gives it."""
+        return await self._connection._run(self._state.seeking(offset, whence))
+
+    def tell(self) -> int:
+        """Where the next read or write takes place."""
+        self._state.check()
+        return self._state.at
+
+    async def truncate(self, size: int | None = None) -> int:
+        """Cuts it to ``size`` bytes, by default to where it stands."""
+        return await self._connection._run(self._state.truncating(size))
+
+    async def size(self) -> int:
+        """How many bytes it has."""
+        return await self._connection._run(self._state.sizing())
+
+    async def close(self) -> None:
+        """Closes it on the server; what it is kept in stays."""
+        await self._connection._run(self._state.closing())
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while block := await self.read(defaults.INFORMIX_LOB_BYTES):
+            yield block
+
+    async def __aenter__(self) -> AsyncLargeObject:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncLargeObject {self.locator.type_name} {self.mode}{' closed' if self.closed else ''}>"
