@@ -103,7 +103,7 @@ fn parameter<V: Value>(
         ValueKind::Timestamp => timestamp(value.timestamp().map_err(own)?, out)?,
         ValueKind::Interval => {
             let (months, days, micros) = value.interval().map_err(own)?;
-            interval(months, days, micros, out)?;
+            interval(months, days, micros, target.is_some_and(counts_months), out)?;
         }
         ValueKind::Bytes | ValueKind::Text if target.is_some_and(is_object) => {
             return Err(Mismatch::wrong_type(format!(
@@ -317,8 +317,14 @@ fn timestamp(micros: i64, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     Ok(())
 }
 
-fn interval(months: i32, days: i32, micros: i64, out: &mut Vec<u8>) -> Result<(), Mismatch> {
-    if months != 0 {
+/// Whether a column is an INTERVAL of years and months.
+fn counts_months(field: &Field) -> bool {
+    field.type_word & 0xff == code::INTERVAL && (field.length >> 4 & 15) as u8 <= qualifier::MONTH
+}
+
+/// An interval of nothing is one of months where those are what the column counts.
+fn interval(months: i32, days: i32, micros: i64, in_months: bool, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    if months != 0 || (in_months && days == 0 && micros == 0) {
         if days != 0 || micros != 0 {
             return Err(Mismatch::wrong_type(
                 "an INTERVAL counts years and months or days and seconds, and this value has both",
