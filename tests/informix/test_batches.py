@@ -130,7 +130,7 @@ KINDS: list[tuple[str, list[Any]]] = [
     ("interval day(3) to hour", [dt.timedelta(days=123, hours=4)]),
     ("interval year to month", [Interval(months=63), Interval(months=-63)]),
     ("interval year(6) to year", [Interval(months=12 * 123456)]),
-    ("interval month(4) to month", [Interval(months=1234)]),
+    ("interval month(4) to month", [Interval(months=1234), Interval()]),
 ]
 
 

@@ -72,9 +72,6 @@ def our_rows(server: InformixServer, table: str) -> Rows:
     def said(column: str, value: Any) -> Any:
         if isinstance(value, Interval):
             return informix_db.IntervalYM(value.months)
-        if column.startswith("interval year") and value == datetime.timedelta():
-            # No months at all: an interval without months is a timedelta.
-            return informix_db.IntervalYM(0)
         return value.rstrip(" ") if value is not None and column.startswith("char") else value
 
     with headrace.informix.connect(**server.parameters()) as connection:

@@ -71,7 +71,7 @@ CASES: list[tuple[str, list[Any]]] = [
     ("interval hour(4) to minute", [dt.timedelta(hours=1234, minutes=56)]),
     ("interval minute(5) to second", [dt.timedelta(minutes=54321, seconds=9)]),
     ("interval second(6) to fraction(3)", [dt.timedelta(seconds=654321, milliseconds=987)]),
-    ("interval year to month", [Interval(months=63), Interval(months=-63), Interval(months=11)]),
+    ("interval year to month", [Interval(months=63), Interval(months=-63), Interval(months=11), Interval()]),
     ("interval year(6) to year", [Interval(months=12 * 123456)]),
     ("interval month(4) to month", [Interval(months=1234)]),
     ("text", ["", "a", "long " * 5000, "äöü"]),

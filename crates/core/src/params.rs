@@ -145,6 +145,10 @@ pub trait Value: Sized {
     fn timestamptz(&self) -> Result<i64, Self::Error>;
     /// Months, days, microseconds.
     fn interval(&self) -> Result<(i32, i32, i64), Self::Error>;
+    /// Whether an interval is of a type that can count months, even if it counts none.
+    fn is_calendar(&self) -> bool {
+        false
+    }
     /// A UUID.
     fn uuid(&self) -> Result<[u8; 16], Self::Error>;
     /// A JSON document as UTF-8 text.

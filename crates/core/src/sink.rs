@@ -113,6 +113,10 @@ pub trait Sink {
     fn timestamptz(&mut self, micros: i64);
     /// A span of calendar months, days and microseconds.
     fn interval(&mut self, months: i32, days: i32, micros: i64);
+    /// A span of a type that counts nothing but months.
+    fn months(&mut self, months: i32) {
+        self.interval(months, 0, 0);
+    }
     /// A UUID, in network order.
     fn uuid(&mut self, value: &[u8; 16]);
     /// A JSON document as text.

@@ -398,6 +398,10 @@ impl Value for PyValue<'_> {
         }
     }
 
+    fn is_calendar(&self) -> bool {
+        !self.value.is_instance_of::<PyDelta>()
+    }
+
     fn interval(&self) -> Result<(i32, i32, i64), Fault> {
         if let Ok(delta) = self.value.cast::<PyDelta>() {
             let micros = i64::from(delta.get_seconds()) * 1_000_000 + i64::from(delta.get_microseconds());

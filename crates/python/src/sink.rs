@@ -366,6 +366,10 @@ impl Sink for RowSink<'_> {
         }
     }
 
+    fn months(&mut self, months: i32) {
+        self.call(|g| &g.interval, (months, 0, 0));
+    }
+
     fn interval(&mut self, months: i32, days: i32, micros: i64) {
         // A calendar month is no fixed span of time: only what a timedelta can say exactly becomes one.
         if months != 0 {

@@ -414,7 +414,7 @@ fn interval(bytes: &[u8], first: u8, sink: &mut impl Sink) {
     if first <= qualifier::MONTH {
         let total = part(place::YEAR).saturating_mul(12).saturating_add(part(place::MONTH));
         return match i32::try_from(total) {
-            Ok(total) => sink.interval(sign as i32 * total, 0, 0),
+            Ok(total) => sink.months(sign as i32 * total),
             Err(_) => sink.invalid(&format!("an INTERVAL of {total} months")),
         };
     }

@@ -103,7 +103,8 @@ fn parameter<V: Value>(
         ValueKind::Timestamp => timestamp(value.timestamp().map_err(own)?, out)?,
         ValueKind::Interval => {
             let (months, days, micros) = value.interval().map_err(own)?;
-            interval(months, days, micros, target.is_some_and(counts_months), out)?;
+            let column = target.filter(|field| field.type_word & 0xff == code::INTERVAL);
+            interval(months, days, micros, column.map_or_else(|| value.is_calendar(), counts_months), out)?;
         }
         ValueKind::Bytes | ValueKind::Text if target.is_some_and(is_object) => {
             return Err(Mismatch::wrong_type(format!(
@@ -317,12 +318,12 @@ fn timestamp(micros: i64, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// Whether a column is an INTERVAL of years and months.
+/// Whether an INTERVAL column is one of years and months.
 fn counts_months(field: &Field) -> bool {
-    field.type_word & 0xff == code::INTERVAL && (field.length >> 4 & 15) as u8 <= qualifier::MONTH
+    (field.length >> 4 & 15) as u8 <= qualifier::MONTH
 }
 
-/// An interval of nothing is one of months where those are what the column counts.
+/// An interval of nothing is one of months where `in_months` says so.
 fn interval(months: i32, days: i32, micros: i64, in_months: bool, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     if months != 0 || (in_months && days == 0 && micros == 0) {
         if days != 0 || micros != 0 {

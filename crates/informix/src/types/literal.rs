@@ -30,7 +30,7 @@ pub fn write<V: Value>(value: &V, wanted: Option<u16>, depth: usize, out: &mut S
         ValueKind::Timestamp => quote(&cut(&civil::timestamp_text(value.timestamp()?, false)), out),
         ValueKind::Interval => {
             let (months, days, micros) = value.interval()?;
-            quote(&interval(months, days, micros)?, out);
+            quote(&interval(months, days, micros, value.is_calendar())?, out);
         }
         ValueKind::Text | ValueKind::Uuid => value.with_text(|utf8| quote(&String::from_utf8_lossy(utf8), out))?,
         kind @ (ValueKind::List | ValueKind::Set | ValueKind::Record) => {
@@ -72,13 +72,13 @@ fn cut(text: &str) -> String {
     }
 }
 
-fn interval(months: i32, days: i32, micros: i64) -> Result<String, Mismatch> {
+fn interval(months: i32, days: i32, micros: i64, calendar: bool) -> Result<String, Mismatch> {
     if months != 0 && (days != 0 || micros != 0) {
         return Err(Mismatch::wrong_type(
             "an INTERVAL counts years and months or days and seconds, and this value has both",
         ));
     }
-    if months != 0 {
+    if months != 0 || (calendar && days == 0 && micros == 0) {
         let sign = if months < 0 { "-" } else { "" };
         return Ok(format!("{sign}{}-{:02}", months.unsigned_abs() / 12, months.unsigned_abs() % 12));
     }
