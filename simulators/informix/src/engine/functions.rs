@@ -55,7 +55,7 @@ pub struct State {
     pub objects: Mutex<Vec<ObjectRequest>>,
     /// The number of the next smart large object.
     pub next_object: Arc<AtomicI64>,
-    /// Takes the client's urgent byte, if one came.
+    /// Whether the client sent its urgent byte, which is taken, or has gone.
     pub urgent: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 

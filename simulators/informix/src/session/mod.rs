@@ -74,15 +74,20 @@ pub struct Session {
     fresh: bool,
 }
 
-/// Takes the urgent byte, if there is one: the client wants the running statement to end.
-fn take_urgent(stream: &TcpStream) -> bool {
-    let mut polled = [PollFd::new(stream, PollFlags::PRI)];
+/// Whether the running statement is to end: the client sent the urgent byte, which is taken, or has gone, and all that
+/// it said was read. TLS carries no urgent byte.
+fn is_unwanted(stream: &TcpStream, encrypted: bool) -> bool {
+    let mut polled = [PollFd::new(stream, PollFlags::PRI | PollFlags::IN)];
     let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    if !matches!(poll(&mut polled, Some(&none)), Ok(1)) || !polled[0].revents().contains(PollFlags::PRI) {
+    if !matches!(poll(&mut polled, Some(&none)), Ok(1)) {
         return false;
     }
-    let mut byte = [0u8; 1];
-    recv(stream, &mut byte[..], RecvFlags::OOB).is_ok()
+    let (seen, mut byte) = (polled[0].revents(), [0u8; 1]);
+    if !encrypted && seen.contains(PollFlags::PRI) && recv(stream, &mut byte[..], RecvFlags::OOB).is_ok() {
+        return true;
+    }
+    // At the end there is something to read, and it is nothing.
+    matches!(recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)))
 }
 
 /// A message for a person who watches.
@@ -212,13 +217,6 @@ impl Session {
     }
 
     /// The socket that urgent bytes come on; none come through TLS.
-    fn plain_socket(&mut self) -> Option<&TcpStream> {
-        match self.link.input.source() {
-            Channel::Plain(stream) => Some(stream),
-            Channel::Tls(_) => None,
-        }
-    }
-
     fn opened(&self) -> Result<&Open> {
         self.open.as_ref().ok_or_else(|| SqlError::new(-349, ""))
     }
@@ -300,6 +298,12 @@ impl Session {
             return Err(SqlError::new(-377, ""));
         }
         self.close_database();
+        let channel = self.link.input.source();
+        let encrypted = matches!(channel, Channel::Tls(_));
+        let unwanted =
+            channel.socket().try_clone().ok().map(|stream| -> Box<dyn Fn() -> bool + Send + Sync> {
+                Box::new(move || is_unwanted(&stream, encrypted))
+            });
         let state = Arc::new(State {
             serials: Arc::clone(&database.serials),
             sequences: std::sync::Mutex::default(),
@@ -318,10 +322,7 @@ impl Session {
             next_handle: AtomicI64::new(0),
             objects: std::sync::Mutex::default(),
             next_object: Arc::clone(&database.next_object),
-            urgent: self
-                .plain_socket()
-                .and_then(|stream| stream.try_clone().ok())
-                .map(|stream| -> Box<dyn Fn() -> bool + Send + Sync> { Box::new(move || take_urgent(&stream)) }),
+            urgent: unwanted,
         });
         let internal = |error: rusqlite::Error| SqlError::new(-330, error.to_string());
         let server = Arc::clone(&self.server);
