@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -274,21 +275,23 @@ def test_the_command_starts_a_server_and_ends_it_with_its_input() -> None:
         assert process.wait(timeout=20) == 0
 
 
-def test_what_a_client_ran_ends_when_it_goes_away() -> None:
-    def threads() -> int:
-        return len(os.listdir(f"/proc/{server.pid}/task"))
+@pytest.mark.parametrize("unread", [b"", END])
+def test_what_a_client_ran_ends_when_it_goes_away(unread: bytes) -> None:
+    def sessions() -> int:
+        tasks = Path(f"/proc/{server.pid}/task")
+        return sum(task.joinpath("comm").read_text().startswith("session") for task in tasks.iterdir())
 
     with informix() as server:
-        before = threads()
         client = Client(server)
         tables = ", ".join(f"syscolumns t{n}" for n in range(6))
         statement = client.ask(prepare(f"select count(*) from {tables}")).statement
         assert statement is not None
         client.send(struct.pack(">HH", 4, statement) + b"\0\x03" + chars("c") + b"\0\x06\0\x09\0\0\x10\0\0\0" + END)
         time.sleep(0.3)
-        assert threads() > before
+        assert sessions() == 1
+        client.send(unread)
         client.close()
         deadline = time.monotonic() + 10
-        while threads() > before and time.monotonic() < deadline:
+        while sessions() and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert threads() == before
+        assert sessions() == 0

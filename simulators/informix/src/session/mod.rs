@@ -74,10 +74,16 @@ pub struct Session {
     fresh: bool,
 }
 
-/// Whether the running statement is to end: the client sent the urgent byte, which is taken, or has gone, and all that
-/// it said was read. TLS carries no urgent byte.
+/// What says that the client has closed its end.
+#[cfg(target_os = "linux")]
+const CLOSED: PollFlags = PollFlags::RDHUP.union(PollFlags::HUP).union(PollFlags::ERR);
+#[cfg(not(target_os = "linux"))]
+const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::ERR);
+
+/// Whether the running statement is to end: the client sent the urgent byte, which is taken, or has gone. TLS carries no
+/// urgent byte.
 fn is_unwanted(stream: &TcpStream, encrypted: bool) -> bool {
-    let mut polled = [PollFd::new(stream, PollFlags::PRI | PollFlags::IN)];
+    let mut polled = [PollFd::new(stream, PollFlags::PRI | PollFlags::IN | CLOSED)];
     let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
     if !matches!(poll(&mut polled, Some(&none)), Ok(1)) {
         return false;
@@ -86,8 +92,8 @@ fn is_unwanted(stream: &TcpStream, encrypted: bool) -> bool {
     if !encrypted && seen.contains(PollFlags::PRI) && recv(stream, &mut byte[..], RecvFlags::OOB).is_ok() {
         return true;
     }
-    // At the end there is something to read, and it is nothing.
-    matches!(recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)))
+    // Where the system does not tell: at the end there is something to read, and it is nothing.
+    seen.intersects(CLOSED) || matches!(recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)))
 }
 
 /// A message for a person who watches.
