@@ -53,10 +53,10 @@ def signature(routine: str) -> str:
 class InformixCore(Core):
     """State and flows of a connection."""
 
-    def __init__(self, wire: Wire, options: ConnectOptions) -> None:
+    def __init__(self, wire: Wire, options: ConnectOptions, encrypted: bool) -> None:
         super().__init__(wire, options.enable_timing)
         self.options = options
-        self.socket: int | None = None
+        self.socket = None if encrypted else wire.fileno()
         """The socket's number, for the urgent byte that cancels; None under TLS, which has no way to send one."""
         self.isolation_level: str | None = None
         self.lock_wait: int | None = None

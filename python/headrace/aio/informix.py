@@ -257,6 +257,4 @@ async def _connect(options: ConnectOptions) -> InformixCore:
                 step = plan.send(answer)
     except StopIteration as stop:
         wire, wire_options = stop.value
-    core = InformixCore(wire, options)
-    core.socket = wire.fileno() if wire_options["tls"] == "no" else None
-    return core
+    return InformixCore(wire, options, encrypted=wire_options["tls"] != "no")

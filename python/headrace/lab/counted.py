@@ -27,6 +27,14 @@ class Counted(ABC):
     def reply_end(self, data: bytearray) -> int | None:
         """Where the reply at the front ends; None when that has not come. Raises RuntimeError for a server's error."""
 
+    @abstractmethod
+    def prepare(self, sql: str) -> int:
+        """Prepares a statement; its number."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Says goodbye, and closes the socket."""
+
     def receive(self) -> int:
         """Reads what is there, into ``view``."""
         got = self.socket.recv_into(self.view)

@@ -134,6 +134,13 @@ class Link:
             if not ready:
                 return total
 
+    def receive(self) -> int:
+        """Reads what is there, into ``view``."""
+        got = self.socket.recv_into(self.view)
+        if not got:
+            raise ConnectionError("the server closed the connection")
+        return got
+
     def ask(self, key: Any, request: bytes, ready: int = 1) -> None:
         """Sends a small request and reads its whole reply."""
         self.socket.sendall(request)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import os
 import resource
 import sys
 import time
@@ -19,6 +18,7 @@ from typing import Any
 
 from . import databases
 from . import workloads as w
+from .answers import answers
 from .contestants import load
 from .digest import RowSet, digest_rows
 
@@ -65,12 +65,7 @@ def one_round(contestant: Any, request: dict[str, Any], material: Any) -> dict[s
 
 def serve(name: str, url: str, schema: str, database: str) -> None:
     """Answers requests until standard input ends."""
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a contestant prints must not end up among the answers
-
-    def say(answer: dict[str, Any]) -> None:
-        print(json.dumps(answer), file=out, flush=True)
-
+    say = answers()
     sql: w.Sql = databases.load(database).Statements(schema)
     try:
         contestant = load(name, url, sql)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import headrace
 
@@ -56,19 +55,9 @@ def _mysqlclient(url: str) -> Any:
 def _informix_driver(url: str) -> Any:
     import informix_db
 
-    parts = urlsplit(url)
-    options = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    return informix_db.connect(
-        host=parts.hostname or "localhost",
-        port=parts.port or 9088,
-        user=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
-        database=parts.path[1:],
-        server=options.pop("server"),
-        client_locale=options.pop("CLIENT_LOCALE", "en_US.utf8"),
-        env=options,
-        autocommit=False,
-    )
+    from ..contestants.informix_driver_sync import parameters
+
+    return informix_db.connect(**{**parameters(url), "autocommit": False})
 
 
 OURS: Final = Driver("headrace", "headrace", _headrace)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import sys
 import time
 import traceback
 from importlib.metadata import version as version_of
 from typing import Any
 
+from ..answers import answers
 from ..digest import digest_rows
 from .databases import DATABASES, driver
 from .workloads import WORKLOADS, Client, prepare
@@ -34,12 +34,7 @@ def one_round(client: Client, name: str) -> dict[str, Any]:
 
 def serve(name: str, url: str, table: str, database: str) -> None:
     """Answers requests until standard input ends."""
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a driver prints must not end up among the answers
-
-    def say(answer: dict[str, Any]) -> None:
-        print(json.dumps(answer), file=out, flush=True)
-
+    say = answers()
     try:
         chosen = driver(database, name)
         conn = chosen.connect(url)

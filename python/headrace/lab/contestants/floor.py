@@ -6,11 +6,11 @@ server and the socket take; no driver can be faster.
 
 from __future__ import annotations
 
-import select
 import struct
 from typing import Any
 
 from .. import workloads as w
+from ..counted import share
 from ..link import SYNC, Link, bind_execute, message, parse, query
 from .base import Sync
 
@@ -123,25 +123,7 @@ class Contestant(Sync):
             self.prepared.add("one")
         request = bind_execute("one", [struct.pack("!i", w.KEY)]) + SYNC
         self.link.ask("one", request)
-        expected = self.link.known["one"]
-        poll = select.poll()
-        by_fd = {link.socket.fileno(): link for link in self.links}
-        for fd in by_fd:
-            poll.register(fd, select.POLLIN)
-        left = dict.fromkeys(by_fd, expected)
-        for link in self.links:
-            link.socket.sendall(request)
-        sent, done = len(self.links), 0
-        while done < inner:
-            for fd, _ in poll.poll():
-                link = by_fd[fd]
-                left[fd] -= link.socket.recv_into(link.view)
-                if left[fd] == 0:
-                    done += 1
-                    left[fd] = expected
-                    if sent < inner:
-                        link.socket.sendall(request)
-                        sent += 1
+        share(self.links, [request] * len(self.links), self.link.known["one"], inner)
         return 0
 
     def stream(self, size: int, inner: int, data: Any) -> int:

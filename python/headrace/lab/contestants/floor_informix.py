@@ -10,10 +10,8 @@ import datetime as dt
 import struct
 from typing import Any, Final
 
-from .. import workloads as w
-from ..counted import share
 from ..link_informix import BEGIN, COMMIT, EOT, Link, close, fetch, ident, open_fetch
-from .base import Sync
+from .prepared_floor import PreparedFloor
 
 DATE_EPOCH: Final = dt.date(1899, 12, 31).toordinal()
 FIRST_FETCH: Final = 64 * 1024
@@ -40,50 +38,23 @@ def put(row: bytes) -> bytes:
     return b"\0\x11" + struct.pack(">iH", len(row), 1) + row + bytes(len(row) % 2)
 
 
-class Contestant(Sync):
+class Contestant(PreparedFloor):
     package = ""
     options = "bytes prepared in advance, replies counted, nothing decoded; insert cursor"
     skips = {
-        "bulk_in": "there is no such statement",
-        "bulk_out": "there is no such statement",
         "stream": "it would be a fetch",
     }
+    replies = 2
 
-    def start(self) -> None:
-        self.link = Link(self.url)
-        self.links = [self.link]
-        self.numbers: dict[str, int] = {}
-        self.requests: dict[Any, tuple[bytes, int]] = {}
+    def connected(self) -> Link:
+        return Link(self.url)
 
-    def stop(self) -> None:
-        for link in self.links:
-            link.close()
-
-    def number(self, sql: str) -> int:
-        """The number of a statement, prepared once."""
-        if sql not in self.numbers:
-            self.numbers[sql] = self.link.prepare(sql)
-        return self.numbers[sql]
-
-    def _queries(self, sql: str, values: list[int], inner: int) -> int:
-        number = self.number(sql)
+    def query(self, number: int, values: list[int]) -> bytes:
         # The cursor is closed by what comes next, at no cost of its own.
-        request = close(number) + open_fetch(number, bind(values) if values else b"", FIRST_FETCH)
-        ask = self.link.ask
-        ask(sql, request, 2)
-        self.timed(inner, lambda: ask(sql, request, 2))
-        return 0
-
-    def select_one(self, size: int, inner: int, data: Any) -> int:
-        return self._queries(self.sql.select_one("?"), [w.KEY], inner)
-
-    def select_ten(self, size: int, inner: int, data: Any) -> int:
-        return self._queries(self.sql.select_ten("?"), [10], inner)
-
-    pool = select_one
+        return close(number) + open_fetch(number, bind(values) if values else b"", FIRST_FETCH)
 
     def select_one_row(self, size: int, inner: int, data: Any) -> int:
-        return self._queries(data, [], inner)
+        return self.queries(data, [], inner)
 
     select_systables_first_10 = select_one_row
 
@@ -127,20 +98,4 @@ class Contestant(Sync):
             one = [open_fetch(number, bind([n]), FIRST_FETCH) + close(number) for n in data]
             self.requests["pipeline"] = (b"".join(one), 2 * len(one))
         self.link.exchange("pipeline", *self.requests["pipeline"])
-        return 0
-
-    def connect(self, size: int, inner: int, data: Any) -> int:
-        self.timed(inner, lambda: Link(self.url).close())
-        return 0
-
-    def concurrent(self, size: int, inner: int, data: Any) -> int:
-        sql = self.sql.select_one("?")
-        while len(self.links) < w.POOL_SIZE:
-            self.links.append(Link(self.url))
-        requests: list[bytes] = []
-        for link in self.links:
-            number = link.prepare(sql)
-            requests.append(close(number) + open_fetch(number, bind([w.KEY]), FIRST_FETCH))
-        self.link.ask("one", requests[0], 2)
-        share(self.links, requests, self.link.known["one"], inner)
         return 0

@@ -8,10 +8,8 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from .. import workloads as w
-from ..counted import share
 from ..link_mysql import Link, packet, query
-from .base import Sync
+from .prepared_floor import PreparedFloor
 
 LONG: Final = 3
 DOUBLE: Final = 5
@@ -41,43 +39,18 @@ def bulk_row(row: tuple[Any, ...]) -> bytes:
     return head + struct.pack("<bi", 0, n) + struct.pack("<bd", 0, f) + b"\0" + date
 
 
-class Contestant(Sync):
+class Contestant(PreparedFloor):
     package = ""
     options = "bytes prepared in advance, replies counted, nothing decoded; bulk execution, LOAD DATA"
     skips = {
         "stream": "it would be a fetch",
     }
 
-    def start(self) -> None:
-        self.link = Link(self.url)
-        self.links = [self.link]
-        self.numbers: dict[str, int] = {}
-        self.requests: dict[Any, tuple[bytes, int]] = {}
+    def connected(self) -> Link:
+        return Link(self.url)
 
-    def stop(self) -> None:
-        for link in self.links:
-            link.close()
-
-    def number(self, sql: str) -> int:
-        """The number of a statement, prepared once."""
-        if sql not in self.numbers:
-            self.numbers[sql] = self.link.prepare(sql)
-        return self.numbers[sql]
-
-    def _queries(self, sql: str, value: int, inner: int) -> int:
-        request = execute(self.number(sql), [value])
-        ask = self.link.ask
-        ask(sql, request)
-        self.timed(inner, lambda: ask(sql, request))
-        return 0
-
-    def select_one(self, size: int, inner: int, data: Any) -> int:
-        return self._queries(self.sql.select_one("?"), w.KEY, inner)
-
-    def select_ten(self, size: int, inner: int, data: Any) -> int:
-        return self._queries(self.sql.select_ten("?"), 10, inner)
-
-    pool = select_one
+    def query(self, number: int, values: list[int]) -> bytes:
+        return execute(number, values)
 
     def fetch(self, size: int, inner: int, data: Any) -> int:
         request = execute(self.number(data), [])
@@ -124,17 +97,4 @@ class Contestant(Sync):
             number = self.number(self.sql.pipeline("?"))
             self.requests["limit"] = (b"".join(execute(number, [n]) for n in data), len(data))
         self.link.exchange("limit", *self.requests["limit"])
-        return 0
-
-    def connect(self, size: int, inner: int, data: Any) -> int:
-        self.timed(inner, lambda: Link(self.url).close())
-        return 0
-
-    def concurrent(self, size: int, inner: int, data: Any) -> int:
-        sql = self.sql.select_one("?")
-        while len(self.links) < w.POOL_SIZE:
-            self.links.append(Link(self.url))
-        requests = [execute(link.prepare(sql), [w.KEY]) for link in self.links]
-        self.link.ask("one", requests[0])
-        share(self.links, requests, self.link.known["one"], inner)
         return 0

@@ -41,7 +41,6 @@ def missing() -> str | None:
 class Contestant(MySqlDbLike):
     package = "IfxPy"
     options = "IfxPyDbi: ODBC, prepared by executemany only"
-    skips = {**MySqlDbLike.skips, "bulk_in": "there is no such statement", "bulk_out": "there is no such statement"}
     mark = "?"
 
     def start(self) -> None:

@@ -9,13 +9,12 @@ import informix_db.aio
 
 from .. import workloads as w
 from .base import Async, Rows
-from .informix_driver_sync import NO_STATEMENT, parameters
+from .informix_driver_sync import parameters
 
 
 class Contestant(Async):
     package = "informix-driver"
     options = "its asyncio interface (threads): prepared statements, executemany, its own pool"
-    skips = NO_STATEMENT
 
     async def astart(self) -> None:
         self.conn = await self.connected()

@@ -12,8 +12,6 @@ from ..link_informix import given
 from .base import Rows
 from .mysqldb_like import MySqlDbLike
 
-NO_STATEMENT = {"bulk_in": "there is no such statement", "bulk_out": "there is no such statement"}
-
 
 def parameters(url: str) -> dict[str, Any]:
     """What its connect takes."""
@@ -26,7 +24,7 @@ def parameters(url: str) -> dict[str, Any]:
 class Contestant(MySqlDbLike):
     package = "informix-driver"
     options = "its blocking interface: prepared statements, executemany, its own pool"
-    skips = NO_STATEMENT
+    skips: dict[str, str] = {}
     mark = "?"
 
     def start(self) -> None:

@@ -16,7 +16,7 @@ class Statements(Filled):
 
     database = "informix"
     counts_round_trips = True
-    skips = {"bulk_in": "there is no such statement; executemany is the way", "bulk_out": "there is no such statement"}
+    skips = {"bulk_in": "there is no such statement", "bulk_out": "there is no such statement"}
     port = 9088
     streamed = {"fetch_bytes": 64 * 1024}
     types = {

@@ -21,6 +21,7 @@ import traceback
 from importlib.metadata import version as version_of
 from typing import Any
 
+from ..answers import answers
 from . import databases, sessions
 from .counters import Counters
 from .deleter import Deleter
@@ -54,12 +55,7 @@ def main() -> int:
     """Does one job."""
     # Ctrl-C is for the process that started this one, which then ends it in order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a driver prints must not end up among the answers
-
-    def tell(what: dict[str, Any]) -> None:
-        print(json.dumps(what), file=out, flush=True)
-
+    tell = answers()
     job = Job.from_json(json.loads(sys.stdin.readline()))
     database = databases.load(job.options.database)
     session = None

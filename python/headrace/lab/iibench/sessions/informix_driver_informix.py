@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import informix_db
 
+from ...contestants.informix_driver_sync import parameters
 from .base import RETRIED, Fault, Whole
 
 LOCKED = ("-244", "-143", "-245", "-246", "-233")
@@ -19,19 +19,7 @@ class Session(Whole):
     package = "informix-driver"
 
     async def open(self) -> None:
-        parts = urlsplit(self.url)
-        given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        self.conn: Any = informix_db.connect(
-            host=parts.hostname or "localhost",
-            port=parts.port or 9088,
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
-            database=parts.path[1:],
-            server=given.pop("server"),
-            client_locale=given.pop("CLIENT_LOCALE", "en_US.utf8"),
-            env=given,
-            autocommit=True,
-        )
+        self.conn: Any = informix_db.connect(**parameters(self.url))
 
     async def close(self) -> None:
         self.end_calls()
