@@ -121,7 +121,7 @@ fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
         let insert = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::Null], false);
         let sent = session.sent();
         assert!(sent.contains(&opens(0, 7)) && sent.contains(&opens(1, 8)), "{sent}");
-        let mut say = |session: &mut Session, bytes: Vec<u8>| {
+        let say = |session: &mut Session, bytes: Vec<u8>| {
             let pieces: Vec<&[u8]> = if split { bytes.chunks(1).collect() } else { vec![&bytes] };
             for piece in pieces {
                 session.feed(piece).unwrap();

@@ -55,7 +55,9 @@ impl<C: IfxCaller> Machine<C> {
             return !self.queue.front().is_some_and(|entry| self.started > 0 && entry.is_stale());
         }
         let reads = |entry: &Entry<C, C::Error>| {
-            entry.reads && !entry.is_stale() && !entry.statement.as_ref().is_some_and(|s| s.long.load(Ordering::Relaxed))
+            entry.reads
+                && !entry.is_stale()
+                && !entry.statement.as_ref().is_some_and(|s| s.long.load(Ordering::Relaxed))
         };
         if !self.run().all(reads) || self.run().count() >= own::SELECTS_IN_FLIGHT {
             return false;
