@@ -193,6 +193,65 @@ fn a_good_batch_is_committed_once_and_counted() {
     assert!(!session.machine.in_transaction());
 }
 
+/// -213 with nothing else.
+const INTERRUPTED: &str = "000dff2b0000000000000000000c";
+
+/// A batch of three rows whose second fails, up to the ROLLBACK that was sent.
+fn batch_being_rolled_back() -> (Session, std::rc::Rc<std::cell::RefCell<support::Told>>) {
+    let mut session = Session::start();
+    let told = session.batch(3, false);
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+    let sent = session.sent();
+    session.feed(&batch_replies(&sent, 1, false)).unwrap();
+    assert_eq!(session.sent(), "00140000000c");
+    (session, told)
+}
+
+#[test]
+fn a_rollback_that_an_interrupt_hits_is_sent_again() {
+    let (mut session, told) = batch_being_rolled_back();
+    session.feed(&hex(INTERRUPTED)).unwrap();
+    assert_eq!(session.sent(), "00140000000c");
+    assert_eq!(told.borrow().end, None);
+    session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("server -268 -100 Some(1)"));
+    assert!(session.machine.is_idle() && !session.machine.in_transaction());
+}
+
+#[test]
+fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
+    let (mut session, _) = batch_being_rolled_back();
+    assert!(session.feed(&hex("000dff0c0000000000000000000c")).is_err());
+    // What was asked for behind it would be part of its transaction.
+    let (mut session, _) = batch_being_rolled_back();
+    session.ask(Request::Ping, Vec::new(), Vec::new());
+    assert!(session.feed(&hex(INTERRUPTED)).is_err());
+}
+
+#[test]
+fn a_batch_whose_commit_fails_is_rolled_back() {
+    for behind in [false, true] {
+        let mut session = Session::start();
+        let told = session.batch(3, false);
+        session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+        session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+        session.feed(&hex(&OK[..OK.len() - 4].repeat(3))).unwrap();
+        session.feed(&hex(EOT)).unwrap();
+        assert!(session.sent().ends_with("0013000c"));
+        if behind {
+            session.ask(Request::Ping, Vec::new(), Vec::new());
+        }
+        let failed = session.feed(&hex("000dfd4d0000000000000000000c"));
+        assert_eq!(failed.is_err(), behind);
+        if !behind {
+            assert_eq!(session.sent(), "00140000000c");
+            session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+            assert_eq!(told.borrow().end.as_deref(), Some("server -691 0 None"));
+        }
+    }
+}
+
 #[test]
 fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
     let mut session = Session::start();

@@ -261,11 +261,23 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
                 let guarded = entry.is_batch() && entry.guard == Guard::Transaction;
-                if reply.error.is_some() && group.asked == Asked::Commit && guarded {
-                    // A constraint that is checked at the end, for one. Nothing of the batch may stay.
-                    entry.stage = Stage::Draining;
-                }
                 if let Some(error) = reply.error {
+                    let again = match group.asked {
+                        // A constraint that is checked at the end, for one. Nothing of the batch may stay.
+                        Asked::Commit => guarded,
+                        // Hit by an interrupt that was meant for what is rolled back.
+                        Asked::Rollback if guarded && error.sqlcode == own::INTERRUPTED => true,
+                        Asked::Rollback if guarded => return Err(unfinished(&error)),
+                        _ => false,
+                    };
+                    if again {
+                        entry.stage = Stage::Draining;
+                        if self.queue.get(self.started - 1).is_none_or(|last| last.id != group.entry) {
+                            // What was sent behind it ran in its transaction.
+                            return Err(unfinished(&error));
+                        }
+                    }
+                    let Some(entry) = self.entry(group.entry) else { return Ok(()) };
                     let lost = group.asked == Asked::Guard && entry.guard == Guard::Savepoint;
                     entry.failure.get_or_insert(Failure::Server { error, row: None });
                     if lost && entry.stage == Stage::Sending {
@@ -491,6 +503,11 @@ impl<C: IfxCaller> Machine<C> {
         }
         true
     }
+}
+
+/// A batch is neither kept nor undone. Only the end of the session undoes it for certain.
+fn unfinished(error: &ServerError) -> Fatal {
+    Fatal::gone(format!("a batch could be neither committed nor rolled back: error {}", error.sqlcode))
 }
 
 /// Whether the rows of SQ_DONE are rows that the statement changed or returned.

@@ -14,8 +14,8 @@ mod statement;
 use std::collections::HashMap;
 use std::io;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -317,6 +317,7 @@ impl Session {
             last_serial: AtomicI64::new(0),
             rows: AtomicI64::new(0),
             interrupted: AtomicBool::new(false),
+            changing: Mutex::new(None),
             session: self.number,
             user: self.user.clone(),
             server: self.server.config.server.clone(),
@@ -334,7 +335,7 @@ impl Session {
         let server = Arc::clone(&self.server);
         let all = Box::new(move || server.databases());
         let open = Open::new(&database, Arc::clone(&state), self.delimited, all).map_err(internal)?;
-        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.poll_urgent()));
+        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.breaks_off()));
         self.open = Some(open);
         Ok(())
     }
