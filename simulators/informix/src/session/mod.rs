@@ -222,7 +222,7 @@ impl Session {
         }
     }
 
-    /// The socket that urgent bytes come on; none come through TLS.
+    /// The database that is open.
     fn opened(&self) -> Result<&Open> {
         self.open.as_ref().ok_or_else(|| SqlError::new(-349, ""))
     }

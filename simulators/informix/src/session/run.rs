@@ -88,29 +88,14 @@ impl Session {
     /// Changes rows with the values bound last; returns how many.
     pub(super) fn write(&mut self, sql: &str, table: &str, deleting: bool) -> Result<i64> {
         let values = self.parameter_values()?;
-        let kept = self.prepared()?.write.take();
-        let (statement, changed) = self.change(kept, sql, table, deleting, &values);
-        if let Ok(prepared) = self.prepared() {
-            prepared.write = statement;
-        }
+        let mut kept = self.prepared()?.write.take();
+        let changed = self.change(&mut kept, sql, table, deleting, &values);
+        self.prepared()?.write = kept;
         changed
     }
 
-    /// Changes rows; the statement comes back, to be used again.
+    /// Changes rows with a statement that is made if it is not there yet.
     fn change(
-        &mut self,
-        kept: Option<Statement>,
-        sql: &str,
-        table: &str,
-        deleting: bool,
-        values: &[Value],
-    ) -> (Option<Statement>, Result<i64>) {
-        let mut kept = kept;
-        let changed = self.try_change(&mut kept, sql, table, deleting, values);
-        (kept, changed)
-    }
-
-    fn try_change(
         &mut self,
         kept: &mut Option<Statement>,
         sql: &str,
@@ -158,7 +143,7 @@ impl Session {
         }
         self.together(|session| {
             for Written { sql, table, kind } in changes {
-                session.change(None, sql, table, is_delete(*kind), values).1?;
+                session.change(&mut None, sql, table, is_delete(*kind), values)?;
             }
             raised.map_or(Ok(()), Err)
         })
@@ -177,9 +162,7 @@ impl Session {
         if kind == 6 {
             replies::insert_done(&mut self.link.out, serial, serials);
         }
-        // In an ANSI database a search that found nothing is a warning.
-        let warnings = 0;
-        replies::done(&mut self.link.out, &self.caps, warnings, changed, rowid, serial);
+        replies::done(&mut self.link.out, &self.caps, 0, changed, rowid, serial);
         replies::cost(&mut self.link.out, changed as i32);
         Ok(())
     }

@@ -159,7 +159,7 @@ impl Parser<'_> {
         } else {
             self.expect_symbol("(")?;
         }
-        while made.columns.is_empty() || self.at_table_part() {
+        while made.columns.is_empty() || *self.peek() != TokenKind::End {
             if self.is("primary")
                 || self.is("unique")
                 || self.is("foreign")
@@ -195,10 +195,6 @@ impl Parser<'_> {
             if_not_exists,
         };
         Ok(self.compiled(kind, Action::CreateTable(table), Vec::new()))
-    }
-
-    fn at_table_part(&self) -> bool {
-        !matches!(self.peek(), TokenKind::End)
     }
 
     /// `OF TYPE a`: the columns are the fields of a row type.
@@ -405,7 +401,7 @@ impl Parser<'_> {
         let names = if self.is_symbol("(") { self.column_names()? } else { Vec::new() };
         self.expect("as")?;
         let start = self.at;
-        let query = self.subquery()?;
+        let query = self.query()?;
         let text = format!("create view {name} as {}", self.source(start, self.at));
         if self.accept("with") {
             self.skip_statement();

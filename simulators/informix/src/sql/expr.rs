@@ -80,7 +80,7 @@ impl Parser<'_> {
         if self.is("exists") {
             self.at += 1;
             self.expect_symbol("(")?;
-            let inner = self.subquery()?;
+            let inner = self.query()?;
             self.expect_symbol(")")?;
             return Ok(Expr::computed(format!("EXISTS ({})", inner.sql), BOOLEAN));
         }
@@ -140,7 +140,7 @@ impl Parser<'_> {
         let all = self.is("all");
         self.at += 1;
         self.expect_symbol("(")?;
-        let inner = self.subquery()?;
+        let inner = self.query()?;
         self.expect_symbol(")")?;
         let ty = inner.columns.first().map(|column| column.ty);
         let right = Expr { sql: "ifx_each.c".into(), ty, form: Form::Computed, name: String::new() };
@@ -161,7 +161,7 @@ impl Parser<'_> {
         }
         self.expect_symbol("(")?;
         if self.is("select") || self.is("with") {
-            let inner = self.subquery()?;
+            let inner = self.query()?;
             self.expect_symbol(")")?;
             let target = inner.columns.first().map(|column| column.ty);
             let value = match target {
@@ -488,7 +488,7 @@ impl Parser<'_> {
             }),
             TokenKind::Symbol("(") => {
                 if self.is("select") || self.is("with") {
-                    let inner = self.subquery()?;
+                    let inner = self.query()?;
                     self.expect_symbol(")")?;
                     let ty = inner.columns.first().map(|column| column.ty);
                     let sql = format!("ifx_scalar(({}), ({}))", inner.counted(), inner.sql);

@@ -351,9 +351,4 @@ impl Parser<'_> {
         self.expect_symbol(")")?;
         Ok(Expr::computed(sql + ")", ty))
     }
-
-    /// The name of something as a string for a function of ours.
-    pub(super) fn name_argument(name: &str) -> String {
-        literal(name)
-    }
 }

@@ -74,11 +74,7 @@ impl Parser<'_> {
         Ok(self.compiled(2, Action::Query { sql: query.sql, update_table }, columns))
     }
 
-    /// A query inside an expression or a FROM clause.
-    pub(super) fn subquery(&mut self) -> Result<Query> {
-        self.query()
-    }
-
+    /// A query, of a statement or inside one.
     pub(super) fn query(&mut self) -> Result<Query> {
         let named = self.named.len();
         let mut prefix = String::new();

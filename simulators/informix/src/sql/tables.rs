@@ -2,7 +2,6 @@
 
 use super::Column;
 use super::lexer::TokenKind;
-use super::lists::ends_table;
 use super::parser::{Parser, Source, quote};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -108,23 +107,6 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn table_alias(&mut self) -> Result<Option<String>> {
-        if self.accept("as") {
-            return self.identifier().map(Some);
-        }
-        match self.peek().clone() {
-            TokenKind::Word(word) if !ends_table(&word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            TokenKind::Quoted(word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            _ => Ok(None),
-        }
-    }
-
     pub(super) fn table_item(&mut self) -> Result<(String, Option<(String, String)>)> {
         let offset = self.offset();
         if self.is("outer") {
@@ -142,7 +124,7 @@ impl Parser<'_> {
             self.scopes.push(scope);
             let query = query?;
             self.expect_symbol(")")?;
-            let alias = self.table_alias()?.unwrap_or_else(|| format!("ifx_derived_{offset}"));
+            let alias = self.alias()?.unwrap_or_else(|| format!("ifx_derived_{offset}"));
             let mut columns = query.columns;
             let mut sql = query.sql;
             if self.accept_symbol("(") {
@@ -161,7 +143,7 @@ impl Parser<'_> {
             return self.collection_table();
         }
         let table = self.table()?;
-        let alias = self.table_alias()?;
+        let alias = self.alias()?;
         let alias = alias.unwrap_or_else(|| table.name.rsplit(':').next().unwrap_or_default().to_owned());
         if self.scopes.last().is_some_and(|scope| scope.iter().any(|source| source.alias == alias)) {
             return Err(SqlError::new(-223, alias).at(offset));
@@ -189,7 +171,7 @@ impl Parser<'_> {
         }
         self.expect_symbol("}")?;
         self.expect_symbol(")")?;
-        let alias = self.table_alias()?.unwrap_or_else(|| "ifx_collection".to_owned());
+        let alias = self.alias()?.unwrap_or_else(|| "ifx_collection".to_owned());
         let mut name = "unnamed_col_1".to_owned();
         if self.accept_symbol("(") {
             name = self.identifier()?;
