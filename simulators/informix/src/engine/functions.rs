@@ -10,7 +10,8 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 
-use super::convert::{convert, render};
+use super::convert::convert;
+use super::texts::text;
 use crate::codec::charset::Charset;
 use crate::codec::complex;
 use crate::codec::decimal::Decimal;
@@ -55,6 +56,8 @@ pub struct State {
     pub objects: Mutex<Vec<ObjectRequest>>,
     /// The number of the next smart large object.
     pub next_object: Arc<AtomicI64>,
+    /// When the running statement began, which is the only moment that it knows.
+    pub clock: AtomicI64,
     /// Whether the client sent its urgent byte, which is taken, or has gone.
     pub urgent: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
@@ -150,45 +153,6 @@ fn compare_decimals(left: &str, right: &str) -> Ordering {
         (Some(left), Some(right)) => left.compare(right),
         _ => left.cmp(right),
     }
-}
-
-fn text(context: &Context<'_>, index: usize) -> Result<Option<String>> {
-    let value: Value = context.get(index)?;
-    Ok(if matches!(value, Value::Null) { None } else { Some(render(&value, None)) })
-}
-
-/// LIKE and MATCHES: `any` stands for any number of characters, `one` for one; MATCHES also has sets in brackets.
-fn pattern_matches(text: &[char], pattern: &[char], any: char, one: char, escape: Option<char>) -> bool {
-    let Some((&first, rest)) = pattern.split_first() else { return text.is_empty() };
-    if Some(first) == escape && !rest.is_empty() {
-        return text.first() == Some(&rest[0]) && pattern_matches(&text[1..], &rest[1..], any, one, escape);
-    }
-    if first == any {
-        return (0..=text.len()).any(|skip| pattern_matches(&text[skip..], rest, any, one, escape));
-    }
-    let Some((&character, tail)) = text.split_first() else { return false };
-    if first == one {
-        return pattern_matches(tail, rest, any, one, escape);
-    }
-    if first == '['
-        && any == '*'
-        && let Some(end) = rest.iter().position(|&next| next == ']')
-    {
-        let (negated, set) = if rest[0] == '^' { (true, &rest[1..end]) } else { (false, &rest[..end]) };
-        let mut found = false;
-        let mut at = 0;
-        while at < set.len() {
-            if at + 2 < set.len() && set[at + 1] == '-' {
-                found |= (set[at]..=set[at + 2]).contains(&character);
-                at += 3;
-            } else {
-                found |= set[at] == character;
-                at += 1;
-            }
-        }
-        return found != negated && pattern_matches(tail, &rest[end + 1..], any, one, escape);
-    }
-    first == character && pattern_matches(tail, rest, any, one, escape)
 }
 
 /// STDEV, VARIANCE and RANGE.
@@ -319,56 +283,26 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     }
     connection.create_aggregate_function("ifx_dsum", 1, pure, Sum { average: false })?;
     connection.create_aggregate_function("ifx_davg", 1, pure, Sum { average: true })?;
-    for (name, any, one) in [("ifx_like", '%', '_'), ("ifx_matches", '*', '?')] {
-        connection.create_scalar_function(name, 3, pure, move |context| {
-            let (Some(value), Some(pattern)) = (text(context, 0)?, text(context, 1)?) else { return Ok(None) };
-            let escape = text(context, 2)?.and_then(|escape| escape.chars().next());
-            let value: Vec<char> = value.trim_end_matches(' ').chars().collect();
-            let pattern: Vec<char> = pattern.trim_end_matches(' ').chars().collect();
-            Ok(Some(pattern_matches(&value, &pattern, any, one, escape)))
-        })?;
-    }
-    connection.create_scalar_function("ifx_pad", 2, pure, |context| {
-        let width: usize = context.get::<i64>(1)? as usize;
-        Ok(text(context, 0)?.map(|value| format!("{value:<width$}")))
-    })?;
-    connection.create_scalar_function("ifx_upper", 1, pure, |context| {
-        Ok(text(context, 0)?.map(|value| value.to_uppercase()))
-    })?;
-    connection.create_scalar_function("ifx_lower", 1, pure, |context| {
-        Ok(text(context, 0)?.map(|value| value.to_lowercase()))
-    })?;
-    connection.create_scalar_function("ifx_initcap", 1, pure, |context| {
-        let mut inside = false;
-        Ok(text(context, 0)?.map(|value| {
-            let step = |character: char| {
-                let shown: String =
-                    if inside { character.to_lowercase().collect() } else { character.to_uppercase().collect() };
-                inside = character.is_alphanumeric();
-                shown
-            };
-            value.chars().map(step).collect::<String>()
-        }))
-    })?;
-    for (name, left) in [("ifx_lpad", true), ("ifx_rpad", false)] {
-        connection.create_scalar_function(name, 3, pure, move |context| {
-            let (Some(value), Some(fill)) = (text(context, 0)?, text(context, 2)?) else { return Ok(None) };
-            let width = context.get::<i64>(1)?.clamp(0, 32_739) as usize;
-            let value: Vec<char> = value.chars().take(width).collect();
-            let padding = fill.chars().cycle().take(if fill.is_empty() { 0 } else { width - value.len() });
-            Ok(Some(if left {
-                padding.chain(value.iter().copied()).collect::<String>()
-            } else {
-                value.iter().copied().chain(padding).collect()
-            }))
-        })?;
-    }
     connection.create_scalar_function("ifx_scalar", 2, pure, |context| {
         if context.get::<i64>(0)? > 1 {
             return Err(SqlError::new(-284, "").through_sqlite());
         }
         context.get::<Value>(1)
     })?;
+    connection.create_scalar_function("ifx_fail", 1, impure, |context| -> Result<Value> {
+        Err(SqlError::new(context.get::<i64>(0)? as i16, "").through_sqlite())
+    })?;
+    type Whole = fn(i64, i64) -> Option<i64>;
+    let wholes: [(&str, Whole); 3] =
+        [("ifx_iadd", i64::checked_add), ("ifx_isub", i64::checked_sub), ("ifx_imul", i64::checked_mul)];
+    for (name, operation) in wholes {
+        connection.create_scalar_function(name, 3, pure, move |context| {
+            let (left, right): (Option<i64>, Option<i64>) = (context.get(0)?, context.get(1)?);
+            let Some((left, right)) = left.zip(right) else { return Ok(None) };
+            let code = context.get::<i64>(2)? as i16;
+            operation(left, right).map(Some).ok_or_else(|| SqlError::new(code, "").through_sqlite())
+        })?;
+    }
     connection.create_scalar_function("ifx_fdiv", 2, pure, |context| {
         let number = |index| -> Result<Option<f64>> { Ok(decimal_or_float(&context.get(index)?)) };
         let Some((left, right)) = number(0)?.zip(number(1)?) else { return Ok(None) };
@@ -386,6 +320,12 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
         };
         let result = match name.as_str() {
             "sqrt" => x.sqrt(),
+            "root" => x.powf(1.0 / y),
+            "degrees" => x.to_degrees(),
+            "radians" => x.to_radians(),
+            "sinh" => x.sinh(),
+            "cosh" => x.cosh(),
+            "tanh" => x.tanh(),
             "exp" => x.exp(),
             "logn" => x.ln(),
             "log10" => x.log10(),
@@ -403,7 +343,8 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     for (name, form) in [("ifx_stdev", 's'), ("ifx_variance", 'v'), ("ifx_range", 'r')] {
         connection.create_aggregate_function(name, 1, pure, Spread { form })?;
     }
-    super::times::register(connection)?;
+    super::texts::register(connection)?;
+    super::times::register(connection, state)?;
     super::schema::register(connection)?;
     let shared = Arc::clone(state);
     connection.create_scalar_function("ifx_sequence", 4, impure, move |context| {
@@ -427,7 +368,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             "sqlca.sqlerrd1" | "serial8" | "bigserial" => Value::Integer(shared.last_serial.load(Atomic::Relaxed)),
             "sqlca.sqlerrd2" => Value::Integer(shared.rows.load(Atomic::Relaxed)),
             "sessionid" => Value::Integer(shared.session),
-            "utc_current" => Value::Integer(now() / moment::SECOND_UNITS),
+            "utc_current" => Value::Integer(shared.clock.load(Atomic::Relaxed) / moment::SECOND_UNITS),
             "dbname" => Value::Text(shared.database.clone()),
             "dbhostname" => Value::Text("localhost".into()),
             _ => {

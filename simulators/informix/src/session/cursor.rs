@@ -32,7 +32,7 @@ pub struct Cursor {
 
 impl Session {
     pub(super) fn open_cursor(&mut self) -> Result<()> {
-        self.forget_interrupt();
+        self.start_statement();
         self.start_reads()?;
         self.refresh()?;
         let prepared = self.prepared()?;

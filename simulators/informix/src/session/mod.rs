@@ -25,7 +25,7 @@ use crate::capabilities::Capabilities;
 use crate::channel::Channel;
 use crate::codec::charset::Charset;
 use crate::database::{Mode, Open};
-use crate::engine::functions::State;
+use crate::engine::functions::{State, now};
 use crate::errors::{Result, SqlError};
 use crate::faults::Faults;
 use crate::limits::{REPLY_BUFFER, STEPS_PER_LOOK};
@@ -316,6 +316,7 @@ impl Session {
             temporary: std::sync::Mutex::default(),
             last_serial: AtomicI64::new(0),
             rows: AtomicI64::new(0),
+            clock: AtomicI64::new(now()),
             interrupted: AtomicBool::new(false),
             session: self.number,
             user: self.user.clone(),
@@ -344,6 +345,14 @@ impl Session {
         let ansi = self.open.as_ref().is_some_and(|open| open.database.mode == Mode::Ansi);
         if ansi && self.transaction == Transaction::None {
             self.transaction = Transaction::Open { started: false };
+        }
+    }
+
+    /// A statement starts to run: from here on, its CURRENT stands still.
+    fn start_statement(&mut self) {
+        self.forget_interrupt();
+        if let Some(open) = &self.open {
+            open.state.clock.store(now(), Ordering::Relaxed);
         }
     }
 

@@ -103,7 +103,7 @@ impl Session {
         deleting: bool,
         values: &[Value],
     ) -> Result<i64> {
-        self.forget_interrupt();
+        self.start_statement();
         self.start_changes()?;
         let open = self.opened()?;
         let connection = Rc::clone(&open.connection);
@@ -229,7 +229,7 @@ impl Session {
     }
 
     pub(super) fn run_action(&mut self, kind: i16, action: Action) -> Result<()> {
-        self.forget_interrupt();
+        self.start_statement();
         let defining = matches!(
             action,
             Action::Alter { .. }

@@ -2,6 +2,7 @@
 
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal};
+use super::select::Query;
 use crate::codec::moment::{DAY_UNITS, Qualifier};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -51,26 +52,29 @@ const BOOLEAN: Type = Type::of(Kind::Boolean);
 impl Parser<'_> {
     /// An expression, OR and all.
     pub(super) fn expression(&mut self) -> Result<Expr> {
-        let mut left = self.conjunction()?;
-        while self.accept("or") {
-            let right = self.conjunction()?;
-            left = Expr::computed(format!("({} OR {})", left.sql, right.sql), BOOLEAN);
-        }
-        Ok(left)
+        self.deeper(|parser| parser.chain("or", Self::conjunction))
     }
 
     fn conjunction(&mut self) -> Result<Expr> {
-        let mut left = self.negation()?;
-        while self.accept("and") {
-            let right = self.negation()?;
-            left = Expr::computed(format!("({} AND {})", left.sql, right.sql), BOOLEAN);
+        self.chain("and", Self::negation)
+    }
+
+    /// Conditions with one word between them.
+    fn chain(&mut self, word: &str, read: fn(&mut Self) -> Result<Expr>) -> Result<Expr> {
+        let first = read(self)?;
+        if !self.is(word) {
+            return Ok(first);
         }
-        Ok(left)
+        let mut conditions = vec![first.sql];
+        while self.accept(word) {
+            conditions.push(read(self)?.sql);
+        }
+        Ok(Expr::computed(balanced(&conditions, word), BOOLEAN))
     }
 
     pub(super) fn negation(&mut self) -> Result<Expr> {
         if self.accept("not") {
-            let inner = self.negation()?;
+            let inner = self.deeper(Self::negation)?;
             return Ok(Expr::computed(format!("(NOT {})", inner.sql), BOOLEAN));
         }
         self.predicate()
@@ -140,7 +144,7 @@ impl Parser<'_> {
         let all = self.is("all");
         self.at += 1;
         self.expect_symbol("(")?;
-        let inner = self.query()?;
+        let inner = self.one_column()?;
         self.expect_symbol(")")?;
         let ty = inner.columns.first().map(|column| column.ty);
         let right = Expr { sql: "ifx_each.c".into(), ty, form: Form::Computed, name: String::new() };
@@ -155,15 +159,43 @@ impl Parser<'_> {
         Ok(Expr::computed(sql, BOOLEAN))
     }
 
+    /// A query whose rows are values.
+    fn one_column(&mut self) -> Result<Query> {
+        let offset = self.offset();
+        let query = self.query()?;
+        if query.columns.len() != 1 {
+            return Err(SqlError::unsupported("several columns of a subquery as one value").at(offset));
+        }
+        Ok(query)
+    }
+
     fn membership(&mut self, left: Expr, not: &str) -> Result<Expr> {
         if !self.is_symbol("(") {
             return self.collection_member(left, not);
         }
         self.expect_symbol("(")?;
         if self.is("select") || self.is("with") {
-            let inner = self.query()?;
+            let inner = self.one_column()?;
             self.expect_symbol(")")?;
             let target = inner.columns.first().map(|column| column.ty);
+            let same = match (left.ty, target) {
+                (Some(own), Some(ty)) => {
+                    let both = |test: fn(Kind) -> bool| test(own.kind) && test(ty.kind);
+                    own.kind == ty.kind || both(Kind::is_integer) || both(Kind::is_text)
+                }
+                _ => true,
+            };
+            if !same {
+                // Compared as any other two values, not as SQLite's.
+                let right = Expr { sql: "ifx_each.c".into(), ty: target, form: Form::Computed, name: String::new() };
+                let test = self.compare(left, "=", right).sql;
+                let sql = format!(
+                    "({not}(WITH ifx_each(c) AS ({}) SELECT CASE WHEN max({test}) = 1 THEN 1 \
+                     WHEN count({test}) < count(*) THEN NULL ELSE 0 END FROM ifx_each))",
+                    inner.sql
+                );
+                return Ok(Expr::computed(sql, BOOLEAN));
+            }
             let value = match target {
                 Some(ty) if matches!(left.form, Form::Parameter(_)) => self.coerce(left, ty),
                 _ => left.sql,
@@ -183,7 +215,7 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(")")?;
-        Ok(Expr::computed(format!("({not}({}))", tests.join(" OR ")), BOOLEAN))
+        Ok(Expr::computed(format!("({not}{})", balanced(&tests, "or")), BOOLEAN))
     }
 
     fn collection_member(&mut self, left: Expr, not: &str) -> Result<Expr> {
@@ -202,6 +234,18 @@ impl Parser<'_> {
     /// Compares, after giving both sides one type where SQLite would not see that they mean the same.
     pub(super) fn compare(&mut self, left: Expr, operator: &str, right: Expr) -> Expr {
         let (left, right) = self.meet(left, right);
+        if let (Some(a), Some(b)) = (left.ty, right.ty) {
+            if let Some(code) = incomparable(a, b) {
+                return Expr::computed(format!("ifx_fail({code})"), BOOLEAN);
+            }
+            if a.kind == Kind::DateTime && b.kind == Kind::DateTime && a.qualifier().start() != b.qualifier().start() {
+                let (one, two) = (a.qualifier(), b.qualifier());
+                let wide = Qualifier::datetime(one.start().min(two.start()), one.end().max(two.end())).0;
+                let extended = |side: &Expr, ty: Type| format!("ifx_extend({}, {}, {wide})", side.sql, ty.tag());
+                let sql = format!("({} {operator} {})", extended(&left, a), extended(&right, b));
+                return Expr::computed(sql, BOOLEAN);
+            }
+        }
         let plain = |left: &Expr, right: &Expr| format!("({} {operator} {})", left.sql, right.sql);
         let sql = match (left.ty, right.ty) {
             (Some(a), Some(b)) if a.kind.is_decimal() || b.kind.is_decimal() => {
@@ -334,42 +378,70 @@ impl Parser<'_> {
         let (Some(a), Some(b)) = (left.ty, right.ty) else { return Err(self.syntax()) };
         let plain = format!("({} {operator} {})", left.sql, right.sql);
         let subtract = operator == "-";
-        let day_interval = Type::new(Kind::Interval, Qualifier::interval(4, 4, 8).0);
+        let incompatible = || SqlError::new(-1266, "");
+        let day = Type::new(Kind::DateTime, Qualifier::datetime(0, 4).0);
         Ok(match (a.kind, b.kind) {
             (Kind::Date, Kind::Date) if subtract => Expr::computed(plain, Type::of(Kind::Int)),
             (Kind::Date, kind) if kind.is_integer() && operator != "*" && operator != "/" => Expr::computed(plain, a),
             (kind, Kind::Date) if kind.is_integer() && operator == "+" => Expr::computed(plain, b),
-            (Kind::Date | Kind::DateTime, Kind::Interval) if operator == "+" || subtract => {
-                let sign = if subtract { "-" } else { "" };
-                if b.qualifier().is_months() {
-                    let months = format!("ifx_add_months({}, {sign}({}), {})", left.sql, right.sql, a.tag());
-                    Expr::computed(months, a)
-                } else if a.kind == Kind::Date {
-                    let sql = format!("({} {operator} ({}) / {DAY_UNITS})", left.sql, right.sql);
+            // Beside a DATETIME or an INTERVAL, a DATE is a DATETIME YEAR TO DAY.
+            (Kind::Date, Kind::Interval | Kind::DateTime) => {
+                let left = Expr::computed(self.coerce(left, day), day);
+                self.arithmetic(left, operator, right)?
+            }
+            (Kind::Interval | Kind::DateTime, Kind::Date) => {
+                let right = Expr::computed(self.coerce(right, day), day);
+                self.arithmetic(left, operator, right)?
+            }
+            (Kind::Interval, Kind::DateTime) if operator == "+" => self.arithmetic(right, operator, left)?,
+            (Kind::DateTime, Kind::Interval) if operator == "+" || subtract => {
+                let (moment, span) = (a.qualifier(), b.qualifier());
+                // Who adds finer fields than there are extends the moment first.
+                if span.start() < moment.start() || span.end().min(11) > moment.end().min(11) {
+                    return Err(incompatible());
+                }
+                if span.is_months() {
+                    let sign = if subtract { "-" } else { "" };
+                    let sql = format!("ifx_add_months({}, {sign}({}), {}, 0)", left.sql, right.sql, a.tag());
                     Expr::computed(sql, a)
                 } else {
-                    Expr::computed(plain, a)
+                    Expr::computed(format!("ifx_in_range({plain}, {})", moment.0), a)
                 }
             }
-            (Kind::DateTime | Kind::Date, Kind::DateTime | Kind::Date) if subtract => {
-                let end = if a.kind == Kind::DateTime { a.qualifier().end() } else { b.qualifier().end() };
-                if end < 4 {
-                    let sql = format!("(ifx_months({}) - ifx_months({}))", left.sql, right.sql);
-                    return Ok(Expr::computed(sql, Type::new(Kind::Interval, Qualifier::interval(0, end, 4).0)));
+            (Kind::DateTime, Kind::DateTime) if subtract => {
+                // The first operand has the fields that count.
+                let (one, two) = (a.qualifier(), b.qualifier());
+                let right = match one == two {
+                    true => right.sql,
+                    false => format!("ifx_extend({}, {}, {})", right.sql, b.tag(), one.0),
+                };
+                if one.end() < 4 {
+                    let sql = format!("(ifx_months({}) - ifx_months({right}))", left.sql);
+                    return Ok(Expr::computed(sql, Type::new(Kind::Interval, Qualifier::interval(0, one.end(), 4).0)));
                 }
-                let wide = Type::new(Kind::DateTime, 0x130f);
-                let (left, right) = (self.coerce(left, wide), self.coerce(right, wide));
-                let ty =
-                    if end <= 4 { day_interval } else { Type::new(Kind::Interval, Qualifier::interval(4, end, 8).0) };
-                Expr::computed(format!("({left} - {right})"), ty)
+                let ty = Type::new(Kind::Interval, Qualifier::interval(4, one.end(), 8).0);
+                Expr::computed(format!("({} - {right})", left.sql), ty)
             }
-            (Kind::Interval, Kind::Interval)
-                if a.qualifier().is_months() == b.qualifier().is_months() && (operator == "+" || subtract) =>
+            (Kind::Interval, Kind::Interval) if operator == "+" || subtract => {
+                let (one, two) = (a.qualifier(), b.qualifier());
+                if one.is_months() != two.is_months() || two.start() < one.start() {
+                    return Err(incompatible());
+                }
+                // Fields of the second that the first has not do not count.
+                match two.end() > one.end() {
+                    true => {
+                        let right = format!("ifx_cut_interval({}, {})", right.sql, one.0);
+                        Expr::computed(format!("({} {operator} {right})", left.sql), a)
+                    }
+                    false => Expr::computed(plain, a),
+                }
+            }
+            (Kind::Interval, kind)
+                if (kind.is_integer() || kind.is_decimal() || kind.is_float()) && matches!(operator, "*" | "/") =>
             {
-                Expr::computed(plain, a)
-            }
-            (Kind::Interval, kind) if kind.is_integer() && (operator == "*" || operator == "/") => {
-                Expr::computed(plain, a)
+                let divide = operator == "/";
+                let sql = format!("ifx_scaled({}, {}, {divide}, {})", left.sql, right.sql, a.qualifier().0);
+                Expr::computed(sql, a)
             }
             (x, y) if x.is_float() || y.is_float() => {
                 if operator == "/" {
@@ -383,7 +455,18 @@ impl Parser<'_> {
                 if operator != "/" && x.is_integer() && y.is_integer() {
                     let wide = |kind| !matches!(kind, Kind::SmallInt | Kind::Int | Kind::Serial);
                     let kind = if wide(x) || wide(y) { Kind::BigInt } else { Kind::Int };
-                    return Ok(Expr::computed(plain, Type::of(kind)));
+                    // Two numbers of 32 bits cannot leave the 64 that SQLite has.
+                    let simple = |side: &Expr| matches!(side.form, Form::Column | Form::Number);
+                    if kind == Kind::Int && simple(&left) && simple(&right) {
+                        return Ok(Expr::computed(plain, Type::of(kind)));
+                    }
+                    let (function, code) = match operator {
+                        "+" => ("ifx_iadd", if kind == Kind::Int { -1215 } else { -1284 }),
+                        "-" => ("ifx_isub", if kind == Kind::Int { -1215 } else { -1284 }),
+                        _ => ("ifx_imul", if kind == Kind::Int { -1215 } else { -1284 }),
+                    };
+                    let sql = format!("{function}({}, {}, {code})", left.sql, right.sql);
+                    return Ok(Expr::computed(sql, Type::of(kind)));
                 }
                 let function = match operator {
                     "+" => "ifx_dadd",
@@ -399,10 +482,10 @@ impl Parser<'_> {
 
     fn unary(&mut self) -> Result<Expr> {
         if self.accept_symbol("+") {
-            return self.unary();
+            return self.deeper(Self::unary);
         }
         if self.accept_symbol("-") {
-            let inner = self.unary()?;
+            let inner = self.deeper(Self::unary)?;
             if inner.form == Form::Number {
                 return Ok(Expr { sql: format!("-{}", inner.sql).replace("-'", "'-"), ..inner });
             }
@@ -435,10 +518,14 @@ impl Parser<'_> {
                 expr = Expr::computed(format!("({count} * {size})"), ty);
             } else if self.is_symbol("[") && expr.is(Kind::is_text) {
                 self.at += 1;
+                let offset = self.offset();
                 let from = self.integer()?;
                 let to = if self.accept_symbol(",") { self.integer()? } else { from };
+                if from < 1 || to < from {
+                    return Err(SqlError::syntax(offset, &to.to_string()));
+                }
                 self.expect_symbol("]")?;
-                let length = (to - from + 1).max(0);
+                let length = to - from + 1;
                 let sql = format!("substr({}, {from}, {length})", expr.sql);
                 expr = Expr { name: expr.name.clone(), ..Expr::computed(sql, Type::new(Kind::Char, length as i32)) };
             } else {
@@ -488,7 +575,7 @@ impl Parser<'_> {
             }),
             TokenKind::Symbol("(") => {
                 if self.is("select") || self.is("with") {
-                    let inner = self.query()?;
+                    let inner = self.one_column()?;
                     self.expect_symbol(")")?;
                     let ty = inner.columns.first().map(|column| column.ty);
                     let sql = format!("ifx_scalar(({}), ({}))", inner.counted(), inner.sql);
@@ -511,6 +598,8 @@ impl Parser<'_> {
         let named = |sql: &str, ty: Type| Ok(Expr::computed(sql.to_owned(), ty));
         let call = self.is_symbol("(");
         match word.as_str() {
+            // No name, wherever one is looked for.
+            "from" | "where" if !self.is_column(&word) => Err(SqlError::syntax(offset, &word)),
             "null" => Ok(Expr { sql: "NULL".into(), ty: None, form: Form::Null, name: "(constant)".into() }),
             "case" => self.case(),
             "cast" if call => {
@@ -541,6 +630,36 @@ impl Parser<'_> {
             "dbservername" | "sitename" => named("ifx_session('server')", Type::new(Kind::Char, 128)),
             _ => self.column(word, offset),
         }
+    }
+}
+
+/// Conditions with AND or OR between them, in a tree that is as flat as can be: SQLite's may be 1000 deep.
+fn balanced(conditions: &[String], word: &str) -> String {
+    match conditions {
+        [] => "0".to_owned(),
+        [one] => one.clone(),
+        _ => {
+            let (left, right) = conditions.split_at(conditions.len() / 2);
+            format!("({} {word} {})", balanced(left, word), balanced(right, word))
+        }
+    }
+}
+
+/// The error for values that nobody can compare, though SQLite keeps numbers for both.
+fn incomparable(left: Type, right: Type) -> Option<i16> {
+    let class = |ty: Type| match ty.kind {
+        Kind::DateTime => 1,
+        Kind::Interval if ty.qualifier().is_months() => 2,
+        Kind::Interval => 3,
+        Kind::Date => 4,
+        kind if kind.is_integer() || kind.is_decimal() || kind.is_float() => 5,
+        _ => 0,
+    };
+    match (class(left), class(right)) {
+        (a, b) if a == b || a == 0 || b == 0 => None,
+        (2, 3) | (3, 2) | (1 | 4, 2 | 3) | (2 | 3, 1 | 4) => Some(-1266),
+        (1 | 2 | 3, 5) | (5, 1 | 2 | 3) => Some(-1260),
+        _ => None,
     }
 }
 

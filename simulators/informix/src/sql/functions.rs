@@ -45,11 +45,19 @@ impl Parser<'_> {
         if let Some(routine) = self.catalog.routine(name) {
             return self.routine_call(name, &routine, offset);
         }
-        let arguments = self.arguments()?;
+        let mut arguments = self.arguments()?;
         let count = arguments.len();
         let types: Vec<Type> = arguments.iter().filter_map(|argument| argument.ty).collect();
         let common = common_type(&types);
         let first = types.first().copied();
+        // What is stored of a CHAR has no blanks behind it; who counts characters counts them.
+        if matches!(name, "char_length" | "character_length" | "octet_length")
+            && let [argument] = &mut arguments[..]
+            && argument.form == Form::Column
+            && let Some(ty) = first.filter(|ty| matches!(ty.kind, Kind::Char | Kind::NChar))
+        {
+            argument.sql = format!("ifx_pad({}, {})", argument.sql, ty.length);
+        }
         let mut arguments = arguments.into_iter();
         let mut next = |parser: &mut Self, ty: Type| {
             arguments.next().map_or("NULL".into(), |argument| parser.coerce(argument, ty))
@@ -61,7 +69,7 @@ impl Parser<'_> {
         };
         let done = |sql: String, ty: Type| Ok(Expr::computed(sql, ty));
         match (name, count) {
-            ("nvl" | "coalesce" | "isnull", 1..) => {
+            ("nvl" | "isnull", 2) | ("coalesce", 1..) => {
                 let ty = common.unwrap_or(TEXT);
                 let list: Vec<String> = (0..count).map(|_| next(self, ty)).collect();
                 done(if count == 1 { list[0].clone() } else { format!("coalesce({})", list.join(", ")) }, ty)
@@ -94,6 +102,38 @@ impl Parser<'_> {
                 done(format!("length({trim}({}))", next(self, TEXT)), INT)
             }
             ("octet_length", 1) => done(format!("length(CAST({} AS BLOB))", next(self, TEXT)), INT),
+            ("len", 1) => done(format!("length(rtrim({}))", next(self, TEXT)), INT),
+            ("reverse", 1) => done(format!("ifx_reverse({})", next(self, TEXT)), text_type),
+            ("left" | "right", 2) => done(format!("ifx_{name}({}, {})", next(self, TEXT), next(self, INT)), text_type),
+            ("ascii", 1) => done(format!("unicode({})", next(self, TEXT)), INT),
+            ("chr", 1) => done(format!("char({})", next(self, INT)), Type::new(Kind::VarChar, 1)),
+            ("space", 1) => done(format!("ifx_lpad('', {}, ' ')", next(self, INT)), Type::new(Kind::LVarChar, 2048)),
+            ("substring_index", 3) => done(
+                format!("ifx_substring_index({}, {}, {})", next(self, TEXT), next(self, TEXT), next(self, INT)),
+                text_type,
+            ),
+            ("nullif", 2) => {
+                let (one, two) = (arguments.next(), arguments.next());
+                let (Some(one), Some(two)) = (one, two) else { return Err(self.syntax()) };
+                let test = self.compare(one.clone(), "=", two).sql;
+                done(format!("CASE WHEN {test} THEN NULL ELSE {} END", one.sql), one.ty.unwrap_or(TEXT))
+            }
+            ("bitand" | "bitor" | "bitxor" | "bitandnot", 2) => {
+                let whole = Type::of(Kind::BigInt);
+                let (one, two) = (next(self, whole), next(self, whole));
+                let sql = match name {
+                    "bitand" => format!("({one} & {two})"),
+                    "bitor" => format!("({one} | {two})"),
+                    "bitxor" => format!("(({one} | {two}) - ({one} & {two}))"),
+                    _ => format!("({one} & ~{two})"),
+                };
+                done(sql, common.filter(|ty| ty.kind.is_integer()).unwrap_or(whole))
+            }
+            ("bitnot", 1) => {
+                let ty = first.filter(|ty| ty.kind.is_integer()).unwrap_or(Type::of(Kind::BigInt));
+                done(format!("(~{})", next(self, ty)), ty)
+            }
+            ("sign", 1) => done(format!("ifx_dcmp({}, 0)", next(self, DECIMAL)), INT),
             ("upper" | "lower", 1) => done(format!("ifx_{name}({})", next(self, TEXT)), text_type),
             ("initcap", 1) => done(format!("ifx_initcap({})", next(self, TEXT)), text_type),
             ("ltrim" | "rtrim", 1 | 2) => {
@@ -101,11 +141,9 @@ impl Parser<'_> {
                 done(format!("{name}({})", list.join(", ")), text_type)
             }
             ("substr", 2 | 3) => {
-                let mut sql = format!("substr({}, {}", next(self, TEXT), next(self, INT));
-                if count == 3 {
-                    sql += &format!(", {}", next(self, INT));
-                }
-                done(sql + ")", text_type)
+                let (text, start) = (next(self, TEXT), next(self, INT));
+                let length = if count == 3 { next(self, INT) } else { "NULL".into() };
+                done(format!("ifx_substring({text}, {start}, {length}, 1)"), text_type)
             }
             ("replace", 2 | 3) => {
                 let (text, from) = (next(self, TEXT), next(self, TEXT));
@@ -120,7 +158,17 @@ impl Parser<'_> {
             ("concat", 2) => {
                 done(format!("({} || {})", next(self, TEXT), next(self, TEXT)), Type::new(Kind::LVarChar, 2048))
             }
-            ("instr", 2) => done(format!("instr({}, {})", next(self, TEXT), next(self, TEXT)), INT),
+            ("instr", 2..=4) => {
+                let (text, wanted) = (next(self, TEXT), next(self, TEXT));
+                let start = if count > 2 { next(self, INT) } else { "1".into() };
+                let nth = if count > 3 { next(self, INT) } else { "1".into() };
+                done(format!("ifx_place({text}, {wanted}, {start}, {nth})"), INT)
+            }
+            ("charindex", 2 | 3) => {
+                let (wanted, text) = (next(self, TEXT), next(self, TEXT));
+                let start = if count == 3 { next(self, INT) } else { "1".into() };
+                done(format!("ifx_place({text}, {wanted}, max({start}, 1), 1)"), INT)
+            }
             ("abs" | "floor" | "ceil", 1) => {
                 let ty = first.filter(|ty| ty.kind.is_integer() || ty.kind.is_float()).unwrap_or(DECIMAL);
                 let value = next(self, ty);
@@ -148,12 +196,28 @@ impl Parser<'_> {
             ("sqrt" | "exp" | "logn" | "log10" | "sin" | "cos" | "tan" | "asin" | "acos" | "atan", 1) => {
                 done(format!("ifx_math('{name}', {}, 0)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
             }
-            ("pow" | "power" | "atan2", 2) => {
+            ("degrees" | "radians" | "sinh" | "cosh" | "tanh", 1) => {
+                done(format!("ifx_math('{name}', {}, 0)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
+            }
+            ("root", 1) => done(format!("ifx_math('root', {}, 2)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float)),
+            ("pow" | "power" | "atan2" | "root", 2) => {
                 let float = Type::of(Kind::Float);
                 done(format!("ifx_math('{name}', {}, {})", next(self, float), next(self, float)), float)
             }
-            ("year" | "month" | "day" | "weekday" | "hour" | "minute" | "second", 1) => {
-                let value = next(self, Type::new(Kind::DateTime, 0x130f));
+            ("year" | "month" | "day" | "weekday" | "quarter" | "hour" | "minute" | "second", 1) => {
+                let moment = Type::new(Kind::DateTime, 0x130f);
+                let of_day = !matches!(name, "hour" | "minute" | "second");
+                let value = match first {
+                    Some(ty) if of_day && ty.kind.is_text() => {
+                        let date = Type::of(Kind::Date);
+                        format!("ifx_conv({}, {}, {})", next(self, date), date.tag(), moment.tag())
+                    }
+                    // Of a time of day alone, the day is not known.
+                    Some(ty) if of_day && ty.kind == Kind::DateTime && ty.qualifier().start() > 4 => {
+                        return Err(SqlError::new(-1268, "").at(offset));
+                    }
+                    _ => next(self, moment),
+                };
                 done(format!("ifx_part('{name}', {value})"), Type::of(Kind::SmallInt))
             }
             ("mdy", 3) => done(
@@ -163,7 +227,7 @@ impl Parser<'_> {
             ("date", 1) => done(next(self, Type::of(Kind::Date)), Type::of(Kind::Date)),
             ("add_months", 2) => {
                 let ty = first.filter(|ty| ty.kind == Kind::DateTime).unwrap_or(Type::of(Kind::Date));
-                done(format!("ifx_add_months({}, {}, {})", next(self, ty), next(self, INT), ty.tag()), ty)
+                done(format!("ifx_add_months({}, {}, {}, 1)", next(self, ty), next(self, INT), ty.tag()), ty)
             }
             ("last_day", 1) => {
                 done(format!("ifx_last_day({})", next(self, Type::of(Kind::Date))), Type::of(Kind::Date))
@@ -171,12 +235,25 @@ impl Parser<'_> {
             ("to_char", 1) => done(next(self, TEXT), Type::new(Kind::LVarChar, 255)),
             ("to_char", 2) => {
                 let ty = Type::new(Kind::DateTime, 0x130f);
-                done(format!("ifx_strftime({}, {})", next(self, ty), next(self, TEXT)), Type::new(Kind::LVarChar, 255))
+                if first.is_some_and(|ty| ty.kind.is_integer() || ty.kind.is_decimal() || ty.kind.is_float()) {
+                    return Err(SqlError::unsupported("TO_CHAR of a number with a format").at(offset));
+                }
+                done(format!("ifx_format({}, {})", next(self, ty), next(self, TEXT)), Type::new(Kind::LVarChar, 255))
+            }
+            ("to_date", 2) => {
+                let sql = format!("ifx_parse({}, {})", next(self, TEXT), next(self, TEXT));
+                done(sql, Type::new(Kind::DateTime, 0x130f))
             }
             ("to_date", 1) => done(next(self, Type::new(Kind::DateTime, 0x130f)), Type::new(Kind::DateTime, 0x130f)),
             ("to_number", 1) => done(next(self, DECIMAL), DECIMAL),
             ("hex", 1) => {
-                done(format!("printf('0x%08X', {})", next(self, Type::of(Kind::BigInt))), Type::new(Kind::Char, 18))
+                let wide = first.is_some_and(|ty| !matches!(ty.kind, Kind::SmallInt | Kind::Int | Kind::Serial));
+                let value = next(self, Type::of(Kind::BigInt));
+                let sql = match wide {
+                    true => format!("printf('0x%016X', {value})"),
+                    false => format!("printf('0x%08X', {value} & 0xffffffff)"),
+                };
+                done(format!("iif({value} IS NULL, NULL, {sql})"), Type::new(Kind::Char, 18))
             }
             ("locopy", 1..) if first.is_some_and(|ty| ty.kind.is_smart_lob()) => {
                 let ty = first.unwrap_or(Type::of(Kind::Blob));
@@ -343,12 +420,13 @@ impl Parser<'_> {
         let ty = text.ty.filter(|ty| ty.kind == Kind::VarChar).unwrap_or(Type::new(Kind::LVarChar, 2048));
         let text = self.coerce(text, TEXT);
         let from = self.expression()?;
-        let mut sql = format!("substr({text}, {}", self.coerce(from, INT));
+        let from = self.coerce(from, INT);
+        let mut length = "NULL".to_owned();
         if self.accept("for") || self.accept_symbol(",") {
-            let length = self.expression()?;
-            sql += &format!(", {}", self.coerce(length, INT));
+            let count = self.expression()?;
+            length = self.coerce(count, INT);
         }
         self.expect_symbol(")")?;
-        Ok(Expr::computed(sql + ")", ty))
+        Ok(Expr::computed(format!("ifx_substring({text}, {from}, {length}, 0)"), ty))
     }
 }

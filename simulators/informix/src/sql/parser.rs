@@ -3,6 +3,7 @@
 use super::lexer::{Token, TokenKind};
 use super::{Action, Catalog, Column, Compiled, Isolation, Table};
 use crate::errors::{Result, SqlError};
+use crate::limits::NESTING;
 use crate::types::{Kind, Type};
 
 /// A table in a FROM clause under the name it goes by.
@@ -40,6 +41,12 @@ pub struct Parser<'a> {
     pub(super) plain: Vec<(usize, String, String)>,
     /// How deep the queries are that had an aggregate.
     pub(super) aggregates: Vec<usize>,
+    /// How deep in brackets, queries and signs the place being read is.
+    pub(super) depth: usize,
+    /// Whether names are read without asking what they mean, to find where the syntax breaks.
+    pub(super) blind: bool,
+    /// The sequences whose next or current value was read, with which of them.
+    pub(super) sequences: Vec<(String, bool)>,
 }
 
 /// Quotes an identifier for SQLite.
@@ -73,7 +80,21 @@ impl<'a> Parser<'a> {
             touched: Vec::new(),
             plain: Vec::new(),
             aggregates: Vec::new(),
+            depth: 0,
+            blind: false,
+            sequences: Vec::new(),
         }
+    }
+
+    /// Reads what stands one level deeper; there are only so many, for reading it is recursive.
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= NESTING {
+            return Err(SqlError::unsupported("an expression as deep as this").at(self.offset()));
+        }
+        self.depth += 1;
+        let done = read(self);
+        self.depth -= 1;
+        done
     }
 
     pub(super) fn peek(&self) -> &TokenKind {

@@ -76,6 +76,10 @@ impl Parser<'_> {
 
     /// A query, of a statement or inside one.
     pub(super) fn query(&mut self) -> Result<Query> {
+        self.deeper(Self::whole_query)
+    }
+
+    fn whole_query(&mut self) -> Result<Query> {
         let named = self.named.len();
         let mut prefix = String::new();
         if self.accept("with") {
@@ -89,6 +93,10 @@ impl Parser<'_> {
             let right = self.query_term(Some(&query.columns))?;
             if right.columns.len() != query.columns.len() {
                 return Err(SqlError::new(-317, "").at(self.offset()));
+            }
+            let incompatible = |(own, other): (&Column, &Column)| own.ty.kind.is_text() != other.ty.kind.is_text();
+            if query.columns.iter().zip(&right.columns).any(incompatible) {
+                return Err(SqlError::new(-308, "").at(self.offset()));
             }
             query.into_temp = query.into_temp.or(right.into_temp.clone());
             terms.push((operator, right));
@@ -178,6 +186,9 @@ impl Parser<'_> {
             let query = self.query();
             self.named.truncate(known);
             let query = query?;
+            if !names.is_empty() && names.len() != query.columns.len() {
+                return Err(self.syntax());
+            }
             self.expect_symbol(")")?;
             let columns = renamed(query.columns);
             let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
@@ -306,7 +317,10 @@ impl Parser<'_> {
             after_from = Some(self.at);
         }
         self.at = items;
-        let (mut list, mut columns, plain) = self.items()?;
+        let (mut list, mut columns, plain) = match self.items() {
+            Err(error) if error.code == -217 && from.is_none() => return Err(self.without_from(items, error)),
+            found => found?,
+        };
         let mut into_temp = self.temp_target()?;
         if let Some(after) = after_from {
             if !self.is("from") {
@@ -366,6 +380,19 @@ impl Parser<'_> {
             column.not_null = false;
         }
         Ok(Query { sql: text, columns, single_table: tables.single, into_temp, for_update, closed, tail })
+    }
+
+    /// The error of a list that no FROM follows: where it ends in the middle of a statement, that is it.
+    fn without_from(&mut self, items: usize, error: SqlError) -> SqlError {
+        self.at = items;
+        self.blind = true;
+        let read = self.items();
+        self.blind = false;
+        match read {
+            Err(error) => error,
+            Ok(_) if matches!(self.peek(), TokenKind::End | TokenKind::Symbol(")" | ";")) => error,
+            Ok(_) => self.syntax(),
+        }
     }
 
     fn temp_target(&mut self) -> Result<Option<String>> {
