@@ -18,6 +18,11 @@ pub const DAY_UNITS: i64 = 86_400 * SECOND_UNITS;
 /// 1899-12-31 in days since 1970-01-01.
 pub const DATE_EPOCH: i64 = -25_568;
 
+/// 0001-01-01 as a DATE.
+pub const FIRST_DATE: i64 = -693_594;
+/// 9999-12-31 as a DATE.
+pub const LAST_DATE: i64 = 2_958_464;
+
 /// Which fields a DATETIME or INTERVAL has: `digits << 8 | start << 4 | end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Qualifier(pub i32);

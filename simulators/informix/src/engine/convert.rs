@@ -89,7 +89,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 Value::Text(text) => Decimal::parse(&text.replacen('$', "", 1)),
                 _ => None,
             };
-            let number = number.ok_or_else(|| SqlError::new(-1213, ""))?.shaped(to.precision(), to.scale());
+            let number = number.ok_or_else(|| SqlError::new(-1213, ""))?.checked()?.shaped(to.precision(), to.scale());
             if !number.fits(to.precision(), to.scale()) {
                 return Err(SqlError::new(-1226, ""));
             }

@@ -34,6 +34,8 @@ pub struct State {
     pub rows: AtomicI64,
     /// Whether the client asked for the running statement to end.
     pub interrupted: AtomicBool,
+    /// Whether somebody watches, on standard error.
+    pub trace: bool,
     /// The number of the session.
     pub session: i64,
     /// Who is logged in.
@@ -114,9 +116,14 @@ impl State {
         seen.get(name).copied()
     }
 
-    fn next_serial(&self, table: &str, asked: i64) -> i64 {
+    /// The name that the numbers of a table are counted under.
+    pub fn serial_key(&self, table: &str) -> String {
         let temporary = lock(&self.temporary).contains(table);
-        let key = if temporary { format!("{}:{table}", self.session) } else { table.to_owned() };
+        if temporary { format!("{}:{table}", self.session) } else { table.to_owned() }
+    }
+
+    fn next_serial(&self, table: &str, asked: i64) -> i64 {
+        let key = self.serial_key(table);
         let mut serials = lock(&self.serials);
         let last = serials.entry(key).or_insert(0);
         let given = if asked == 0 { *last + 1 } else { asked };
@@ -254,7 +261,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
                 return Ok(Value::Null);
             };
             let result = operation(left, right).ok_or_else(|| SqlError::new(-1202, "").through_sqlite())?;
-            Ok(shown(Some(result)))
+            Ok(shown(Some(result.checked().map_err(|error| error.through_sqlite())?)))
         })?;
     }
     type Rounding = fn(Decimal, i32) -> Decimal;

@@ -1,6 +1,7 @@
 //! SQLite, as the executor of what the translator wrote.
 
 pub mod convert;
+pub mod definition;
 mod formats;
 pub mod functions;
 pub mod schema;

@@ -1,6 +1,7 @@
 //! One connection: groups of messages in, one reply for each.
 
 mod cursor;
+mod define;
 mod failures;
 mod files;
 mod link;
@@ -318,6 +319,7 @@ impl Session {
             rows: AtomicI64::new(0),
             clock: AtomicI64::new(now()),
             interrupted: AtomicBool::new(false),
+            trace: self.link.trace.is_some(),
             session: self.number,
             user: self.user.clone(),
             server: self.server.config.server.clone(),

@@ -206,6 +206,10 @@ impl sql::Catalog for NoDatabase {
         Vec::new()
     }
 
+    fn unique_keys(&self, _: &str) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+
     fn is_temporary(&self, _: &str) -> bool {
         false
     }

@@ -37,6 +37,9 @@ impl Parser<'_> {
         loop {
             let offset = self.offset();
             let name = self.identifier()?;
+            if columns.iter().any(|column: &Column| column.name == name) {
+                return Err(SqlError::syntax(offset, &name));
+            }
             let found = table.columns.iter().find(|column| column.name == name);
             columns.push(found.ok_or_else(|| SqlError::new(-217, name).at(offset))?.clone());
             if !self.accept_symbol(",") {

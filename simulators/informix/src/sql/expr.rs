@@ -487,7 +487,13 @@ impl Parser<'_> {
         if self.accept_symbol("-") {
             let inner = self.deeper(Self::unary)?;
             if inner.form == Form::Number {
-                return Ok(Expr { sql: format!("-{}", inner.sql).replace("-'", "'-"), ..inner });
+                // Two signs would begin a comment.
+                let sql = match inner.sql.strip_prefix('-').or(inner.sql.strip_prefix("'-")) {
+                    Some(rest) if inner.sql.starts_with('\'') => format!("'{rest}"),
+                    Some(rest) => rest.to_owned(),
+                    None => format!("-{}", inner.sql).replace("-'", "'-"),
+                };
+                return Ok(Expr { sql, ..inner });
             }
             let zero = Expr::computed("0".into(), Type::of(Kind::Int));
             if inner.is(|kind| kind == Kind::Interval) {
@@ -553,7 +559,9 @@ impl Parser<'_> {
                     Ok(value) if is_whole => constant(value.to_string(), Type::of(Kind::BigInt), Form::Number),
                     _ => {
                         let value = crate::codec::decimal::Decimal::parse(&number)
-                            .ok_or_else(|| SqlError::syntax(offset, &number))?;
+                            .ok_or_else(|| SqlError::syntax(offset, &number))?
+                            .checked()
+                            .map_err(|error| error.at(offset))?;
                         let digits = number.bytes().filter(u8::is_ascii_digit).count().clamp(1, 32);
                         let scale = number.split_once('.').map_or(255, |(_, fraction)| fraction.len());
                         let exponent = number.contains(['e', 'E']);

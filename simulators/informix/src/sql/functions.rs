@@ -106,7 +106,11 @@ impl Parser<'_> {
             ("reverse", 1) => done(format!("ifx_reverse({})", next(self, TEXT)), text_type),
             ("left" | "right", 2) => done(format!("ifx_{name}({}, {})", next(self, TEXT), next(self, INT)), text_type),
             ("ascii", 1) => done(format!("unicode({})", next(self, TEXT)), INT),
-            ("chr", 1) => done(format!("char({})", next(self, INT)), Type::new(Kind::VarChar, 1)),
+            ("chr", 1) => {
+                let code = next(self, INT);
+                let sql = format!("iif({code} NOT BETWEEN 0 AND 255, ifx_fail(-1226), char({code}))");
+                done(format!("iif({code} IS NULL, NULL, {sql})"), Type::new(Kind::VarChar, 1))
+            }
             ("space", 1) => done(format!("ifx_lpad('', {}, ' ')", next(self, INT)), Type::new(Kind::LVarChar, 2048)),
             ("substring_index", 3) => done(
                 format!("ifx_substring_index({}, {}, {})", next(self, TEXT), next(self, TEXT), next(self, INT)),

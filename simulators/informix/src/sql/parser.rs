@@ -272,7 +272,7 @@ impl<'a> Parser<'a> {
         };
         match verb.as_str() {
             "insert" => self.insert(),
-            "update" if self.is("statistics") => Ok(self.ignored(30)),
+            "update" if self.is("statistics") => self.statistics(),
             "update" => self.update(),
             "delete" => self.delete(),
             "truncate" => self.truncate(),
@@ -301,10 +301,10 @@ impl<'a> Parser<'a> {
                 Ok(self.compiled(1, Action::OpenDatabase(name), Vec::new()))
             }
             "close" if self.accept("database") => Ok(self.compiled(31, Action::CloseDatabase, Vec::new())),
-            "grant" => Ok(self.ignored(18)),
-            "revoke" => Ok(self.ignored(19)),
-            "lock" => Ok(self.ignored(10)),
-            "unlock" => Ok(self.ignored(11)),
+            "grant" => self.privileges(18, "to"),
+            "revoke" => self.privileges(19, "from"),
+            "lock" | "unlock" => self.lock_table(verb == "lock"),
+            "merge" => Err(SqlError::unsupported("MERGE").at(self.tokens[start].offset)),
             _ => {
                 self.at = start;
                 Err(self.syntax())
@@ -315,6 +315,89 @@ impl<'a> Parser<'a> {
     pub(super) fn ignored(&mut self, kind: i16) -> Compiled {
         self.skip_statement();
         self.compiled(kind, Action::Nothing, Vec::new())
+    }
+
+    /// GRANT and REVOKE: who may do what is not asked, but what it is about must be there.
+    fn privileges(&mut self, kind: i16, whom: &str) -> Result<Compiled> {
+        while !self.is("on") && !self.is(whom) {
+            match self.next() {
+                TokenKind::Word(_) => {}
+                TokenKind::Symbol("(") => {
+                    self.at -= 1;
+                    self.skip_brackets()?;
+                }
+                TokenKind::Symbol(",") => {}
+                _ => {
+                    self.at -= usize::from(*self.peek() != TokenKind::End);
+                    return Err(self.syntax());
+                }
+            }
+        }
+        if self.accept("on") && !["type", "language", "row"].iter().any(|word| self.is(word)) {
+            let offset = self.offset();
+            let (database, name) = self.object_name()?;
+            let known = self.catalog.table(database.as_deref(), &name).is_some()
+                || self.catalog.sequence(&name).is_some()
+                || self.catalog.routine(&name).is_some();
+            if !known {
+                return Err(SqlError::isam(-206, -111, name).at(offset));
+            }
+        }
+        Ok(self.ignored(kind))
+    }
+
+    /// UPDATE STATISTICS.
+    fn statistics(&mut self) -> Result<Compiled> {
+        self.at += 1;
+        for word in ["low", "medium", "high"] {
+            self.accept(word);
+        }
+        if self.accept("for") && self.accept("table") && matches!(self.peek(), TokenKind::Word(_)) {
+            self.table()?;
+        }
+        Ok(self.ignored(30))
+    }
+
+    /// LOCK TABLE and UNLOCK TABLE.
+    fn lock_table(&mut self, lock: bool) -> Result<Compiled> {
+        self.expect("table")?;
+        self.table()?;
+        if !lock {
+            return Ok(self.compiled(11, Action::Nothing, Vec::new()));
+        }
+        self.expect("in")?;
+        if !self.accept("share") {
+            self.expect("exclusive")?;
+        }
+        self.expect("mode")?;
+        Ok(self.compiled(10, Action::LockTable, Vec::new()))
+    }
+
+    /// SET CONSTRAINTS: foreign keys can wait for the end of the transaction, nothing can be switched off.
+    fn set_constraints(&mut self) -> Result<Compiled> {
+        let offset = self.offset();
+        let all = self.accept("all");
+        while !all && matches!(self.peek(), TokenKind::Word(_)) && !self.is_constraint_mode() {
+            self.at += 1;
+            self.accept_symbol(",");
+        }
+        let action = match self.next() {
+            TokenKind::Word(word) if word == "immediate" || word == "enabled" => Action::Nothing,
+            TokenKind::Word(word) if word == "deferred" && all => Action::DeferConstraints,
+            TokenKind::Word(word) if word == "deferred" || word == "disabled" || word == "filtering" => {
+                let what = format!("SET CONSTRAINTS {}", word.to_uppercase());
+                return Err(SqlError::unsupported(what).at(offset));
+            }
+            _ => {
+                self.at -= usize::from(*self.peek() != TokenKind::End);
+                return Err(self.syntax());
+            }
+        };
+        Ok(self.compiled(55, action, Vec::new()))
+    }
+
+    fn is_constraint_mode(&self) -> bool {
+        ["immediate", "deferred", "enabled", "disabled", "filtering"].iter().any(|word| self.is(word))
     }
 
     fn work(&mut self, kind: i16, action: Action) -> Result<Compiled> {
@@ -365,11 +448,14 @@ impl<'a> Parser<'a> {
             "log" | "buffered" => 49,
             "explain" => 50,
             "optimization" => 52,
-            "constraints" => 55,
+            "constraints" => return self.set_constraints(),
             "pdqpriority" => 74,
-            "role" => 85,
+            "role" if self.is("none") || self.is("default") => 85,
             "statement" => 115,
-            "session" | "collation" | "indexes" | "triggers" | "encryption" | "debug" => 76,
+            "debug" => 76,
+            "role" | "session" | "collation" | "indexes" | "triggers" | "encryption" => {
+                return Err(SqlError::unsupported(format!("SET {}", what.to_uppercase())).at(self.offset()));
+            }
             _ => {
                 self.at -= 1;
                 return Err(self.syntax());

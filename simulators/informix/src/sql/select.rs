@@ -36,6 +36,7 @@ impl Parser<'_> {
     pub(super) fn query_statement(&mut self) -> Result<Compiled> {
         let mut query = self.query()?;
         if let Some(name) = query.into_temp.take() {
+            Self::check_names(&query.columns)?;
             let columns: Vec<String> = query.columns.iter().map(|column| quote(&column.name)).collect();
             for column in &mut query.columns {
                 column.not_null = false;
@@ -61,12 +62,14 @@ impl Parser<'_> {
                 defaults: Vec::new(),
                 text: String::new(),
                 if_not_exists: false,
+                serial: None,
             };
             return Ok(self.compiled(3, Action::SelectInto(table), Vec::new()));
         }
         let mut update_table = None;
         if query.for_update {
-            let (name, alias) = query.single_table.clone().ok_or_else(|| SqlError::new(-201, "for update"))?;
+            // There must be one row of one table to change for each row that is read.
+            let (name, alias) = query.single_table.clone().ok_or_else(|| SqlError::syntax(self.offset(), "for update"))?;
             query.sql = query.sql.replacen(" FROM ", &format!(", {}.rowid FROM ", quote(&alias)), 1);
             update_table = Some(name);
         }
@@ -151,7 +154,8 @@ impl Parser<'_> {
             tail.clone_from(&query.tail);
         }
         let into_temp = first.into_temp;
-        Query { sql: sql + &tail, columns, into_temp, ..Query::default() }
+        let for_update = first.for_update || others.iter().any(|(_, query)| query.for_update);
+        Query { sql: sql + &tail, columns, into_temp, for_update, ..Query::default() }
     }
 
     fn common_tables(&mut self) -> Result<String> {
@@ -340,7 +344,8 @@ impl Parser<'_> {
             groups = Some(by);
         }
         let aggregated = self.aggregates.contains(&self.scopes.len());
-        if groups.is_some() || aggregated {
+        let grouped = groups.is_some();
+        if grouped || aggregated {
             Self::check_groups(&groups.unwrap_or_default(), &list, &plain)?;
         }
         self.aggregates.retain(|depth| *depth < self.scopes.len());
@@ -373,13 +378,14 @@ impl Parser<'_> {
         if list.is_empty() {
             list.push("NULL".to_owned());
         }
+        let plain_rows = distinct.is_empty() && !aggregated && !grouped;
         let closed = limit.is_some() || skip.is_some();
         let tables_sql = tables.sql();
         let text = format!("SELECT {distinct}{}{tables_sql}{sql}{}", list.join(", "), Self::limit_clause(skip, limit));
         for column in &mut columns {
             column.not_null = false;
         }
-        Ok(Query { sql: text, columns, single_table: tables.single, into_temp, for_update, closed, tail })
+        Ok(Query { sql: text, columns, single_table: tables.single.filter(|_| plain_rows), into_temp, for_update, closed, tail })
     }
 
     /// The error of a list that no FROM follows: where it ends in the middle of a statement, that is it.

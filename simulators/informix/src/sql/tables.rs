@@ -67,6 +67,9 @@ impl Parser<'_> {
                     let bracket = self.accept_symbol("(");
                     let (table, named) = self.table_item()?;
                     if bracket {
+                        if self.is_symbol(",") || self.is("join") {
+                            return Err(SqlError::unsupported("OUTER of several tables").at(self.offset()));
+                        }
                         self.expect_symbol(")")?;
                     }
                     let alias = named.map(|(_, alias)| alias).unwrap_or_default();
@@ -112,9 +115,12 @@ impl Parser<'_> {
         if self.is("outer") {
             return Err(SqlError::unsupported("OUTER in front of all tables").at(offset));
         }
+        if self.is("lateral") && matches!(self.ahead(1), TokenKind::Symbol("(")) {
+            return Err(SqlError::unsupported("LATERAL").at(offset));
+        }
         if self.accept_symbol("(") {
             if !self.is("select") && !self.is("with") {
-                let inner = self.table_clause()?.sql();
+                let inner = self.deeper(Self::table_clause)?.sql();
                 self.expect_symbol(")")?;
                 return Ok((format!("({})", inner.trim_start_matches(" FROM ")), None));
             }
