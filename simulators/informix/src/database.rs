@@ -116,6 +116,18 @@ impl Database {
     }
 }
 
+impl Drop for Database {
+    fn drop(&mut self) {
+        drop(lock(&self.keeper).take());
+        for end in ["", "-wal", "-shm"] {
+            let mut path = self.path.clone().into_os_string();
+            path.push(end);
+            // Another of that name may come; what cannot be removed goes with the folder.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 /// A session's way into a database.
 pub struct Open {
     /// The database.

@@ -132,6 +132,8 @@ mod tests {
     fn columns_and_constraints_come() {
         let changed = with_column(SQL, "\"b\"", "\"b\" INTEGER NOT NULL").unwrap();
         assert!(changed.contains("NOT NULL, \"b\" INTEGER NOT NULL, CONSTRAINT \"c2\""));
-        assert!(with_part(SQL, " CONSTRAINT \"x\" CHECK (1)").unwrap().ends_with("CHECK (b), CONSTRAINT \"x\" CHECK (1))"));
+        assert!(
+            with_part(SQL, " CONSTRAINT \"x\" CHECK (1)").unwrap().ends_with("CHECK (b), CONSTRAINT \"x\" CHECK (1))")
+        );
     }
 }

@@ -113,11 +113,8 @@ fn place(text: &str, wanted: &str, start: i64, mut count: i64) -> i64 {
         return 0;
     }
     let last = (text.len() - wanted.len()) as i64;
-    let places: Box<dyn Iterator<Item = i64>> = if start > 0 {
-        Box::new(start - 1..=last)
-    } else {
-        Box::new((0..=last.min(text.len() as i64 + start)).rev())
-    };
+    let places: Box<dyn Iterator<Item = i64>> =
+        if start > 0 { Box::new(start - 1..=last) } else { Box::new((0..=last.min(text.len() as i64 + start)).rev()) };
     for at in places {
         if text[at as usize..].starts_with(&wanted) {
             count -= 1;

@@ -52,7 +52,8 @@ pub fn extend(value: i64, from: Qualifier, to: Qualifier, clock: i64) -> i64 {
 fn in_range(value: i64, qualifier: Qualifier) -> Result<i64> {
     let year = moment::fields(value)[0];
     // What its first field cannot hold went into the fields in front of it.
-    let kept = qualifier.start() == 0 || moment::cut(value, qualifier).div_euclid(DAY_UNITS) == value.div_euclid(DAY_UNITS);
+    let kept =
+        qualifier.start() == 0 || moment::cut(value, qualifier).div_euclid(DAY_UNITS) == value.div_euclid(DAY_UNITS);
     if kept && (1..=9999).contains(&year) { Ok(value) } else { Err(SqlError::new(-1267, "").through_sqlite()) }
 }
 

@@ -185,7 +185,10 @@ impl Session {
         })
     }
 
-    pub(super) fn with_catalog<T>(&mut self, work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn with_catalog<T>(
+        &mut self,
+        work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
         let mut made = None;
         self.together(|session| {
             made = Some(work(&session.opened()?.connection).map_err(Self::catalog_failure)?);

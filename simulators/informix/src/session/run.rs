@@ -227,9 +227,7 @@ impl Session {
             Action::DropDatabase(name) if self.open.as_ref().is_some_and(|open| open.database.name == name) => {
                 return Err(SqlError::new(-359, ""));
             }
-            Action::DropDatabase(name) if !self.server.drop_database(&name) => {
-                return Err(SqlError::isam(-329, -111, name));
-            }
+            Action::DropDatabase(name) => self.server.drop_database(&name)?,
             Action::Isolation(level) => self.isolation = level,
             Action::Call { changes, raised, .. } => {
                 let values = self.parameter_values()?;

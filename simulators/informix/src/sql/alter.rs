@@ -51,7 +51,8 @@ impl Parser<'_> {
         loop {
             let offset = self.offset();
             if self.accept("add") {
-                let constraint = ["constraint", "primary", "unique", "foreign", "check"].iter().any(|word| self.is(word));
+                let constraint =
+                    ["constraint", "primary", "unique", "foreign", "check"].iter().any(|word| self.is(word));
                 match constraint {
                     true => self.added_constraint(&table.name, &mut made, &mut steps)?,
                     false => self.added_columns(&table.name, &mut made, &mut steps)?,
@@ -112,12 +113,7 @@ impl Parser<'_> {
     }
 
     /// What follows ADD CONSTRAINT: all rows that are there must keep it.
-    fn added_constraint(
-        &mut self,
-        table: &str,
-        made: &mut Definition,
-        steps: &mut Vec<Alteration>,
-    ) -> Result<()> {
+    fn added_constraint(&mut self, table: &str, made: &mut Definition, steps: &mut Vec<Alteration>) -> Result<()> {
         // CONSTRAINT is followed by several in brackets, by one, or, as elsewhere, by the name of one.
         let bracket = self.is("constraint") && matches!(self.ahead(1), TokenKind::Symbol("("));
         let begins = ["primary", "unique", "foreign", "check"].iter().any(|word| self.is_ahead(1, word));
@@ -194,13 +190,7 @@ impl Parser<'_> {
     }
 
     /// A column gets its definition, which its values must keep.
-    fn defined_anew(
-        table: &str,
-        column: &Column,
-        part: String,
-        value: Option<String>,
-        steps: &mut Vec<Alteration>,
-    ) {
+    fn defined_anew(table: &str, column: &Column, part: String, value: Option<String>, steps: &mut Vec<Alteration>) {
         if column.not_null {
             let sql = format!("SELECT 1 FROM {} WHERE {} IS NULL", quote(table), quote(&column.name));
             let error = SqlError::new(-391, format!("{table}.{}", column.name));
@@ -224,7 +214,8 @@ impl Parser<'_> {
             new.not_null = true;
             part += " NOT NULL";
         }
-        let value = (old.ty != new.ty).then(|| format!("ifx_conv({}, {}, {})", quote(&name), old.ty.tag(), new.ty.tag()));
+        let value =
+            (old.ty != new.ty).then(|| format!("ifx_conv({}, {}, {})", quote(&name), old.ty.tag(), new.ty.tag()));
         Self::defined_anew(table, &new, part, value, steps);
         made.columns.insert(at, new);
         steps.extend(self.keys(table, made, before));

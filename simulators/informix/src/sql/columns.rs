@@ -49,7 +49,8 @@ impl Parser<'_> {
         {
             let next = what == "nextval";
             // A server counts once for each row, wherever in it the number is asked for.
-            if self.sequences.iter().any(|(own, _)| own == name) && (next || !self.sequences.contains(&(name.clone(), true)))
+            if self.sequences.iter().any(|(own, _)| own == name)
+                && (next || !self.sequences.contains(&(name.clone(), true)))
             {
                 return Err(SqlError::unsupported("a sequence that is asked twice").at(offset));
             }

@@ -190,7 +190,17 @@ impl Parser<'_> {
             }
         }
         self.storage(&[
-            "in", "with", "extent", "next", "lock", "fragment", "partition", "put", "using", "compressed", "statchange",
+            "in",
+            "with",
+            "extent",
+            "next",
+            "lock",
+            "fragment",
+            "partition",
+            "put",
+            "using",
+            "compressed",
+            "statchange",
         ])?;
         let keyword = if temporary { "CREATE TEMP TABLE" } else { "CREATE TABLE" };
         let sql = format!("{keyword} {} ({})", quote(&name), made.parts.join(", "));
@@ -439,7 +449,17 @@ impl Parser<'_> {
             let found = table.columns.iter().find(|column| column.name == *name);
             columns.push((found.ok_or_else(|| SqlError::new(-217, name.clone()).at(offset))?, *down));
         }
-        self.storage(&["in", "using", "fillfactor", "fragment", "partition", "online", "enabled", "extent", "compressed"])?;
+        self.storage(&[
+            "in",
+            "using",
+            "fillfactor",
+            "fragment",
+            "partition",
+            "online",
+            "enabled",
+            "extent",
+            "compressed",
+        ])?;
         let temporary = self.catalog.is_temporary(&table.name);
         let sql = if unique {
             unique_index(&name, &table.name, temporary, &columns)

@@ -203,7 +203,9 @@ impl Parser<'_> {
             ("degrees" | "radians" | "sinh" | "cosh" | "tanh", 1) => {
                 done(format!("ifx_math('{name}', {}, 0)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
             }
-            ("root", 1) => done(format!("ifx_math('root', {}, 2)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float)),
+            ("root", 1) => {
+                done(format!("ifx_math('root', {}, 2)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
+            }
             ("pow" | "power" | "atan2" | "root", 2) => {
                 let float = Type::of(Kind::Float);
                 done(format!("ifx_math('{name}', {}, {})", next(self, float), next(self, float)), float)
@@ -368,6 +370,7 @@ impl Parser<'_> {
             "sum" if ty.kind.is_float() || ty.kind == Kind::Interval => (format!("sum({distinct}{argument})"), ty),
             "avg" if ty.kind.is_float() => (format!("avg({distinct}{argument})"), ty),
             "sum" | "avg" if ty.kind.is_decimal() || ty.kind.is_integer() => {
+                let ty = if ty.kind.is_integer() { Type::decimal(32, 0) } else { ty };
                 let result = if name == "sum" && ty.scale() != 255 { Type::decimal(32, ty.scale()) } else { DECIMAL };
                 (format!("ifx_d{name}({distinct}{argument})"), result)
             }

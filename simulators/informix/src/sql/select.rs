@@ -69,7 +69,8 @@ impl Parser<'_> {
         let mut update_table = None;
         if query.for_update {
             // There must be one row of one table to change for each row that is read.
-            let (name, alias) = query.single_table.clone().ok_or_else(|| SqlError::syntax(self.offset(), "for update"))?;
+            let (name, alias) =
+                query.single_table.clone().ok_or_else(|| SqlError::syntax(self.offset(), "for update"))?;
             query.sql = query.sql.replacen(" FROM ", &format!(", {}.rowid FROM ", quote(&alias)), 1);
             update_table = Some(name);
         }
@@ -385,7 +386,15 @@ impl Parser<'_> {
         for column in &mut columns {
             column.not_null = false;
         }
-        Ok(Query { sql: text, columns, single_table: tables.single.filter(|_| plain_rows), into_temp, for_update, closed, tail })
+        Ok(Query {
+            sql: text,
+            columns,
+            single_table: tables.single.filter(|_| plain_rows),
+            into_temp,
+            for_update,
+            closed,
+            tail,
+        })
     }
 
     /// The error of a list that no FROM follows: where it ends in the middle of a statement, that is it.
