@@ -1,7 +1,8 @@
 //! The built-in functions, with the types of their results.
 
-use super::expr::{Expr, Form, common_type};
+use super::expr::{Expr, Form};
 use super::lexer::TokenKind;
+use super::operators::common_type;
 use super::parser::{Parser, literal};
 use crate::codec::moment::Qualifier;
 use crate::engine::schema;

@@ -1,6 +1,7 @@
 //! CASE, and literals that are more than a word: DATETIME and INTERVAL, rows and collections.
 
-use super::expr::{Expr, Form, common_type};
+use super::expr::{Expr, Form};
+use super::operators::common_type;
 use super::parser::Parser;
 use crate::engine::convert::moment_error;
 use crate::errors::{Result, SqlError};

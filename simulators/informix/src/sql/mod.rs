@@ -9,6 +9,7 @@ mod functions;
 mod lexer;
 mod lists;
 mod literals;
+mod operators;
 mod parser;
 mod routines;
 mod select;

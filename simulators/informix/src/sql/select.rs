@@ -1,7 +1,7 @@
 //! Queries.
 
-use super::expr::common_type;
 use super::lexer::TokenKind;
+use super::operators::common_type;
 use super::parser::{Parser, quote};
 use super::tables::Tables;
 use super::{Action, Column, Compiled, NewTable, Table};
