@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Atomic};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 
@@ -222,9 +222,30 @@ impl Aggregate<Option<(Decimal, i64)>, Value> for Sum {
     }
 
     fn finalize(&self, _: &mut Context<'_>, total: Option<Option<(Decimal, i64)>>) -> Result<Value> {
-        Ok(shown(total.flatten().and_then(|(sum, count)| {
+        Ok(self.shown(total.flatten()))
+    }
+}
+
+impl Sum {
+    fn shown(&self, total: Option<(Decimal, i64)>) -> Value {
+        let total = total.filter(|(_, count)| *count > 0);
+        shown(total.and_then(|(sum, count)| {
             if self.average { sum.divided_by(Decimal::new(i128::from(count), 0)) } else { Some(sum) }
-        })))
+        }))
+    }
+}
+
+impl WindowAggregate<Option<(Decimal, i64)>, Value> for Sum {
+    fn value(&self, total: Option<&mut Option<(Decimal, i64)>>) -> Result<Value> {
+        Ok(self.shown(total.copied().flatten()))
+    }
+
+    fn inverse(&self, context: &mut Context<'_>, total: &mut Option<(Decimal, i64)>) -> Result<()> {
+        if let (Some(value), Some((sum, count))) = (decimal(&context.get(0)?)?, total.as_mut()) {
+            *sum = sum.plus(value.negated());
+            *count -= 1;
+        }
+        Ok(())
     }
 }
 
@@ -288,8 +309,8 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             Ok(shown(decimal(&context.get(0)?)?.map(|value| operation(value, digits))))
         })?;
     }
-    connection.create_aggregate_function("ifx_dsum", 1, pure, Sum { average: false })?;
-    connection.create_aggregate_function("ifx_davg", 1, pure, Sum { average: true })?;
+    connection.create_window_function("ifx_dsum", 1, pure, Sum { average: false })?;
+    connection.create_window_function("ifx_davg", 1, pure, Sum { average: true })?;
     connection.create_scalar_function("ifx_scalar", 2, pure, |context| {
         if context.get::<i64>(0)? > 1 {
             return Err(SqlError::new(-284, "").through_sqlite());

@@ -43,6 +43,9 @@ impl Parser<'_> {
         if let Some((_, ty)) = schema::FUNCTIONS.iter().find(|(known, _)| *known == name) {
             return self.schema_function(name, *ty);
         }
+        if super::windows::needs_window(name) {
+            return self.window_call(name, offset);
+        }
         if let Some(routine) = self.catalog.routine(name) {
             return self.routine_call(name, &routine, offset);
         }
@@ -139,7 +142,11 @@ impl Parser<'_> {
                 done(format!("(~{})", next(self, ty)), ty)
             }
             ("sign", 1) => done(format!("ifx_dcmp({}, 0)", next(self, DECIMAL)), INT),
-            ("upper" | "lower", 1) => done(format!("ifx_{name}({})", next(self, TEXT)), text_type),
+            ("upper" | "lower" | "ucase" | "lcase", 1) => {
+                let upper = matches!(name, "upper" | "ucase");
+                let function = if upper { "ifx_upper" } else { "ifx_lower" };
+                done(format!("{function}({})", next(self, TEXT)), text_type)
+            }
             ("initcap", 1) => done(format!("ifx_initcap({})", next(self, TEXT)), text_type),
             ("ltrim" | "rtrim", 1 | 2) => {
                 let list: Vec<String> = (0..count).map(|_| next(self, TEXT)).collect();
@@ -342,11 +349,13 @@ impl Parser<'_> {
 
     fn aggregate(&mut self, name: &str, offset: usize) -> Result<Expr> {
         self.expect_symbol("(")?;
+        let own = self.aggregates.len();
         self.aggregates.push(self.scopes.len());
         let label = if name == "count" { "(count)".to_owned() } else { format!("({name})") };
         if name == "count" && self.accept_symbol("*") {
             self.expect_symbol(")")?;
-            return Ok(Expr { name: "(count(*))".into(), ..Expr::computed("count(*)".into(), Type::decimal(15, 0)) });
+            let sql = self.over("count(*)".into(), own)?;
+            return Ok(Expr { name: "(count(*))".into(), ..Expr::computed(sql, Type::decimal(15, 0)) });
         }
         let distinct = if self.accept("distinct") || self.accept("unique") { "DISTINCT " } else { "" };
         self.accept("all");
@@ -378,7 +387,20 @@ impl Parser<'_> {
             "sum" | "avg" if ty.kind.is_text() => return Err(SqlError::new(-367, "").at(offset)),
             _ => return Err(SqlError::unsupported(format!("{name} of {}", ty.declaration())).at(offset)),
         };
+        if self.is("over") && (!distinct.is_empty() || matches!(name, "stdev" | "variance" | "range")) {
+            return Err(SqlError::unsupported(format!("{name} {distinct}OVER")).at(offset));
+        }
+        let sql = self.over(sql, own)?;
         Ok(Expr { name: label, ..Expr::computed(sql, ty) })
+    }
+
+    /// An aggregate with the window behind it, if there is one: then it is none of the query's aggregates.
+    fn over(&mut self, sql: String, own: usize) -> Result<String> {
+        if !self.is("over") {
+            return Ok(sql);
+        }
+        self.aggregates.remove(own);
+        Ok(sql + &self.window()?)
     }
 
     fn extend(&mut self) -> Result<Expr> {

@@ -16,6 +16,7 @@ mod select;
 mod tables;
 mod types;
 mod usertypes;
+mod windows;
 
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
