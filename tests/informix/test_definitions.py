@@ -101,6 +101,15 @@ def test_a_table_goes_with_what_points_to_it_and_what_reads_it(run: Session) -> 
     run.fails("select * from twice", -206)
 
 
+def test_a_table_that_others_point_to_is_not_emptied_under_them(run: Session) -> None:
+    run("create table parent (n int primary key)", "create table child (n int references parent on delete cascade)")
+    run("insert into parent values (1)", "insert into child values (1)")
+    run.fails("truncate table parent", -692)
+    assert run("select count(*) from child") == [(1,)]
+    run("delete from child", "truncate table parent")
+    assert run("select count(*) from parent") == [(0,)]
+
+
 def test_foreign_keys_can_wait_for_the_end(run: Session) -> None:
     run("create table parent (n int primary key)", "create table child (n int references parent)")
     run("begin work", "set constraints all deferred")

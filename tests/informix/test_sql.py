@@ -10,6 +10,7 @@ from typing import Any
 import informix_db
 import pytest
 
+import headrace.informix
 from headrace.testing import InformixServer
 
 DAY = datetime.timedelta(days=1)
@@ -272,6 +273,27 @@ def test_condition(connection: Any, condition: str, numbers: list[int]) -> None:
         ("select range(n), variance(n), stdev(n) from q where n < 4", [(D(2), D(1), D(1))]),
         ("select octet_length(c), char_length(c), length(c) from q where n = 1", [(8, 8, 4)]),
         ("select sum(i) from q where n < 3", [(DAY + 14 * HOUR,)]),
+        ("select row_number() over (order by n desc), n from q where n < 3 order by n", [(2, 1), (1, 2)]),
+        (
+            "select n, sum(n) over (order by n), count(*) over () from q where n < 4 order by n",
+            [(1, 1, 3), (2, 3, 3), (3, 6, 3)],
+        ),
+        (
+            "select n, sum(d) over (order by n rows between 1 preceding and current row) from q order by n",
+            [(1, D("1.5")), (2, D("-0.75")), (3, D("-2.25")), (4, D(10))],
+        ),
+        (
+            "select n, lag(n) over (order by n), lead(n, 2, 0) over (order by n) from q where n < 4 order by n",
+            [(1, None, 3), (2, 1, 0), (3, 2, 0)],
+        ),
+        (
+            "select n, rank() over (order by mod(n, 2)) r, dense_rank() over (order by mod(n, 2)) from q order by n",
+            [(1, 3, 2), (2, 1, 1), (3, 3, 2), (4, 1, 1)],
+        ),
+        (
+            "select n, avg(d) over (partition by mod(n, 2)) from q where n in (2, 4) order by n",
+            [(2, D("3.875")), (4, D("3.875"))],
+        ),
         ("select name, is_logging from sysmaster:sysdatabases where name = 'testdb'", [("testdb", 1)]),
         ("select dbinfo('dbname') from systables where tabid = 1", [("testdb",)]),
         ("select user from systables where tabid = 1", [("informix",)]),
@@ -333,6 +355,24 @@ def test_no_value(connection: Any, expression: str, sqlcode: int) -> None:
     with pytest.raises(informix_db.Error) as caught:
         rows(connection, f"select {expression} from table(set{{1}})")
     assert caught.value.sqlcode == sqlcode
+
+
+def test_dates_as_text_are_refused_where_their_form_is_another(server: InformixServer, monkeypatch: Any) -> None:
+    monkeypatch.setenv("DBDATE", "DMY4.")
+    address = {name: value for name, value in server.parameters().items() if name != "port"}
+    with headrace.informix.connect(**address, port=server.port) as other:
+        cursor = other.cursor()
+        cursor.execute("create temp table q_dates (d date)")
+        cursor.execute("insert into q_dates values (?)", (datetime.date(2024, 3, 2),))
+        assert cursor.execute("select d from q_dates").fetchall() == [(datetime.date(2024, 3, 2),)]
+        for sql, values in (
+            ("insert into q_dates values ('02.03.2024')", ()),
+            ("insert into q_dates values (?)", ("02.03.2024",)),
+            ("select d::char(10) from q_dates", ()),
+        ):
+            with pytest.raises(headrace.informix.Error) as caught:
+                cursor.execute(sql, values).fetchall()
+            assert "-999" in str(caught.value)
 
 
 def test_current_stands_still_while_a_statement_runs(connection: Any) -> None:
@@ -459,6 +499,7 @@ def test_definitions_change_what_is_there(connection: Any) -> None:
         ("update q set n = 3000000000", -1215),
         ("update q set d = 10000000", -1226),
         ("update q set w = '2024-02-30'", -1206),
+        ("update q set w = '29.02.2024'", -1206),
         ("update q set i = 'x'", -1262),
         ("update systables set tabname = 'x'", -511),
         ("drop table systables", -511),
@@ -495,6 +536,11 @@ def test_definitions_change_what_is_there(connection: Any) -> None:
         ("set indexes q_nowhere disabled", -999),
         ("set session authorization to 'x'", -999),
         ("set role q_nowhere", -999),
+        ("set transaction read only", -999),
+        ("set transaction isolation level read committed, read only", -999),
+        ("select n from q where row_number() over (order by n) = 1", -999),
+        ("select row_number() from q", -201),
+        ("select count(distinct n) over () from q", -999),
     ],
 )
 def test_refusal(connection: Any, sql: str, sqlcode: int) -> None:

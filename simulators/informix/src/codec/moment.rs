@@ -388,6 +388,9 @@ pub fn parse_date(text: &str) -> Option<i64> {
     let mut numbers = text.split(['-', '/', '.']).map(str::trim);
     let (first, second, third) = (numbers.next()?, numbers.next()?, numbers.next()?);
     let iso = first.len() == 4;
+    if !iso && !text.contains('/') {
+        return None;
+    }
     let (year, month, day) = if iso { (first, second, third) } else { (third, first, second) };
     let (year, month, day) = (full_year(year)?, month.parse().ok()?, day.parse().ok()?);
     (numbers.next().is_none() && is_date(year, month, day)).then(|| days_from_civil(year, month, day) - DATE_EPOCH)

@@ -185,6 +185,12 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
     }
 }
 
+/// Whether a conversion reads or writes a DATE as text, which the session may have its own form for.
+pub fn writes_dates(from: Option<Type>, to: Type) -> bool {
+    let (date, text) = (|ty: Type| ty.kind == Kind::Date, |ty: Type| ty.kind.is_text());
+    from.is_some_and(|from| (date(from) && text(to)) || (text(from) && date(to)))
+}
+
 /// What is wrong with the text of a DATETIME or INTERVAL.
 pub fn moment_error(text: &str) -> SqlError {
     let known = |character: char| character.is_ascii_digit() || "-:. +".contains(character);

@@ -10,7 +10,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 
-use super::convert::convert;
+use super::convert::{convert, writes_dates};
 use super::texts::text;
 use crate::codec::charset::Charset;
 use crate::codec::complex;
@@ -34,6 +34,8 @@ pub struct State {
     pub rows: AtomicI64,
     /// Whether the client asked for the running statement to end.
     pub interrupted: AtomicBool,
+    /// Whether the client asked for another form of dates than this server writes.
+    pub foreign_dates: bool,
     /// Whether somebody watches, on standard error.
     pub trace: bool,
     /// The number of the session.
@@ -63,6 +65,9 @@ pub struct State {
     /// Whether the client sent its urgent byte, which is taken, or has gone.
     pub urgent: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
+
+/// What is not done where it did.
+pub const FOREIGN_DATES: &str = "dates as text where DBDATE is not Y4MD-";
 
 /// Work on smart large objects that a function asked for and the session does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,9 +234,11 @@ impl Aggregate<Option<(Decimal, i64)>, Value> for Sum {
 impl Sum {
     fn shown(&self, total: Option<(Decimal, i64)>) -> Value {
         let total = total.filter(|(_, count)| *count > 0);
-        shown(total.and_then(|(sum, count)| {
-            if self.average { sum.divided_by(Decimal::new(i128::from(count), 0)) } else { Some(sum) }
-        }))
+        shown(total.and_then(
+            |(sum, count)| {
+                if self.average { sum.divided_by(Decimal::new(i128::from(count), 0)) } else { Some(sum) }
+            },
+        ))
     }
 }
 
@@ -260,9 +267,13 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     let impure = FunctionFlags::SQLITE_UTF8;
     let charset = state.charset;
     register_collation(connection)?;
+    let foreign_dates = state.foreign_dates;
     connection.create_scalar_function("ifx_conv", 3, pure, move |context| {
         let from = Type::from_tag(context.get(1)?);
         let to = Type::from_tag(context.get(2)?).ok_or(rusqlite::Error::InvalidParameterCount(3, 3))?;
+        if foreign_dates && writes_dates(from, to) {
+            return Err(SqlError::unsupported(FOREIGN_DATES).through_sqlite());
+        }
         convert(context.get(0)?, from, to, charset).map_err(|error| error.through_sqlite())
     })?;
     connection.create_scalar_function("ifx_dcmp", 2, pure, |context| {

@@ -57,6 +57,8 @@ pub struct Session {
     user: String,
     number: i64,
     delimited: bool,
+    /// Whether dates as text are to have a form that this server does not write.
+    foreign_dates: bool,
     /// How many of the questions of PAM are answered.
     answered: usize,
     // Statements are dropped before the connection they belong to.
@@ -118,6 +120,7 @@ impl Session {
             user: String::new(),
             number,
             delimited: false,
+            foreign_dates: false,
             answered: 0,
             statements: Vec::new(),
             current: 0,
@@ -190,8 +193,10 @@ impl Session {
         let mut bytes = login::write_reply(&reply);
         Faults::default().send(self.link.input.source(), &mut bytes)?;
         self.user = request.user;
-        let delimited = request.environment.iter().find(|(name, _)| name == "DELIMIDENT");
-        self.delimited = delimited.is_some_and(|(_, value)| !value.eq_ignore_ascii_case("n"));
+        let set = |wanted: &str| request.environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+        self.delimited = set("DELIMIDENT").is_some_and(|value| !value.eq_ignore_ascii_case("n"));
+        self.foreign_dates = set("DBDATE").is_some_and(|value| !value.eq_ignore_ascii_case("Y4MD-"))
+            || set("GL_DATE").is_some_and(|value| !value.is_empty());
         Ok(accepted)
     }
 
@@ -319,6 +324,7 @@ impl Session {
             rows: AtomicI64::new(0),
             clock: AtomicI64::new(now()),
             interrupted: AtomicBool::new(false),
+            foreign_dates: self.foreign_dates,
             trace: self.link.trace.is_some(),
             session: self.number,
             user: self.user.clone(),

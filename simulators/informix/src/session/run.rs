@@ -11,15 +11,18 @@ use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
 use crate::limits::{LOCK_GRACE, LOCK_PAUSE};
-use crate::sql::{Action, Isolation, Written};
+use crate::sql::{Action, Isolation, Written, quote};
 use crate::types::Kind;
 
 fn busy(failure: &Failure) -> bool {
     matches!(failure.code & 0xff, rusqlite::ffi::SQLITE_BUSY | rusqlite::ffi::SQLITE_LOCKED)
 }
 
+/// The statement type of TRUNCATE.
+const TRUNCATE: i16 = 109;
+
 fn is_delete(kind: i16) -> bool {
-    matches!(kind, 5 | 8 | 32 | 109)
+    matches!(kind, 5 | 8 | 32 | TRUNCATE)
 }
 
 impl Session {
@@ -149,6 +152,9 @@ impl Session {
 
     pub(super) fn execute_write(&mut self, kind: i16, sql: &str, table: &str, serials: Option<Kind>) -> Result<()> {
         let deleting = is_delete(kind);
+        if kind == TRUNCATE {
+            self.truncatable(table)?;
+        }
         let before = self.opened()?.state.last_serial.load(Ordering::Relaxed);
         let changed = self.write(sql, table, deleting)?;
         let open = self.opened()?;
@@ -162,6 +168,18 @@ impl Session {
         }
         replies::done(&mut self.link.out, &self.caps, 0, changed, rowid, serial);
         replies::cost(&mut self.link.out, changed as i32);
+        Ok(())
+    }
+
+    /// A table that others point to is not emptied while they have rows, whatever they do on delete.
+    fn truncatable(&self, table: &str) -> Result<()> {
+        let open = self.opened()?;
+        for (child, constraint) in catalog::pointing(&open.connection, table).map_err(Self::catalog_failure)? {
+            let sql = format!("SELECT EXISTS (SELECT 1 FROM {})", quote(&child));
+            if open.connection.query_row(&sql, [], |row| row.get(0)).map_err(Self::catalog_failure)? {
+                return Err(SqlError::new(-692, format!("informix.{constraint}")));
+            }
+        }
         Ok(())
     }
 

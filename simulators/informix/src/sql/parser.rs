@@ -464,18 +464,19 @@ impl<'a> Parser<'a> {
         Ok(self.ignored(kind))
     }
 
-    /// `SET ISOLATION TO …` and `SET TRANSACTION ISOLATION LEVEL …`; other characteristics are taken and left.
+    /// `SET ISOLATION TO …` and `SET TRANSACTION …`; a transaction may read and write.
     fn isolation(&mut self) -> Result<Compiled> {
+        let offset = self.offset();
         for word in ["to", "isolation", "level"] {
             self.accept(word);
         }
+        let rest = self.tokens[self.at..].windows(2);
+        let word = |token: &Token, word: &str| matches!(&token.kind, TokenKind::Word(found) if found == word);
+        if rest.clone().any(|pair| word(&pair[0], "read") && word(&pair[1], "only")) {
+            return Err(SqlError::unsupported("a transaction that is READ ONLY").at(offset));
+        }
         let repeatable = (self.is("repeatable") && self.is_ahead(1, "read")) || self.is("serializable");
-        let known = repeatable
-            || self.is("dirty")
-            || self.is("committed")
-            || self.is("cursor")
-            || self.is("read")
-            || self.is("only");
+        let known = repeatable || self.is("dirty") || self.is("committed") || self.is("cursor") || self.is("read");
         if !known {
             return Err(self.syntax());
         }
