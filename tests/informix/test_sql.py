@@ -241,6 +241,9 @@ def test_condition(connection: Any, condition: str, numbers: list[int]) -> None:
         ("select n from q order by d desc", [(4,), (1,), (2,), (3,)]),
         ("select n from q order by d nulls first, n", [(3,), (2,), (1,), (4,)]),
         ("select n * 2 as twice from q order by twice desc", [(8,), (6,), (4,), (2,)]),
+        ("select n, d * 2 as k from q where n <> 3 order by k", [(2, D("-4.5")), (1, D(3)), (4, D(20))]),
+        ("select cast(n as char(5)) || 'x' from q where n = 1", [("1    x",)]),
+        ("select k from (select count(*) k from q) x where k > 3.5", [(4,)]),
         ("select count(*), count(t), count(distinct n / n) from q", [(4, 3, 1)]),
         ("select sum(n), avg(n), min(t), max(d) from q", [(10, D("2.5"), "four ", D("10.00"))]),
         ("select sum(d), avg(d) from q", [(D("9.25"), D("3.0833333333333333333333333333333"))]),
@@ -424,6 +427,32 @@ def test_a_statement_too_deep_is_refused_and_the_server_lives(connection: Any, s
         rows(connection, sql)
     assert caught.value.sqlcode == -999
     assert rows(connection, "select count(*) from q") == [(4,)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(select n, d * 2 k, upper(t) u from q) x", "x", "q_computed x"],
+    ids=["derived table", "common table expression", "view"],
+)
+def test_what_a_query_computed_compares_and_sorts_as_what_it_is(connection: Any, source: str) -> None:
+    cursor = connection.cursor()
+    cursor.execute("create view q_computed (n, k, u) as select n, d * 2, upper(t) from q")
+    start = "with x as (select n, d * 2 k, upper(t) u from q) " if source == "x" else ""
+    for rest, numbers in (
+        ("where k > 3", [4]),
+        ("where k = 3", [1]),
+        ("where k between -5 and 3 order by n", [1, 2]),
+        ("where k is not null order by k", [2, 1, 4]),
+        ("where n < 4 order by k desc", [1, 2, 3]),
+        ("where u = 'FOUR'", [4]),
+        ("where u in ('FOUR', 'ONE') order by u", [4, 1]),
+        ("where u in (select upper(t) from q) order by n", [1, 2, 4]),
+        ("where k in (select n from q)", [1]),
+        ("where k = (select max(k) from (select d * 2 k from q) y)", [4]),
+        (", q where x.k = q.n", [1]),
+    ):
+        assert rows(connection, f"{start}select x.n from {source} {rest}") == [(n,) for n in numbers], rest
+    cursor.execute("drop view q_computed")
 
 
 def test_parameters_take_the_type_of_what_they_stand_beside(connection: Any) -> None:

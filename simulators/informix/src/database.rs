@@ -419,18 +419,19 @@ impl Catalog for Open {
         let own = database.is_none_or(|database| database == self.database.name);
         let master = database == Some("sysmaster") || (own && self.database.name == "sysmaster");
         if own && let Some(columns) = self.columns(name) {
-            return Some(Table { name: name.to_owned(), columns, defaults: self.defaults(name) });
+            let temporary = self.temporary.borrow().contains_key(name);
+            let derived = !temporary && catalog::table_kind(&self.connection, name).ok().flatten() == Some('V');
+            return Some(Table { name: name.to_owned(), columns, defaults: self.defaults(name), derived });
         }
         if own && let Some(base) = catalog::synonym(&self.connection, name) {
-            let defaults = self.defaults(&base);
-            return self.columns(&base).map(|columns| Table { name: base, columns, defaults });
+            return self.table(None, &base);
         }
         let name = format!("sysmaster:{name}");
         if master && let Some(definition) = catalog::SERVER.iter().find(|(server, _)| *server == name) {
             self.show_server(definition).ok()?;
         }
         let columns = if master { self.columns(&name) } else { None }?;
-        Some(Table { name, columns, defaults: Vec::new() })
+        Some(Table { name, columns, defaults: Vec::new(), derived: false })
     }
 
     fn primary_key(&self, table: &str) -> Vec<String> {

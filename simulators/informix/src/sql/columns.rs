@@ -2,7 +2,7 @@
 
 use super::expr::{Expr, Form};
 use super::lexer::TokenKind;
-use super::parser::{Parser, literal, quote};
+use super::parser::{Parser, Source, literal, quote};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 use crate::usertypes::UserType;
@@ -70,7 +70,7 @@ impl Parser<'_> {
 
     pub(super) fn find_column(&mut self, table: Option<&str>, name: &str, offset: usize) -> Result<Option<Expr>> {
         for (depth, scope) in self.scopes.iter().enumerate().rev() {
-            let mut found: Option<(&str, Type)> = None;
+            let mut found: Option<(&Source, Type)> = None;
             for source in scope.iter().filter(|source| table.is_none_or(|table| table == source.alias)) {
                 let ty = match source.columns.iter().find(|column| column.name == name) {
                     Some(column) => column.ty,
@@ -80,13 +80,14 @@ impl Parser<'_> {
                 if found.is_some() {
                     return Err(SqlError::new(-324, name).at(offset));
                 }
-                found = Some((&source.alias, ty));
+                found = Some((source, ty));
             }
-            if let Some((alias, ty)) = found {
-                let sql = format!("{}.{}", quote(alias), quote(name));
-                self.touched.push(alias.to_owned());
+            if let Some((source, ty)) = found {
+                let form = if source.derived { Form::Derived } else { Form::Column };
+                let sql = format!("{}.{}", quote(&source.alias), quote(name));
+                self.touched.push(source.alias.clone());
                 self.plain.push((depth, sql.clone(), name.to_owned()));
-                return Ok(Some(Expr { sql, ty: Some(ty), form: Form::Column, name: name.to_owned() }));
+                return Ok(Some(Expr { sql, ty: Some(ty), form, name: name.to_owned() }));
             }
         }
         Ok(None)

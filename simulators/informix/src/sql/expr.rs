@@ -12,6 +12,8 @@ use crate::types::{Kind, Type};
 pub enum Form {
     /// A column: it has an affinity and a collation in SQLite.
     Column,
+    /// A column of a query or view, which may have neither.
+    Derived,
     /// The n-th parameter.
     Parameter(usize),
     /// A string literal.
@@ -181,7 +183,10 @@ impl Parser<'_> {
             let same = match (left.ty, target) {
                 (Some(own), Some(ty)) => {
                     let both = |test: fn(Kind) -> bool| test(own.kind) && test(ty.kind);
-                    own.kind == ty.kind || both(Kind::is_integer) || both(Kind::is_text)
+                    // Only a column of a table brings to texts how they compare.
+                    (own.kind == ty.kind && !own.kind.is_text())
+                        || both(Kind::is_integer)
+                        || (both(Kind::is_text) && left.form == Form::Column)
                 }
                 _ => true,
             };
@@ -325,7 +330,11 @@ impl Parser<'_> {
     /// A cast. SQL that casts a parameter thereby says its type.
     pub(super) fn cast(&mut self, expr: Expr, target: Type) -> Expr {
         let sql = self.coerce(expr, target);
-        Expr::computed(sql, target)
+        // What is stored of a CHAR has no blanks behind it; what is made one here has.
+        match target.kind {
+            Kind::Char | Kind::NChar => Expr::computed(format!("ifx_pad({sql}, {})", target.length), target),
+            _ => Expr::computed(sql, target),
+        }
     }
 
     fn primary(&mut self) -> Result<Expr> {

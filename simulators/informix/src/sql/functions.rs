@@ -57,7 +57,7 @@ impl Parser<'_> {
         // What is stored of a CHAR has no blanks behind it; who counts characters counts them.
         if matches!(name, "char_length" | "character_length" | "octet_length")
             && let [argument] = &mut arguments[..]
-            && argument.form == Form::Column
+            && matches!(argument.form, Form::Column | Form::Derived)
             && let Some(ty) = first.filter(|ty| matches!(ty.kind, Kind::Char | Kind::NChar))
         {
             argument.sql = format!("ifx_pad({}, {})", argument.sql, ty.length);

@@ -152,7 +152,7 @@ impl Parser<'_> {
     /// Computed decimals and text sort as what they mean, not as SQLite's text.
     pub(super) fn ordered(&self, expr: Expr) -> String {
         match expr.ty {
-            Some(ty) if expr.form == Form::Computed && ty.kind.is_decimal() => {
+            Some(ty) if matches!(expr.form, Form::Computed | Form::Derived) && ty.kind.is_decimal() => {
                 format!("{} COLLATE IFXDECIMAL", expr.sql)
             }
             _ => expr.sql,
@@ -164,7 +164,8 @@ impl Parser<'_> {
         let mut list = Vec::new();
         loop {
             let mut item = if named { self.result_column(columns)? } else { self.list_item(columns)? };
-            if let Ok(index) = item.parse::<usize>()
+            let named = columns.iter().position(|column| quote(&column.name) == item).map(|at| at + 1);
+            if let Some(index) = item.parse::<usize>().ok().or(named)
                 && columns[index - 1].ty.kind.is_decimal()
             {
                 item = format!("{index} COLLATE IFXDECIMAL");

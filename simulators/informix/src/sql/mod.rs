@@ -45,6 +45,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Columns with a default, in SQLite's words.
     pub defaults: Vec<(String, String)>,
+    /// Whether its columns are those of a query, as a view's are.
+    pub derived: bool,
 }
 
 /// What a column has where a row says nothing of it.

@@ -96,7 +96,10 @@ impl Parser<'_> {
             length += side.ty.map_or(255, |ty| if ty.kind.is_text() { ty.length & 0x7fff } else { 40 });
             match side.ty {
                 // A CHAR keeps its blanks when something is put behind it; stored it has none.
-                Some(ty) if matches!(ty.kind, Kind::Char | Kind::NChar) && side.form == Form::Column => {
+                Some(ty)
+                    if matches!(ty.kind, Kind::Char | Kind::NChar)
+                        && matches!(side.form, Form::Column | Form::Derived) =>
+                {
                     format!("ifx_pad({}, {})", side.sql, ty.length)
                 }
                 Some(ty) if ty.kind.is_text() => side.sql,

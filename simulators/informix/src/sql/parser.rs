@@ -13,12 +13,14 @@ pub struct Source {
     pub alias: String,
     /// Its columns.
     pub columns: Vec<Column>,
+    /// Whether they are those of a query.
+    pub derived: bool,
 }
 
 impl Source {
     /// A table under a name.
     pub fn new(alias: &str, columns: Vec<Column>) -> Self {
-        Self { alias: alias.to_owned(), columns }
+        Self { alias: alias.to_owned(), columns, derived: false }
     }
 }
 

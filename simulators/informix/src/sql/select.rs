@@ -186,7 +186,12 @@ impl Parser<'_> {
             if self.names_itself(&name) {
                 let first = self.query_term(None)?;
                 self.at = start;
-                self.named.push(Table { name: name.clone(), columns: renamed(first.columns), defaults: Vec::new() });
+                self.named.push(Table {
+                    name: name.clone(),
+                    columns: renamed(first.columns),
+                    defaults: Vec::new(),
+                    derived: true,
+                });
             }
             let query = self.query();
             self.named.truncate(known);
@@ -198,7 +203,7 @@ impl Parser<'_> {
             let columns = renamed(query.columns);
             let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
             parts.push(format!("{}({}) AS ({})", quote(&name), list.join(", "), query.sql));
-            self.named.push(Table { name, columns, defaults: Vec::new() });
+            self.named.push(Table { name, columns, defaults: Vec::new(), derived: true });
             if !self.accept_symbol(",") {
                 return Ok(parts.join(", "));
             }

@@ -104,9 +104,9 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn add_source(&mut self, alias: &str, columns: Vec<Column>) {
+    fn add_source(&mut self, alias: &str, columns: Vec<Column>, derived: bool) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.push(Source::new(alias, columns));
+            scope.push(Source { derived, ..Source::new(alias, columns) });
         }
     }
 
@@ -142,7 +142,7 @@ impl Parser<'_> {
                 let names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
                 sql = format!("WITH ifx_renamed({}) AS ({sql}) SELECT * FROM ifx_renamed", names.join(", "));
             }
-            self.add_source(&alias, columns);
+            self.add_source(&alias, columns, true);
             return Ok((format!("({sql}) AS {}", quote(&alias)), None));
         }
         if self.is("table") && matches!(self.ahead(1), TokenKind::Symbol("(")) {
@@ -154,7 +154,7 @@ impl Parser<'_> {
         if self.scopes.last().is_some_and(|scope| scope.iter().any(|source| source.alias == alias)) {
             return Err(SqlError::new(-223, alias).at(offset));
         }
-        self.add_source(&alias, table.columns.clone());
+        self.add_source(&alias, table.columns.clone(), table.derived);
         Ok((format!("{} AS {}", quote(&table.name), quote(&alias)), Some((table.name, alias))))
     }
 
@@ -184,7 +184,7 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
         }
         let sql = rows.join(" UNION ALL ").replace("unnamed_col_1", &name);
-        self.add_source(&alias, vec![Column { name, ty, not_null: false }]);
+        self.add_source(&alias, vec![Column { name, ty, not_null: false }], true);
         Ok((format!("({sql}) AS {}", quote(&alias)), None))
     }
 }
