@@ -1,10 +1,13 @@
 //! Any bytes as a server's answers: no panic, and whoever waits is told once how it ended.
 #![no_main]
 
+#[path = "shared/drive.rs"]
+mod drive;
 #[path = "../../crates/informix/tests/support/mod.rs"]
 mod support;
 
-use headrace_core::protocol::{Fatal, Protocol};
+use drive::{Questions, drive};
+use headrace_core::protocol::Protocol;
 use headrace_core::{Inbox, Outbox};
 use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
 use libfuzzer_sys::fuzz_target;
@@ -121,26 +124,13 @@ fuzz_target!(|data: &[u8]| {
         };
         machine.enqueue(request(*kind, &sql, kind & 0x80 != 0), caller);
     }
-    machine.transmit((), &mut outbox);
-    let (mut failed, mut discarded) = (false, false);
-    for (i, block) in messages(data).chunks(37).enumerate() {
-        inbox.extend(block);
-        if machine.receive((), &mut inbox, &mut outbox).is_err() {
-            failed = true;
-            break;
-        }
-        machine.transmit((), &mut outbox);
-        outbox.take();
-        if script & 4 != 0 && i == 3 {
-            discarded = machine.find(|_| true).is_some_and(|id| {
-                machine.discard(id);
-                true
-            });
-        }
-    }
-    let open = told.iter().filter(|told| told.borrow().end.is_none()).count();
-    assert!(failed || machine.queued() + usize::from(discarded) >= open, "a caller was forgotten");
-    machine.abort((), &Fatal::gone("the end of the input"));
-    let untold = told.iter().filter(|told| told.borrow().end.is_none()).count();
-    assert!(untold <= usize::from(discarded), "a caller was not told");
+    let discard: fn(&mut Machine<TestCaller>) -> bool = |machine| {
+        machine.find(|_| true).is_some_and(|id| {
+            machine.discard(id);
+            true
+        })
+    };
+    let questions = Questions { queued: Machine::queued, discard: (script & 4 != 0).then_some(discard) };
+    let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
+    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), &questions, untold);
 });

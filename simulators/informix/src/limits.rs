@@ -32,3 +32,5 @@ pub const FILE_PIECE: usize = 1024;
 pub const OBJECT_PIECE: u16 = 32_000;
 /// The stack of a session's thread, in bytes: expressions are read by recursion.
 pub const STACK: usize = 8 << 20;
+/// How deep brackets, queries and signs may stand inside each other.
+pub const NESTING: usize = 150;
