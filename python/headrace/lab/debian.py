@@ -43,8 +43,8 @@ class Unpacked:
 
     @property
     def home(self) -> Path:
-        """An installation as a program's own archives unpack, with ``bin``, ``lib`` and ``share``. In ``bin`` is a script
-        for each program of ``usr/bin`` and ``usr/sbin``; what it starts takes its place."""
+        """An installation in the shape of programs' own archives: ``bin``, ``lib`` and ``share``. In ``bin``
+        is a script for each program of ``usr/bin`` and ``usr/sbin``; the program takes its place."""
         return self.root / HOME
 
     def program(self, name: str) -> Path:
@@ -125,7 +125,7 @@ class _Download:
             'APT::Sandbox::User "";\n'
             'APT::Default-Release "";\n'
             # Such as cleaning the system's own cache.
-            "#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n#clear APT::Update::Post-Invoke-Success;\n"
+            + "".join(f"#clear APT::Update::{hook};\n" for hook in ("Pre-Invoke", "Post-Invoke", "Post-Invoke-Success"))
         )
 
     def unpack(self, final: Path, without: Sequence[str]) -> None:
@@ -179,8 +179,8 @@ class _Download:
 
     def _unavailable(self, said: str) -> ServerUnavailable:
         return ServerUnavailable(
-            f"{self.package} of Debian's {self.suite} could not be fetched; is apt-get's mirror reachable? It is needed "
-            f"once, and kept in {cache_folder()}:\n{said.strip()[-2000:]}"
+            f"{self.package} of Debian's {self.suite} could not be fetched; is apt-get's mirror reachable? It is "
+            f"needed once, and kept in {cache_folder()}:\n{said.strip()[-2000:]}"
         )
 
     def _scripts(self, root: Path, final: Path) -> None:

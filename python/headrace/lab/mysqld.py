@@ -1,4 +1,4 @@
-"""What the launchers of MySQL and MariaDB share: a folder for one run, options, and a process that is always stopped."""
+"""What the launchers of MySQL and MariaDB share: a folder for one run, options, a process that is always stopped."""
 
 from __future__ import annotations
 

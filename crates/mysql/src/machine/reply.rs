@@ -1,6 +1,7 @@
 //! Replies: what the first packet of each says, what describes its rows, and how it ends. MySQL: "COM_QUERY Response",
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
+use super::binding::Binding;
 use super::request::{Execute, Request, Rows, Stage};
 use super::statement::{Columns, Draft, Statement};
 use super::{Machine, MyCaller};
@@ -205,12 +206,13 @@ impl<C: MyCaller> Machine<C> {
     /// The answer to COM_STMT_PREPARE is complete.
     fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, draft: Draft) -> Result<(), Fatal> {
         let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None)?) };
+        let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
         let entry = self.front()?;
         let Some(sql) = entry.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement that nobody asked for"));
         };
-        let id = Some(ok.statement_id);
-        let statement = Arc::new(Statement::new(sql, id, usize::from(ok.params), columns.clone()));
+        let binding = settles.then(|| Binding::new(&sql, modes));
+        let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding));
         entry.statement = Some(statement.clone());
         let only = matches!(entry.request, Request::Prepare { .. });
         entry.stage = if entry.ahead || only { Stage::Sent } else { Stage::Bindable };
@@ -366,19 +368,19 @@ impl<C: MyCaller> Machine<C> {
         match (error.code, sql) {
             // The grammar has no parameters there (SHOW TABLES LIKE ?), but literals: as text, this time.
             (PARSE_ERROR, Some(sql)) if single && takes_literals(&sql, modes) => {
-                entry.statement = Some(Arc::new(Statement::new(sql, None, 0, None)));
+                entry.statement = Some(Arc::new(Statement::text(sql)));
                 entry.stage = Stage::Bindable;
             }
             // It goes as text, now and later.
             (UNSUPPORTED_PS, Some(sql)) if execute => {
-                let statement = Arc::new(Statement::new(sql, None, 0, None));
+                let statement = Arc::new(Statement::text(sql));
                 entry.statement = Some(statement.clone());
                 entry.stage = Stage::Bindable;
                 self.keep(statement);
             }
             // It goes as text this time, and ours make room.
             (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
-                entry.statement = Some(Arc::new(Statement::new(sql, None, 0, None)));
+                entry.statement = Some(Arc::new(Statement::text(sql)));
                 entry.stage = Stage::Bindable;
                 self.forget_statements();
             }

@@ -120,6 +120,7 @@ fn may_load(sql: &str) -> bool {
 /// | Preparing | COM_STMT_PREPARE_OK | Bindable, or Sent when it was executed already |
 /// | Preparing | not supported in the binary protocol | Bindable, as text |
 /// | Bindable | executed | Sent, or Batch |
+/// | Bindable | bound to other types: COM_STMT_PREPARE sent again | Preparing |
 /// | Batch | (see `batch`) | (done) |
 /// | Sent | the server wants a file | Uploading, then Sent |
 #[derive(Debug)]
