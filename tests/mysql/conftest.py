@@ -14,7 +14,11 @@ import pytest
 
 import headrace.aio.mysql
 import headrace.mysql
-from served import Served
+from headrace.lab.mariadb import start_mariadb
+from headrace.lab.mysql import start_mysql
+from served import SETTINGS, Served, served
+
+from .versions import new_mariadb, old_mysql
 
 EVERYDAY = ("mariadb", "mysql")
 """The servers that every test runs on unless it says otherwise."""
@@ -26,6 +30,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "my_server" in metafunc.fixturenames and "my_server" not in named:
         mark = metafunc.definition.get_closest_marker("servers")
         metafunc.parametrize("my_server", mark.args if mark else EVERYDAY, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="session")
+def mariadb118_served() -> Iterator[Served]:
+    """MariaDB 11.8, with the certificate that it makes for itself."""
+    settings = {"plugin_load_add": "auth_parsec", "plugin_maturity": "unknown"}
+    with start_mariadb(home=new_mariadb(), settings=settings) as running:
+        yield served("mariadb118", running)
+
+
+@pytest.fixture(scope="session")
+def mysql56_served() -> Iterator[Served]:
+    """MySQL 5.6, without TLS."""
+    with start_mysql(program=old_mysql(), settings=SETTINGS) as running:
+        yield served("mysql56", running)
 
 
 @pytest.fixture(scope="module")

@@ -194,6 +194,7 @@ class _Download:
         (home / "bin").mkdir(parents=True)
         for name in ("lib", "share"):
             (home / name).symlink_to(Path("..") / "usr" / name)
+        (home / "sbin").symlink_to("bin")
         for program in sorted((*root.glob("usr/sbin/*"), *root.glob("usr/bin/*"))):
             if not program.is_file():
                 continue

@@ -99,6 +99,7 @@ def start_mysql(
             _initialize(program, root, options[-1])
         else:
             _copy(program.data, root)
+            options.append(f"--init-file={_statements(root, f'CREATE DATABASE IF NOT EXISTS {DATABASE};')}")
         with running(root, program.server, options, {}, environment) as started:
             yield MySQL(**started, version=_version(version_line(program.server, environment)))
 
@@ -106,12 +107,12 @@ def start_mysql(
 def _initialize(program: Installation, root: Root, certificates: str) -> None:
     """Makes the data folder, with what MariaDB's installer makes by itself: a database, and root from 127.0.0.1, which
     is not localhost where names are not resolved."""
-    first = root.path / "first.sql"
-    first.write_text(
-        f"CREATE DATABASE {DATABASE};\n"
-        "CREATE USER root@'127.0.0.1';\n"
-        "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
-        "GRANT PROXY ON ''@'' TO root@'127.0.0.1' WITH GRANT OPTION;\n"
+    first = _statements(
+        root,
+        f"CREATE DATABASE {DATABASE};",
+        "CREATE USER root@'127.0.0.1';",
+        "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;",
+        "GRANT PROXY ON ''@'' TO root@'127.0.0.1' WITH GRANT OPTION;",
     )
     made = subprocess.run(
         [
@@ -124,6 +125,13 @@ def _initialize(program: Installation, root: Root, certificates: str) -> None:
     )  # fmt: skip
     if made.returncode:
         raise ServerUnavailable(f"{program.server} --initialize-insecure failed: {made.stderr.strip()[-2000:]}")
+
+
+def _statements(root: Root, *statements: str) -> Path:
+    """A file of statements, each in a line of its own."""
+    path = root.path / "first.sql"
+    path.write_text("".join(f"{statement}\n" for statement in statements))
+    return path
 
 
 def _copy(data: Path, root: Root) -> None:

@@ -191,7 +191,7 @@ impl<C: MyCaller> Machine<C> {
             Some(Arc::new(Statement::text(sql.clone())))
         } else if execute.cursor.is_some() {
             // A cursor has its statement for itself.
-            self.statements.remove(sql)
+            if self.session.mariadb { self.statements.remove(sql) } else { None }
         } else {
             self.statements.get(sql).cloned()
         };

@@ -88,6 +88,9 @@ pub struct Statement {
     columns: Mutex<Option<Arc<Columns>>>,
     /// What its parameters are bound to, on servers where that matters.
     binding: Option<Binding>,
+    /// It is not executed again: MySQL (9.7 is one) keeps the rows back of a statement that once had a cursor and is
+    /// executed without.
+    pub(super) once: bool,
 }
 
 impl Statement {
@@ -97,13 +100,15 @@ impl Statement {
         ok: PrepareOk,
         columns: Option<Arc<Columns>>,
         binding: Option<Binding>,
+        once: bool,
     ) -> Self {
-        Self { sql, id: Some(ok.statement_id), params: usize::from(ok.params), columns: Mutex::new(columns), binding }
+        let params = usize::from(ok.params);
+        Self { sql, id: Some(ok.statement_id), params, columns: Mutex::new(columns), binding, once }
     }
 
     /// One that goes as text.
     pub(super) fn text(sql: Arc<str>) -> Self {
-        Self { sql, id: None, params: 0, columns: Mutex::default(), binding: None }
+        Self { sql, id: None, params: 0, columns: Mutex::default(), binding: None, once: false }
     }
 
     /// Whether it can be executed with a row of parameters; if so, it will be.
