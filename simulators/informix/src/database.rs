@@ -1,7 +1,7 @@
 //! Databases, and a session's connection to one.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
@@ -128,6 +128,17 @@ impl Drop for Database {
     }
 }
 
+/// What is known beside SQLite's own catalog, and what a roll-back brings back.
+#[derive(Clone)]
+pub struct Known {
+    temporary: HashMap<String, Vec<Column>>,
+    names: HashSet<String>,
+    defaults: Vec<(String, String, String)>,
+    constraints: Vec<(String, String, String)>,
+    routines: HashMap<String, Routine>,
+    types: HashMap<String, Type>,
+}
+
 /// A session's way into a database.
 pub struct Open {
     /// The database.
@@ -165,6 +176,41 @@ impl Open {
             delimited,
             all,
         })
+    }
+
+    /// What is known now.
+    pub fn known(&self) -> Known {
+        Known {
+            temporary: self.temporary.borrow().clone(),
+            names: lock(&self.state.temporary).clone(),
+            defaults: self.defaults.borrow().clone(),
+            constraints: self.constraints.borrow().clone(),
+            routines: lock(&self.database.routines).clone(),
+            types: lock(&self.database.types).clone(),
+        }
+    }
+
+    /// Knows again what was known then. While this session could change it, no other could.
+    pub fn forget_since(&self, then: Known) {
+        self.temporary.replace(then.temporary);
+        *lock(&self.state.temporary) = then.names;
+        self.defaults.replace(then.defaults);
+        self.constraints.replace(then.constraints);
+        *lock(&self.database.routines) = then.routines;
+        *lock(&self.database.types) = then.types;
+    }
+
+    /// Forgets the session's own tables that went back to where they came from.
+    pub fn forget_missing(&self) {
+        let there = "SELECT count(*) FROM temp.sqlite_schema WHERE name = ?";
+        let is_there = |name: &&String| {
+            self.connection.query_row(there, [name], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
+        };
+        let known: Vec<String> = self.temporary.borrow().keys().cloned().collect();
+        for name in known.iter().filter(|name| !is_there(name)) {
+            // It is no table of the catalog, so nothing can fail.
+            let _ = self.remove_table(name);
+        }
     }
 
     /// Does what waits for the locks of others, as the parts of large objects do.

@@ -38,6 +38,7 @@ impl Session {
         if self.opened()?.table(None, &table.name).is_some() {
             return Err(SqlError::isam(-958, 0, table.name.clone()));
         }
+        self.remember()?;
         let (create, fill) = table.sql.split_once(';').unwrap_or((&table.sql, ""));
         self.run_sql(create, &table.name)?;
         let open = self.opened()?;
