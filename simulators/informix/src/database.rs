@@ -408,7 +408,7 @@ impl Open {
             None if types.remove(name).is_none() => return Err(SqlError::new(-9628, name)),
             None => catalog::remove_type(&self.connection, name),
         };
-        written.map_err(|error| SqlError::isam(-271, -100, error.to_string()))
+        written.map_err(|_| SqlError::isam(-271, -100, name))
     }
 
     /// Whether a name is that of a unique constraint, and not only of an index.
@@ -450,7 +450,7 @@ impl Open {
     pub fn set_routine(&self, name: &str, routine: Option<Routine>) -> std::result::Result<(), SqlError> {
         let mut routines = lock(&self.database.routines);
         let written = catalog::set_routine(&self.connection, name, routine.as_ref());
-        written.map_err(|error| SqlError::isam(-271, -100, error.to_string()))?;
+        written.map_err(|_| SqlError::isam(-271, -100, name))?;
         match routine {
             Some(_) if routines.contains_key(name) => return Err(SqlError::new(-673, name)),
             Some(routine) => routines.insert(name.to_owned(), routine),

@@ -438,7 +438,11 @@ impl Parser<'_> {
         let if_not_exists = self.if_exists(true)?;
         let (_, name) = self.object_name()?;
         self.expect("on")?;
+        let offset = self.offset();
         let table = self.table()?;
+        if catalog::is_system(&table.name) {
+            return Err(SqlError::new(-511, table.name).at(offset));
+        }
         let offset = self.offset();
         let names = self.ordered_names()?;
         let mut columns = Vec::new();
@@ -527,6 +531,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn drop(&mut self) -> Result<Compiled> {
+        let word_offset = self.offset();
         let TokenKind::Word(mut what) = self.next() else { return Err(self.syntax()) };
         if what == "row" && self.accept("type") {
             what = "type".to_owned();
@@ -567,7 +572,10 @@ impl Parser<'_> {
                 Ok(self.compiled(54, Action::DropRoutine(name), Vec::new()))
             }
             "database" => Ok(self.compiled(13, Action::DropDatabase(name), Vec::new())),
-            _ => Err(SqlError::unsupported(format!("DROP {}", what.to_uppercase())).at(offset)),
+            "role" | "trigger" | "cast" | "aggregate" | "opclass" | "security" | "xadatasource" => {
+                Err(SqlError::unsupported(format!("DROP {}", what.to_uppercase())).at(offset))
+            }
+            _ => Err(SqlError::syntax(word_offset, &what)),
         }
     }
 }
