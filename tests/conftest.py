@@ -11,8 +11,11 @@ import pytest
 
 import headrace
 import headrace.mysql
-from headrace.lab.mariadb import MariaDB, start_mariadb
+from headrace.lab.mariadb import start_mariadb
+from headrace.lab.mysql import start_mysql
+from headrace.lab.mysqld import Mysqld
 from headrace.lab.servers import Server, start_postgresql
+from served import SETTINGS, Served, served
 
 _numbers = itertools.count(1)
 
@@ -50,15 +53,29 @@ def tls_server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def mariadb_server() -> Iterator[MariaDB]:
-    """MariaDB from the system's packages."""
+def mariadb_served() -> Iterator[Served]:
+    """MariaDB from the system's packages, without TLS."""
     with start_mariadb() as running:
-        with headrace.mysql.connect(running.url, autocommit=True) as admin:
-            admin.execute("create user tester@'%' identified by 'tiger'")
-            admin.execute("grant all on *.* to tester@'%'")
-            admin.execute("create table numbers (n int primary key)")
-            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
-        yield running
+        yield served("mariadb", running)
+
+
+@pytest.fixture(scope="session")
+def mysql_served() -> Iterator[Served]:
+    """Genuine MySQL of the newest version, with the certificate that it makes for itself."""
+    with start_mysql(settings=SETTINGS, tls=True) as running:
+        yield served("mysql", running)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server(mariadb_served: Served) -> Mysqld:
+    """MariaDB, for what has nothing to say to it in its own way."""
+    return mariadb_served.server
+
+
+@pytest.fixture(scope="session")
+def mysql_server(mysql_served: Served) -> Mysqld:
+    """The same of MySQL."""
+    return mysql_served.server
 
 
 @pytest.fixture(scope="module")

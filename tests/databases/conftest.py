@@ -1,4 +1,4 @@
-"""MariaDB and the Informix test server: one of each for the whole run, and what differs between them."""
+"""MariaDB, MySQL and the Informix test server: one of each for the whole run, and what differs between them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import headrace
 import headrace.informix
 import headrace.mysql
 import headrace.testing
-from headrace.lab.mariadb import MariaDB
 from live import URL, cleaned, live_server
+from served import Served
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Database:
     """A database that a test connects to."""
 
     name: str
+    kind: str
+    """Which driver: ``mysql`` or ``informix``."""
     module: Any
     url: str
     slow: str
@@ -50,12 +52,10 @@ def informix_server() -> Iterator[headrace.testing.InformixServer]:
         yield running
 
 
-def _mariadb(server: MariaDB) -> Database:
-    def url(password: str) -> str:
-        return f"mariadb://tester:{password}@{server.host}:{server.port}/{server.database}"
-
-    slow = "select sleep(20)"
-    return Database("mariadb", headrace.mysql, url("tiger"), slow, url("wrong"))
+def _mysql(served: Served) -> Database:
+    url = served.url("test")
+    wrong = url.replace("tiger", "wrong")
+    return Database(served.name, "mysql", headrace.mysql, url, "select sleep(20)", wrong)
 
 
 def _informix(server: headrace.testing.InformixServer) -> Database:
@@ -64,15 +64,15 @@ def _informix(server: headrace.testing.InformixServer) -> Database:
         return f"informix://{server.user}:{quote(password)}@{where}?server={server.server}"
 
     slow = "select count(*) from numbers a, numbers b, numbers c where a.n + b.n + c.n = 7"
-    return Database("informix", headrace.informix, url(server.password), slow, url("wrong"))
+    return Database("informix", "informix", headrace.informix, url(server.password), slow, url("wrong"))
 
 
-@pytest.fixture(params=["mariadb", "informix"])
+@pytest.fixture(params=["mariadb", "mysql", "informix"])
 def db(request: pytest.FixtureRequest) -> Database:
     """One after the other."""
-    if request.param == "mariadb":
-        return _mariadb(request.getfixturevalue("mariadb_server"))
-    return _informix(request.getfixturevalue("informix_server"))
+    if request.param == "informix":
+        return _informix(request.getfixturevalue("informix_server"))
+    return _mysql(request.getfixturevalue(f"{request.param}_served"))
 
 
 @pytest.fixture

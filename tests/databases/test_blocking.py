@@ -1,4 +1,4 @@
-"""What every blocking driver promises, on MariaDB and on the Informix test server."""
+"""What every blocking driver promises, on MariaDB, MySQL and the Informix test server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rows_of(conn: Any) -> list[tuple[Any, ...]]:
 def test_parameters_in_every_style(db: Database, conn: Any) -> None:
     conn.execute("insert into t values (?, ?)", (1, "Ünï"))
     styles: list[tuple[str, Any]] = [("id = ? and name = ?", (1, "Ünï"))]
-    if db.name == "mariadb":
+    if db.kind == "mysql":
         styles += [("id = %s and name = %s", (1, "Ünï")), ("id = %(i)s and name = %(n)s", {"n": "Ünï", "i": 1})]
         styles += [("id = %(i)s and id = %(i)s and 10 %% 3 = 1", {"i": 1})]
     else:
@@ -55,7 +55,7 @@ def test_what_a_statement_leaves_behind(db: Database, conn: Any) -> None:
 
 def test_the_value_that_the_server_made(db: Database, conn: Any) -> None:
     conn.execute("drop table if exists s")
-    kind = "int auto_increment primary key" if db.name == "mariadb" else "serial primary key"
+    kind = "int auto_increment primary key" if db.kind == "mysql" else "serial primary key"
     conn.execute(f"create table s (id {kind}, name varchar(10))")
     assert conn.execute("insert into s (name) values ('a')").lastrowid == 1
     assert conn.execute("insert into s (name) values (?)", ("b",)).lastrowid == 2
@@ -251,13 +251,13 @@ def test_a_statement_follows_a_changed_table(db: Database, conn: Any) -> None:
 
 def test_errors_have_the_servers_numbers(db: Database, conn: Any) -> None:
     for statement, kind, code in [
-        ("select * from no_such_table", errors.UndefinedTable, {"mariadb": 1146, "informix": -206}),
-        ("select nope from t", errors.UndefinedColumn, {"mariadb": 1054, "informix": -217}),
-        ("selekt 1", errors.SyntaxError, {"mariadb": 1064, "informix": -201}),
+        ("select * from no_such_table", errors.UndefinedTable, {"mysql": 1146, "informix": -206}),
+        ("select nope from t", errors.UndefinedColumn, {"mysql": 1054, "informix": -217}),
+        ("selekt 1", errors.SyntaxError, {"mysql": 1064, "informix": -201}),
     ]:
         with pytest.raises(kind) as caught:
             conn.execute(statement)
-        assert caught.value.sqlcode == code[db.name]
+        assert caught.value.sqlcode == code[db.kind]
         assert caught.value.statement == statement
     with pytest.raises(errors.ProgrammingError):
         conn.execute("select * from t where id = ?", (1, 2))

@@ -13,8 +13,9 @@ import headrace.testing
 from headrace.lab.mariadb import MariaDB
 
 
+@pytest.mark.parametrize("server", ["mariadb_server", "mysql_server"], ids=["mariadb", "mysql"])
 class TestMySql(dbapi20.DatabaseAPI20Test):
-    """On MariaDB."""
+    """On MariaDB and MySQL."""
 
     driver = headrace.mysql
     lower_func = "to_lower"

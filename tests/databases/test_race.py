@@ -1,4 +1,4 @@
-"""The race on MariaDB and on the Informix test server: every workload, and right results of all who run here."""
+"""The race on MariaDB, on MySQL and on the Informix test server: every workload, and right results of all who run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import headrace.testing
 from headrace.lab import race, report, workloads
-from headrace.lab.mariadb import MariaDB
+from headrace.lab.mysqld import Mysqld
 
 
 def small(database: str) -> list[tuple[str, int]]:
@@ -37,9 +37,11 @@ def check(found: dict[str, Any], database: str) -> None:
     assert database.lower() in report.markdown(found).lower()
 
 
-def test_on_mariadb(mariadb_server: MariaDB) -> None:
+@pytest.mark.parametrize("database", ["mariadb", "mysql"])
+def test_on_mysql_and_mariadb(request: pytest.FixtureRequest, database: str) -> None:
+    server: Mysqld = request.getfixturevalue(f"{database}_server")
     names = ["headrace", "headrace-async", "floor", "mysqlclient", "pymysql"]
-    check(run(mariadb_server.url, mariadb_server.pid, "mariadb", names, small("mariadb")), "mariadb")
+    check(run(server.url, server.pid, database, names, small(database)), database)
 
 
 @pytest.fixture(scope="module")

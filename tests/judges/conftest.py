@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.lab.mariadb import MariaDB
 from headrace.lab.servers import Server
 from headrace.testing import InformixServer, informix
+from served import Served
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,13 @@ class Judged:
     """A server, and statements that mean the same everywhere."""
 
     name: str
+    kind: str
+    """Which driver: ``postgresql``, ``mysql`` or ``informix``."""
     port: int
     where: Callable[[int], str]
     """The connection string by the port: the server's own, or that of someone in between."""
-    series: str
-    """A query for the numbers ``n`` from 1 to ``{}``."""
+    series: Callable[[int], str]
+    """A query for the numbers ``n`` from 1 to one given."""
     cast: str
     """A parameter that is a whole number."""
     temporary: str
@@ -62,23 +64,27 @@ def _postgresql(server: Server) -> Judged:
 
     return Judged(
         "postgresql",
+        "postgresql",
         server.port,
         where,
-        "select g as n from generate_series(1, {}) g",
+        lambda count: f"select g as n from generate_series(1, {count}) g",
         "$1::int",
         "create temp table r (n int primary key)",
     )
 
 
-def _mariadb(server: MariaDB) -> Judged:
+def _mysql(served: Served) -> Judged:
+    server = served.server
+
     def where(port: int) -> str:
-        return f"mariadb://tester:tiger@127.0.0.1:{port}/test?ssl_mode=DISABLED&connect_timeout=3"
+        return f"{server.scheme}://tester:tiger@127.0.0.1:{port}/test?ssl_mode=DISABLED&connect_timeout=3"
 
     return Judged(
-        "mariadb",
+        served.name,
+        "mysql",
         server.port,
         where,
-        "select seq as n from seq_1_to_{}",
+        lambda count: f"select seq as n from {served.series(count)}",
         "cast(? as signed)",
         "create temporary table r (n int primary key)",
     )
@@ -91,9 +97,10 @@ def _informix(server: InformixServer) -> Judged:
 
     return Judged(
         "informix",
+        "informix",
         server.port,
         where,
-        "select n from numbers where n <= {}",
+        lambda count: f"select n from numbers where n <= {count}",
         "cast(? as int)",
         "create temp table r (n int primary key)",
         fifty="rpad('x', 50, 'x')",
@@ -113,11 +120,11 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "informix"])
+@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix"])
 def judged(request: pytest.FixtureRequest) -> Judged:
     """One after the other."""
     if request.param == "informix":
         return _informix(request.getfixturevalue("informix_server"))
     if request.param == "postgresql":
         return _postgresql(request.getfixturevalue("server"))
-    return _mariadb(request.getfixturevalue("mariadb_server"))
+    return _mysql(request.getfixturevalue(f"{request.param}_served"))

@@ -14,7 +14,7 @@ from .conftest import Judged
 
 
 async def query(judged: Judged, conn: Any) -> None:
-    assert (await conn.fetch(f"select n, {judged.cast} from ({judged.series.format(3)}) s", 7))[2] == (3, 7)
+    assert (await conn.fetch(f"select n, {judged.cast} from ({judged.series(3)}) s", 7))[2] == (3, 7)
 
 
 async def batch(judged: Judged, conn: Any) -> None:
@@ -28,9 +28,9 @@ async def pipeline(judged: Judged, conn: Any) -> None:
 
 
 async def bulk_in(judged: Judged, conn: Any) -> None:
-    if judged.name == "mariadb":
+    if judged.kind == "mysql":
         await conn.load_rows("cancelled", [(i,) for i in range(3000)])
-    elif judged.name == "informix":
+    elif judged.kind == "informix":
         # There is no such statement: a batch that is made while it is sent.
         await conn.executemany("insert into cancelled values (?)", ((i,) for i in range(3000)))
     else:
@@ -38,15 +38,15 @@ async def bulk_in(judged: Judged, conn: Any) -> None:
 
 
 async def copy_out(judged: Judged, conn: Any) -> None:
-    if judged.name == "postgresql":
+    if judged.kind == "postgresql":
         assert len([row async for row in await conn.copy_out("select generate_series(1, 3000)")]) == 3000
     else:
-        cursor = await conn.cursor().execute(judged.series.format(3000))
+        cursor = await conn.cursor().execute(judged.series(3000))
         assert len(await cursor.fetchall()) == 3000
 
 
 async def stream(judged: Judged, conn: Any) -> None:
-    assert len([row async for row in conn.stream(judged.series.format(500), **judged.streamed)]) == 500
+    assert len([row async for row in conn.stream(judged.series(500), **judged.streamed)]) == 500
 
 
 async def transaction(judged: Judged, conn: Any) -> None:
@@ -78,7 +78,7 @@ async def answers_or_is_closed(judged: Judged, conn: Any) -> None:
 @pytest.mark.parametrize("name", WORK)
 async def test_cancelled_at_every_step(judged: Judged, name: str) -> None:
     work = WORK[name]
-    more: dict[str, Any] = {"local_infile": True} if judged.name == "mariadb" else {}
+    more: dict[str, Any] = {"local_infile": True} if judged.kind == "mysql" else {}
     conn = await judged.aconnect(**more)
     await conn.execute("create table if not exists cancelled (n int)")
     await conn.commit()

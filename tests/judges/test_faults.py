@@ -18,7 +18,7 @@ from .proxy import Proxy
 
 def two_thousand(judged: Judged) -> str:
     """A query whose result takes more than one block."""
-    return judged.series.format(2000).replace(" from", f", {judged.fifty} from", 1)
+    return judged.series(2000).replace(" from", f", {judged.fifty} from", 1)
 
 
 def in_step_or_closed(judged: Judged, conn: Any) -> None:
@@ -100,7 +100,7 @@ def test_garbage_is_an_error_or_the_right_rows(judged: Judged, seed: int) -> Non
         except (errors.Error, TimeoutError):
             return
         try:
-            rows = conn.execute(judged.series.format(200), timeout=2).fetchall()
+            rows = conn.execute(judged.series(200), timeout=2).fetchall()
             # One byte of one value may be wrong: a protocol without checksums cannot tell. Never the framing.
             assert len(rows) == 200
             assert sum(row != (i,) for i, row in enumerate(rows, 1)) <= 1

@@ -22,13 +22,13 @@ Rows = dict[int, int]
 
 SLOW = {
     "postgresql": "select pg_sleep(20)",
-    "mariadb": "select sleep(20)",
+    "mysql": "select sleep(20)",
     "informix": "select ifx_sleep(20) from systables",
 }
 """Statements that take longer than anyone waits."""
 SMALL: dict[str, dict[str, int]] = {
     "postgresql": {"fetch_size": 2},
-    "mariadb": {"fetch_size": 2},
+    "mysql": {"fetch_size": 2},
     "informix": {"fetch_bytes": 20},
 }
 """Streams in several blocks."""
@@ -76,7 +76,7 @@ class Machine(RuleBasedStateMachine):
 
     def sql(self, text: str) -> str:
         """With the parameters as this database writes them."""
-        return text.replace("%s", "?") if self.judged.name == "informix" else text
+        return text.replace("%s", "?") if self.judged.kind == "informix" else text
 
     def failed(self) -> None:
         """After an error: PostgreSQL does nothing more before a rollback, the others have undone one statement."""
@@ -131,10 +131,19 @@ class Machine(RuleBasedStateMachine):
         assert [cursor.fetchone()[0] for cursor in counts] == [len(self.rows) + 1 + i for i in range(len(batch))]
         self.rows.update(batch)
 
+    @rule(keys=st.lists(KEYS, max_size=40))
+    def pipeline_of_queries(self, keys: list[int]) -> None:
+        with self.conn.pipeline():
+            asked = [self.conn.execute(self.sql("select k, v from model where k >= %s"), (key,)) for key in keys]
+            counted = self.conn.execute("select count(*) from model")
+        for key, cursor in zip(keys, asked, strict=True):
+            assert sorted(cursor.fetchall()) == sorted(row for row in self.rows.items() if row[0] >= key)
+        assert counted.fetchone() == (len(self.rows),)
+
     @rule(stop=st.integers(0, 9))
     def part_of_a_stream(self, stop: int) -> None:
         with contextlib.closing(
-            self.conn.stream("select k, v from model order by k", **SMALL[self.judged.name])
+            self.conn.stream("select k, v from model order by k", **SMALL[self.judged.kind])
         ) as stream:
             got = [row for _, row in zip(range(stop), stream, strict=False)]
         assert got == sorted(self.rows.items())[:stop]
@@ -183,7 +192,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def too_slow(self) -> None:
         with pytest.raises(TimeoutError):
-            self.conn.execute(SLOW[self.judged.name], timeout=0.02)
+            self.conn.execute(SLOW[self.judged.kind], timeout=0.02)
         assert not self.conn.closed
         self.failed()
 

@@ -17,11 +17,11 @@ Conn = Any
 
 
 def selects(judged: Judged, conn: Conn) -> Any:
-    rows = conn.execute(f"select n, n / 2.0, 'row' from ({judged.series.format(5)}) s where n <= {judged.mark}", (4,))
-    if judged.name == "informix":
+    rows = conn.execute(f"select n, n / 2.0, 'row' from ({judged.series(5)}) s where n <= {judged.mark}", (4,))
+    if judged.kind == "informix":
         values = "cast(? as lvarchar(20)), cast(null as date), extend(mdy(1, 2, 2024), year to fraction(3))"
         return rows.fetchall(), conn.execute(f"select {values}{judged.dual}", ("é",)).fetchall()
-    if judged.name == "mariadb":
+    if judged.kind == "mysql":
         return rows.fetchall(), conn.execute("select cast(? as char), null", ("é",)).fetchall()
     return rows.fetchall(), conn.execute("select $1::text, null", ("é",)).fetchall()
 
@@ -36,12 +36,12 @@ def batch_with_an_error(judged: Judged, conn: Conn) -> Any:
 
 
 def script_and_bulk(judged: Judged, conn: Conn) -> Any:
-    if judged.name == "mariadb":
+    if judged.kind == "mysql":
         conn.execute(judged.temporary)
         loaded = conn.load_rows("r", [(1,), (2,), (3,)])
         streamed = list(conn.stream("select n from r order by n", fetch_size=2))
         return loaded, streamed, conn.fetch("show tables like 'x%'")
-    if judged.name == "informix":
+    if judged.kind == "informix":
         conn.execute("create temp table large (n int, t text, b byte)")
         conn.executemany("insert into large values (?, ?, ?)", [(1, "one " * 10, b"1"), (2, None, b""), (3, "", None)])
         large = conn.fetch("select * from large order by n")
@@ -64,7 +64,7 @@ CONVERSATIONS: dict[str, Callable[[Judged, Conn], Any]] = {
 
 
 def converse(judged: Judged, port: int, work: Callable[[Judged, Conn], Any]) -> Any:
-    more: dict[str, Any] = {"local_infile": True} if judged.name == "mariadb" else {}
+    more: dict[str, Any] = {"local_infile": True} if judged.kind == "mysql" else {}
     conn = judged.connect(port, autocommit=True, **more)
     try:
         return work(judged, conn)

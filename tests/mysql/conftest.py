@@ -1,4 +1,8 @@
-"""A database of its own for each test module on the shared MariaDB."""
+"""A database of its own for each test module, on each server that the test is for.
+
+That is MariaDB of the system and the newest MySQL, unless a test or its module says otherwise:
+``@pytest.mark.servers("mysql")``.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +14,52 @@ import pytest
 
 import headrace.aio.mysql
 import headrace.mysql
-from headrace.lab.mariadb import MariaDB
+from headrace.lab.mariadb import start_mariadb
+from headrace.lab.mysql import start_mysql
+from served import SETTINGS, Served, served
 
+from .versions import new_mariadb, old_mysql
+
+EVERYDAY = ("mariadb", "mysql")
+"""The servers that every test runs on unless it says otherwise."""
 _numbers = itertools.count(1)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    named = {name for mark in metafunc.definition.iter_markers("parametrize") for name in mark.args[0]}
+    if "my_server" in metafunc.fixturenames and "my_server" not in named:
+        mark = metafunc.definition.get_closest_marker("servers")
+        metafunc.parametrize("my_server", mark.args if mark else EVERYDAY, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="session")
+def mariadb118_served() -> Iterator[Served]:
+    """MariaDB 11.8, with the certificate that it makes for itself."""
+    settings = {"plugin_load_add": "auth_parsec", "plugin_maturity": "unknown"}
+    with start_mariadb(home=new_mariadb(), settings=settings) as running:
+        yield served("mariadb118", running)
+
+
+@pytest.fixture(scope="session")
+def mysql56_served() -> Iterator[Served]:
+    """MySQL 5.6, without TLS."""
+    with start_mysql(program=old_mysql(), settings=SETTINGS) as running:
+        yield served("mysql56", running)
+
+
 @pytest.fixture(scope="module")
-def my_url(mariadb_server: MariaDB) -> str:
+def my_server(request: pytest.FixtureRequest) -> Served:
+    """The server."""
+    return request.getfixturevalue(f"{request.param}_served")  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def my_url(my_server: Served) -> str:
     """The URL of an empty database."""
     name = f"module_{next(_numbers)}"
-    with headrace.mysql.connect(mariadb_server.url, autocommit=True) as admin:
-        admin.execute(f"create database {name}")
-    return f"mariadb://tester:tiger@{mariadb_server.host}:{mariadb_server.port}/{name}"
+    with headrace.mysql.connect(my_server.server.url, autocommit=True) as admin:
+        admin.execute(f"create database {name} character set utf8mb4")
+    return my_server.url(name)
 
 
 @pytest.fixture

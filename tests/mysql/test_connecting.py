@@ -22,6 +22,7 @@ from headrace import errors
 from headrace.lab.certificates import Certificates, make_certificates
 from headrace.lab.mariadb import MariaDB, start_mariadb
 from headrace.lab.supervised import free_port
+from served import Served, fresh
 
 from .between import SomeoneBetween
 from .maven import mariadb_home
@@ -224,7 +225,7 @@ def test_compression(mariadb_server: MariaDB) -> None:
     where: dict[str, Any] = {"host": "127.0.0.1", "port": mariadb_server.port, "user": "tester", "password": "tiger"}
     with headrace.mysql.connect(**where, compress=True, database="test", autocommit=True) as conn:
         assert conn.fetch("show status like 'Compression'") == [("Compression", "ON")]
-        conn.execute("create or replace table squeezed (n int, t longtext)")
+        fresh(conn, "table squeezed (n int, t longtext)")
         rows = [(n, "abc" * (n % 1000)) for n in range(3000)]
         conn.executemany("insert into squeezed values (?, ?)", rows)
         assert conn.fetch("select * from squeezed order by n") == rows
@@ -339,12 +340,13 @@ async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(mariadb_server:
         await conn.close()
 
 
-def test_a_server_that_says_nothing_is_given_up(my_url: str) -> None:
+def test_a_server_that_says_nothing_is_given_up(my_server: Served, my_url: str) -> None:
     with headrace.mysql.connect(my_url, read_timeout=0.5) as conn:
         assert conn.fetchval("select sleep(0.2)") == 0
         # Rows that keep coming are no silence, however long they take.
         total = 0
-        for _ in conn.stream_blocks("select seq, sleep(0.01), repeat('x', 20000) from seq_1_to_120", fetch_size=10):
+        query = f"select seq, sleep(0.01), repeat('x', 20000) from {my_server.series(120)}"
+        for _ in conn.stream_blocks(query, fetch_size=10):
             total += 10
         assert total == 120
         with pytest.raises(TimeoutError):
@@ -356,12 +358,12 @@ def test_a_server_that_says_nothing_is_given_up(my_url: str) -> None:
         assert conn.closed
 
 
-async def test_a_server_that_says_nothing_is_given_up_on_a_loop(my_url: str) -> None:
+async def test_a_server_that_says_nothing_is_given_up_on_a_loop(my_server: Served, my_url: str) -> None:
     conn = await headrace.aio.mysql.connect(my_url, read_timeout=0.5)
     assert await conn.fetchval("select sleep(0.2)") == 0
     await asyncio.sleep(0.8)
     assert await conn.fetchval("select 1") == 1
-    async for _ in conn.stream_blocks("select seq from seq_1_to_200000", fetch_size=100_000):
+    async for _ in conn.stream_blocks(f"select seq from {my_server.series(200_000)}", fetch_size=100_000):
         await asyncio.sleep(0.7)
     started = time.monotonic()
     with pytest.raises(errors.OperationalError, match=r"read_timeout=0\.5"):
@@ -382,9 +384,8 @@ def test_types_that_only_mariadb_has(zero_server: MariaDB, prepared: bool) -> No
         host="127.0.0.1", port=zero_server.port, user="plain", password="tiger", database="test", prepared=prepared,
         autocommit=True, local_infile=True,
     ) as conn:  # fmt: skip
-        conn.execute(
-            "create or replace table kinds "
-            "(id int, u uuid, four inet4, six inet6, m datetime(6), n inet6 null, primary key (id))"
+        fresh(
+            conn, "table kinds (id int, u uuid, four inet4, six inet6, m datetime(6), n inet6 null, primary key (id))"
         )
         conn.execute("insert into kinds values (?, ?, ?, ?, ?, ?)", row)
         conn.executemany("insert into kinds values (?, ?, ?, ?, ?, ?)", [(2, *row[1:]), (3, *row[1:])])

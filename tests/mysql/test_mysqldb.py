@@ -9,14 +9,12 @@ import MySQLdb
 import pytest
 
 from headrace.compat import mysqldb
-from headrace.lab.mariadb import MariaDB
+from served import Served
 
 
 @pytest.fixture(params=[MySQLdb, mysqldb], ids=["mysqlclient", "headrace"])
-def connection(request: pytest.FixtureRequest, mariadb_server: MariaDB) -> Iterator[Any]:
-    conn = request.param.connect(
-        host=mariadb_server.host, port=mariadb_server.port, user="tester", password="tiger", database="test"
-    )
+def connection(request: pytest.FixtureRequest, my_server: Served) -> Iterator[Any]:
+    conn = request.param.connect(**my_server.where, database="test")
     yield conn
     conn.close()
 
@@ -48,7 +46,8 @@ def test_the_first_statement_that_fails_raises_at_once(connection: Any) -> None:
 def test_autocommit_is_off_from_the_first_statement_on(connection: Any) -> None:
     assert connection.get_autocommit() is False
     with connection.cursor() as cursor:
-        cursor.execute("create or replace table facade_off (n int)")
+        cursor.execute("drop table if exists facade_off")
+        cursor.execute("create table facade_off (n int)")
         cursor.execute("insert into facade_off values (1)")
         connection.rollback()
         cursor.execute("select count(*) from facade_off")

@@ -11,16 +11,18 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
+from served import fresh
 
 PROCEDURES = [
-    "create or replace procedure twice(in a int, out b int, inout c varchar(20)) "
-    "begin set b = a * 2; set c = concat(c, '!'); end",
-    "create or replace procedure shows(in a int) begin select a; select a + 1, 'x'; end",
-    "create or replace procedure both_ways(in a int, out b decimal(10,2)) begin select a; set b = a / 4; end",
-    "create or replace procedure fails(out a int) "
-    "begin set a = 1; signal sqlstate '45000' set message_text = 'no'; end",
-    "create or replace procedure nothing() do 1",
-    "create or replace procedure all_out(out a int, out b varchar(9)) begin set a = 1; end",
+    "procedure twice(in a int, out b int, inout c varchar(20)) begin set b = a * 2; set c = concat(c, '!'); end",
+    "procedure shows(in a int) begin select a; select a + 1, 'x'; end",
+    "procedure both_ways(in a int, out b decimal(10,2)) begin select a; set b = a / 4; end",
+    "procedure fails(out a int) begin set a = 1; signal sqlstate '45000' set message_text = 'no'; end",
+    "procedure nothing() do 1",
+    "procedure texts(out a varchar(9) character set latin1, out b varbinary(9), out c text character set utf8mb4, "
+    "out d blob, out e char(5) character set utf16, out f binary(3), out g varchar(5) character set latin1) "
+    "begin set a = 'é', b = 'é', c = 'ž', d = 'd', e = 'hé', f = 'abc', g = 'g'; end",
+    "procedure all_out(out a int, out b varchar(9)) begin set a = 1; end",
 ]
 
 
@@ -28,7 +30,7 @@ PROCEDURES = [
 def _procedures(my_url: str) -> None:
     with headrace.mysql.connect(my_url, autocommit=True) as conn:
         for statement in PROCEDURES:
-            conn.executescript(statement)
+            fresh(conn, statement)
 
 
 @pytest.fixture(params=[True, False], ids=["binary", "text"])
@@ -44,6 +46,12 @@ def test_out_parameters(conn: Any) -> None:
     assert cursor.nextset() is None
     assert cursor.callproc("all_out", [0, 0]) == [1, None]
     assert cursor.callproc("nothing") == []
+
+
+def test_texts_and_bytes_in_out_parameters(conn: Any, my_url: str) -> None:
+    schema = my_url.rpartition("/")[2]
+    for name in ("texts", f"{schema}.texts"):
+        assert conn.cursor().callproc(name, (None,) * 7) == ["é", "é".encode(), "ž", b"d", "hé", b"abc", "g"]
 
 
 def test_results_and_out_parameters(conn: Any) -> None:

@@ -12,21 +12,22 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
+from served import Served, fresh
 
 Conn = headrace.mysql.Connection[Any]
 
 
 @pytest.mark.parametrize("level", ["read uncommitted", "read committed", "repeatable read", "serializable"])
-def test_isolation_levels(my: Conn, level: str) -> None:
+def test_isolation_levels(my_server: Served, my: Conn, level: str) -> None:
     my.isolation_level = level
     assert my.isolation_level == level
-    assert my.fetchval("select @@tx_isolation").lower().replace("-", " ") == level
+    assert my.fetchval(f"select {my_server.isolation}").lower().replace("-", " ") == level
     my.isolation_level = None
-    assert my.fetchval("select @@tx_isolation") == "REPEATABLE-READ"
+    assert my.fetchval(f"select {my_server.isolation}") == "REPEATABLE-READ"
 
 
 def test_modes(my: Conn) -> None:
-    my.execute("create or replace table modes (n int) engine=innodb")
+    fresh(my, "table modes (n int) engine=innodb")
     my.read_only = True
     with pytest.raises(errors.ReadOnlySqlTransaction):
         my.execute("insert into modes values (1)")
@@ -51,7 +52,7 @@ def test_warnings(my: Conn) -> None:
 
 
 def test_show_and_other_texts(my: Conn) -> None:
-    my.execute("create or replace table shown (n int)")
+    fresh(my, "table shown (n int)")
     cursor = my.execute("show create table shown")
     assert [column[0] for column in cursor.description or ()] == ["Table", "Create Table"]
     assert cursor.fetchall()[0][0] == "shown"
@@ -63,7 +64,7 @@ def test_show_and_other_texts(my: Conn) -> None:
 @pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
 def test_lists_behind_in(my_url: str, prepared: bool) -> None:
     with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
-        conn.execute("create or replace table listed (id int, name varchar(20))")
+        fresh(conn, "table listed (id int, name varchar(20))")
         conn.executemany("insert into listed values (?, ?)", [(1, "a'b"), (2, "b\\c"), (3, "č"), (4, "d")])
         query = "select id from listed where name in ? and id <> ? order by id"
         for _ in range(2):
@@ -85,7 +86,7 @@ def test_several_statements_when_allowed(my: Conn, my_url: str) -> None:
     with pytest.raises(errors.SyntaxError):
         my.executescript("select 1; select 2")
     with headrace.mysql.connect(my_url, multi_statements=True) as several:
-        cursor = several.executescript("select 1; create or replace table s (n int); insert into s values (1), (2)")
+        cursor = several.executescript("select 1; create table s (n int); insert into s values (1), (2)")
         assert cursor.fetchall() == [(1,)]
         assert cursor.nextset()
         assert cursor.description is None
@@ -112,9 +113,7 @@ def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(my_url
 
 
 def test_results_of_a_procedure_before_its_error(my: Conn) -> None:
-    my.executescript(
-        "create or replace procedure late() begin select 1; signal sqlstate '45000' set message_text = 'late'; end"
-    )
+    fresh(my, "procedure late() begin select 1; signal sqlstate '45000' set message_text = 'late'; end")
     cursor = my.cursor()
     for run in (lambda: cursor.execute("call late()"), lambda: cursor.callproc("late")):
         with pytest.raises(errors.DatabaseError, match="late") as caught:
@@ -131,7 +130,7 @@ async def test_async_a_later_statement_that_fails(my_url: str) -> None:
 
 
 def test_autocommit_is_off_from_the_first_statement_on(my: Conn, my_url: str) -> None:
-    my.execute("create or replace table off (n int)")
+    fresh(my, "table off (n int)")
     firsts: dict[str, Callable[[Conn], Any]] = {
         "execute": lambda conn: conn.execute("insert into off values (1)"),
         "known": lambda conn: conn.execute("insert into off values (?)", (1,)),
@@ -200,22 +199,22 @@ def test_settings_of_the_session(my_url: str) -> None:
         assert conn.fetchrow(query) == expected
 
 
-def test_a_fresh_start_forgets_everything_but_the_settings(my: Conn) -> None:
+def test_a_fresh_start_forgets_everything_but_the_settings(my_server: Served, my: Conn) -> None:
     my.isolation_level = "serializable"
     my.execute("set @mine = 1")
     my.execute("create temporary table gone (n int)")
     my.reset("discard")
     assert my.fetchval("select @mine") is None
-    assert my.fetchval("select @@tx_isolation") == "REPEATABLE-READ"
+    assert my.fetchval(f"select {my_server.isolation}") == "REPEATABLE-READ"
     assert my.isolation_level is None
     with pytest.raises(errors.UndefinedTable):
         my.execute("select * from gone")
     assert my.fetchval("select 'é'") == "é"
 
 
-async def test_async(amy: Any) -> None:
+async def test_async(my_server: Served, amy: Any) -> None:
     await amy.set_isolation_level("read committed")
-    assert await amy.fetchval("select @@tx_isolation") == "READ-COMMITTED"
+    assert await amy.fetchval(f"select {my_server.isolation}") == "READ-COMMITTED"
     await amy.set_read_only(True)
     await amy.set_read_only(None)
     await amy.execute("select 1 / 0")

@@ -14,17 +14,22 @@ import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
 from headrace.rows import dict_row
+from served import Served, fresh
 
 Conn = headrace.mysql.Connection[Any]
 ROWS = 50_000
-SEQUENCE = "select seq, repeat('x', 50) from seq_1_to_{}"
+
+
+def sequence(server: Served, count: int) -> str:
+    """A query of that many rows."""
+    return f"select seq, repeat('x', 50) from {server.series(count)}"
 
 
 @pytest.mark.parametrize("on_server", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 2000, 100_000])
-def test_blocks_have_the_size_that_was_asked_for(my: Conn, size: int, on_server: bool) -> None:
+def test_blocks_have_the_size_that_was_asked_for(my_server: Served, my: Conn, size: int, on_server: bool) -> None:
     count = 300 if size == 1 else ROWS
-    blocks = list(my.stream_blocks(SEQUENCE.format(count), fetch_size=size, on_server=on_server))
+    blocks = list(my.stream_blocks(sequence(my_server, count), fetch_size=size, on_server=on_server))
     assert [row for block in blocks for row in block] == [(n, "x" * 50) for n in range(1, count + 1)]
     assert all(len(block) == size for block in blocks[:-1])
     assert 0 < len(blocks[-1]) <= size
@@ -33,13 +38,15 @@ def test_blocks_have_the_size_that_was_asked_for(my: Conn, size: int, on_server:
 
 @pytest.mark.parametrize("on_server", [False, True])
 @pytest.mark.parametrize("prepared", [True, False])
-def test_rows_parameters_and_factories(my_url: str, prepared: bool, on_server: bool) -> None:
+def test_rows_parameters_and_factories(my_server: Served, my_url: str, prepared: bool, on_server: bool) -> None:
     with headrace.mysql.connect(my_url, prepared=prepared, row_factory=dict_row) as conn:
-        rows = conn.stream("select seq as n from seq_1_to_100 where seq > ?", (97,), fetch_size=2, on_server=on_server)
+        rows = conn.stream(
+            f"select seq as n from {my_server.series(100)} where seq > ?", (97,), fetch_size=2, on_server=on_server
+        )
         assert list(rows) == [{"n": 98}, {"n": 99}, {"n": 100}]
         assert list(conn.stream("select 1 as a from dual where 1 = 0", on_server=on_server)) == []
         with pytest.raises(errors.ProgrammingError, match="no rows"):
-            list(conn.stream("do 1", on_server=on_server))
+            list(conn.stream("set @a = 1", on_server=on_server))
         with pytest.raises(errors.UndefinedTable):
             list(conn.stream("select * from missing", on_server=on_server))
         with pytest.raises(errors.ProgrammingError, match="fetch_size"):
@@ -48,19 +55,21 @@ def test_rows_parameters_and_factories(my_url: str, prepared: bool, on_server: b
 
 
 @pytest.mark.parametrize("on_server", [False, True])
-def test_a_stream_that_is_left_early_leaves_the_connection_usable(my: Conn, on_server: bool) -> None:
+def test_a_stream_that_is_left_early_leaves_the_connection_usable(my_server: Served, my: Conn, on_server: bool) -> None:
     for taken in (0, 1, 3):
-        stream = my.stream(SEQUENCE.format(3_000_000), fetch_size=100, on_server=on_server)
+        stream = my.stream(sequence(my_server, 3_000_000), fetch_size=100, on_server=on_server)
         with contextlib.closing(stream):
             for _ in range(taken):
                 next(stream)
         assert my.fetchval("select 42") == 42
 
 
-def test_an_error_in_the_middle_of_the_rows(my: Conn) -> None:
-    my.execute("create or replace table dates (n int primary key, d date)")
+def test_an_error_in_the_middle_of_the_rows(my_server: Served, my: Conn) -> None:
+    fresh(my, "table dates (n int primary key, d date)")
     my.execute("set sql_mode = ''")
-    my.execute("insert into dates select seq, if(seq = 15000, '0000-00-00', '2020-01-01') from seq_1_to_20000")
+    my.execute(
+        "insert into dates select seq, if(seq = 15000, '0000-00-00', '2020-01-01') from " + my_server.series(20_000)
+    )
     seen = 0
     with pytest.raises(errors.DataError, match="0000-00-00"):
         for block in my.stream_blocks("select n, d from dates order by n", fetch_size=100):
@@ -69,8 +78,20 @@ def test_an_error_in_the_middle_of_the_rows(my: Conn) -> None:
     assert my.fetchval("select 42") == 42
 
 
-def test_the_connection_is_occupied_while_a_stream_is_read(my: Conn) -> None:
-    with contextlib.closing(my.stream(SEQUENCE.format(ROWS), fetch_size=100)) as stream:
+def test_a_cursor_is_only_asked_for_where_the_server_can_open_one(my: Conn) -> None:
+    """MySQL does not survive all of them."""
+    fresh(my, "table looked_at (n int)")
+    fresh(my, "procedure one() select 1")
+    for sql in ("explain select 1", "describe looked_at", "show full processlist", "analyze table looked_at"):
+        assert list(my.stream(sql, on_server=True))
+    assert list(my.stream("call one()", on_server=True)) == [(1,)]
+    for sql in ("with x as (select 1) select * from x", "(select 1) union (select 2)"):
+        assert list(my.stream(sql, on_server=True, fetch_size=1)) == my.fetch(sql)
+    assert my.fetchval("select 42") == 42
+
+
+def test_the_connection_is_occupied_while_a_stream_is_read(my_server: Served, my: Conn) -> None:
+    with contextlib.closing(my.stream(sequence(my_server, ROWS), fetch_size=100)) as stream:
         next(stream)
         with pytest.raises(errors.InterfaceError, match="on_server=True"):
             my.execute("select 1")
@@ -89,43 +110,43 @@ def test_the_connection_is_occupied_while_a_stream_is_read(my: Conn) -> None:
     assert my.fetchval("select 1") == 1
 
 
-def test_statements_between_the_blocks_of_a_cursor_on_the_server(my: Conn) -> None:
-    my.execute("create or replace table copied (n int primary key)")
+def test_statements_between_the_blocks_of_a_cursor_on_the_server(my_server: Served, my: Conn) -> None:
+    fresh(my, "table copied (n int primary key)")
     my.autocommit = False
-    for (n,) in my.stream("select seq from seq_1_to_500", fetch_size=50, on_server=True):
+    for (n,) in my.stream(f"select seq from {my_server.series(500)}", fetch_size=50, on_server=True):
         my.execute("insert into copied values (?)", (n,))
         if n % 100 == 0:
             my.commit()
     assert my.fetchval("select count(*) from copied") == 500
 
 
-def test_memory_is_bounded(my: Conn) -> None:
+def test_memory_is_bounded(my_server: Served, my: Conn) -> None:
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    list(my.stream_blocks(SEQUENCE.format(10_000)))
+    list(my.stream_blocks(sequence(my_server, 10_000)))
     before = peak()
-    count = sum(len(block) for block in my.stream_blocks(SEQUENCE.format(2_000_000)))
+    count = sum(len(block) for block in my.stream_blocks(sequence(my_server, 2_000_000)))
     assert count == 2_000_000
     # All of it would take more than 300 MB.
     assert (peak() - before) / 1024 < 50
 
 
-async def test_async_streams(amy: Any) -> None:
+async def test_async_streams(my_server: Served, amy: Any) -> None:
     for on_server in (False, True):
-        rows = [row async for row in amy.stream(SEQUENCE.format(ROWS), fetch_size=1000, on_server=on_server)]
+        rows = [row async for row in amy.stream(sequence(my_server, ROWS), fetch_size=1000, on_server=on_server)]
         assert rows == [(n, "x" * 50) for n in range(1, ROWS + 1)]
-        stream = amy.stream(SEQUENCE.format(3_000_000), fetch_size=100, on_server=on_server)
+        stream = amy.stream(sequence(my_server, 3_000_000), fetch_size=100, on_server=on_server)
         async with contextlib.aclosing(stream):
             assert await anext(stream) == (1, "x" * 50)
         assert await amy.fetchval("select 42") == 42
 
 
-async def test_other_tasks_wait_for_the_end_of_a_stream(amy: Any) -> None:
+async def test_other_tasks_wait_for_the_end_of_a_stream(my_server: Served, amy: Any) -> None:
     begun, blocks = asyncio.Event(), list[int]()
 
     async def read() -> None:
-        async for block in amy.stream_blocks(SEQUENCE.format(ROWS), fetch_size=5000):
+        async for block in amy.stream_blocks(sequence(my_server, ROWS), fetch_size=5000):
             begun.set()
             blocks.append(len(block))
             await asyncio.sleep(0.001)
@@ -138,7 +159,7 @@ async def test_other_tasks_wait_for_the_end_of_a_stream(amy: Any) -> None:
 
     await asyncio.gather(read(), ask())
     assert blocks == [5000] * 10
-    async for _ in amy.stream(SEQUENCE.format(ROWS), fetch_size=100):
+    async for _ in amy.stream(sequence(my_server, ROWS), fetch_size=100):
         with pytest.raises(errors.InterfaceError, match="stream"):
             await amy.execute("select 1")
         break
@@ -146,10 +167,10 @@ async def test_other_tasks_wait_for_the_end_of_a_stream(amy: Any) -> None:
     assert await amy.fetchval("select 1") == 1
 
 
-async def test_async_memory_is_bounded_while_the_reader_is_slow(amy: Any) -> None:
+async def test_async_memory_is_bounded_while_the_reader_is_slow(my_server: Served, amy: Any) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     count = 0
-    async for block in amy.stream_blocks(SEQUENCE.format(1_000_000), fetch_size=2000):
+    async for block in amy.stream_blocks(sequence(my_server, 1_000_000), fetch_size=2000):
         count += len(block)
         if count < 100_000:
             await asyncio.sleep(0.005)
@@ -158,9 +179,9 @@ async def test_async_memory_is_bounded_while_the_reader_is_slow(amy: Any) -> Non
 
 
 @pytest.mark.parametrize("steps", range(1, 40, 3))
-async def test_a_cancelled_stream_leaves_the_connection_in_step(amy: Any, steps: int) -> None:
+async def test_a_cancelled_stream_leaves_the_connection_in_step(my_server: Served, amy: Any, steps: int) -> None:
     async def read() -> None:
-        async for _ in amy.stream_blocks(SEQUENCE.format(2_000_000), fetch_size=500):
+        async for _ in amy.stream_blocks(sequence(my_server, 2_000_000), fetch_size=500):
             await asyncio.sleep(0)
 
     task = asyncio.ensure_future(read())

@@ -138,6 +138,9 @@ class Connection(BlockingConnection[R]):
         ticket = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
         number: Any = wire.my_request_id(ticket)
         result = self._wait(ticket, None)
+        if isinstance(result, list):
+            # CALL, which has no cursor: its first result.
+            result = result[0]
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         suspended, ahead = result.suspended, None

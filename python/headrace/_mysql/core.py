@@ -56,7 +56,8 @@ _BYTES: Final = {
 }
 _BINARY_COLLATION: Final = 63
 _NOT_NULL: Final = 1
-_ENUM, _SET = 256, 2048
+_BINARY, _ENUM, _SET = 128, 256, 2048
+_TEXT_KINDS: Final = frozenset({15, 247, 248, 249, 250, 251, 252, 253, 254})
 _VARYING_DECIMALS: Final = 31
 
 
@@ -184,8 +185,9 @@ class MySqlCore(Core):
                 places_out = [*range(len(out))]
                 if len(values) != len(out):
                     places_out = yield from self._places_out(name)
-                for place, value in zip(places_out, values, strict=True):
-                    out[place] = value
+                texts = yield from self._texts_out(name, result, places_out)
+                for place, value, text in zip(places_out, values, texts, strict=True):
+                    out[place] = value if text is None else text
         return [result for result in results if not result.out_params], out
 
     def _places_out(self, name: str) -> Flow[list[int]]:
@@ -198,6 +200,43 @@ class MySqlCore(Core):
             (schema if dot else None, routine),
         )
         return [place for (place,) in result.rows]
+
+    def _texts_out(self, name: str, result: PgResult, places: list[int]) -> Flow[list[str | None]]:
+        """What OUT parameters are as text, None for those that are none. MySQL sends text in the parameter's own
+        character set, and says that it is binary; it only does not say BINARY of it too."""
+        texts: list[str | None] = [None] * len(places)
+        if result.columns is None or not result.rows:
+            return texts
+        sets: dict[int, str] | None = None
+        for i, (field, value) in enumerate(zip(result.columns.fields, result.rows[0], strict=True)):
+            _, kind, _, flags, collation, *_ = field
+            if not isinstance(value, bytes) or collation != _BINARY_COLLATION or flags & _BINARY:
+                continue
+            if kind not in _TEXT_KINDS:
+                continue
+            if value.isascii() and b"\0" not in value:
+                texts[i] = value.decode("ascii")
+                continue
+            if sets is None:
+                sets = yield from self._sets_out(name)
+            charset = sets.get(places[i], "")
+            if charset.startswith("utf8"):
+                texts[i] = value.decode()
+            elif charset:
+                answer = yield self.wire.my_query(f"SELECT CONVERT(_{charset} 0x{value.hex()} USING utf8mb4)")
+                texts[i] = answer[0].rows[0][0]
+        return texts
+
+    def _sets_out(self, name: str) -> Flow[dict[int, str]]:
+        """The character sets of a procedure's parameters, by their places from 0."""
+        schema, dot, routine = name.rpartition(".")
+        result = yield self.wire.my_execute(
+            "SELECT ordinal_position - 1, character_set_name FROM information_schema.parameters "
+            "WHERE routine_type = 'PROCEDURE' AND specific_schema = coalesce(?, database()) AND specific_name = ? "
+            "AND character_set_name IS NOT NULL",
+            (schema if dot else None, routine),
+        )
+        return dict(result.rows)
 
     def _call_by_variables(self, target: str, out: list[Any]) -> Flow[tuple[list[PgResult], list[Any]]]:
         """The same where nothing can be prepared: the arguments are variables of the session."""
@@ -267,7 +306,7 @@ class MySqlCore(Core):
         savepoint, outer = block
         self.depth -= 1
         # A deadlock, or a statement that commits by itself, may have ended it.
-        if self.wire.closed or not (self.in_transaction() or outer):
+        if self.wire.closed or not (self.wire.last_status() != 0 or outer):
             return
         tickets: list[Any] = []
         if savepoint is not None and not outer:

@@ -14,6 +14,9 @@ from .counted import Counted
 FLAGS: Final = 0x8 | 0x80 | 0x200 | 0x2000 | 0x8000 | 0x20000 | 0x40000 | 0x80000 | 0x1000000
 BULK: Final = 1 << 2
 """MARIADB_CLIENT_STMT_BULK_OPERATIONS"""
+FAST: Final = b"\x01\x03"
+FULL: Final = b"\x01\x04"
+"""caching_sha2_password: the server knows the password's hash, or wants the password."""
 UTF8MB4: Final = 45
 LARGEST: Final = 0xFFFFFF
 
@@ -35,6 +38,8 @@ class Link(Counted):
         given = parameters(url)
         super().__init__(given["host"], given["port"])
         self.pending = b""
+        self.bulk = False
+        """Whether the server takes COM_STMT_BULK_EXECUTE."""
         self._log_in(given)
 
     def close(self) -> None:
@@ -46,15 +51,28 @@ class Link(Counted):
         _, greeting = self.read()
         version, _, rest = greeting[1:].partition(b"\0")
         scramble = rest[4:12] + rest[31:43]
-        mariadb = b"MariaDB" in version
-        proof = _native_password(given["password"].encode(), scramble)
+        mariadb = self.bulk = b"MariaDB" in version
+        # Where it names none, it is old.
+        plugin = rest[44:].partition(b"\0")[0] or b"mysql_native_password"
+        password = given["password"].encode()
+        proof = _proof(plugin, password, scramble)
         body = struct.pack("<IIB", FLAGS | (0 if mariadb else 1), LARGEST, UTF8MB4) + bytes(19)
         body += struct.pack("<I", BULK if mariadb else 0)
         body += given["user"].encode() + b"\0" + bytes([len(proof)]) + proof + given["database"].encode() + b"\0"
-        self.socket.sendall(packet(body + b"mysql_native_password\0", 1))
+        self.socket.sendall(packet(body + plugin + b"\0", 1))
+        sequence = 3
         _, answer = self.read()
         if answer[0] == 0xFE:
-            raise RuntimeError("the floor knows mysql_native_password only")
+            plugin, _, scramble = answer[1:].partition(b"\0")
+            self.socket.sendall(packet(_proof(plugin, password, scramble), sequence))
+            sequence += 2
+            _, answer = self.read()
+        if answer == FULL:
+            raise RuntimeError(
+                "the floor logs in where the server knows the password already: log in with another client"
+            )
+        if answer == FAST:
+            _, answer = self.read()
         _check(answer)
 
     def _fill(self, size: int) -> None:
@@ -126,6 +144,21 @@ def _reply_end(data: bytearray, at: int) -> int | None:
 def _check(answer: bytes) -> None:
     if answer[0] == 0xFF:
         raise RuntimeError(answer[3:].decode(errors="replace"))
+
+
+def _proof(plugin: bytes, password: bytes, scramble: bytes) -> bytes:
+    known = {b"mysql_native_password": _native_password, b"caching_sha2_password": _caching_sha2_password}
+    if plugin not in known:
+        raise RuntimeError(f"the floor does not know {plugin.decode()}")
+    return known[plugin](password, scramble)
+
+
+def _caching_sha2_password(password: bytes, scramble: bytes) -> bytes:
+    if not password:
+        return b""
+    once = hashlib.sha256(password).digest()
+    other = hashlib.sha256(hashlib.sha256(once).digest() + scramble[:20]).digest()
+    return bytes(a ^ b for a, b in zip(once, other, strict=True))
 
 
 def _native_password(password: bytes, scramble: bytes) -> bytes:

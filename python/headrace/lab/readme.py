@@ -24,18 +24,20 @@ ROWS = (
     ("bulk_in", 100_000, "COPY in 100,000 rows"),
     ("connect", 1, "connect and close"),
 )
+MYSQL_COLUMNS = (
+    "floor",
+    "headrace",
+    "headrace-async",
+    "mysqlclient",
+    "mariadb",
+    "pymysql",
+    "mysql-connector",
+    "asyncmy",
+)
 COLUMNS = {
     "postgresql": ("floor", "headrace", "headrace-uvloop", "psycopg", "asyncpg-uvloop", "psqlpy", "pg8000"),
-    "mariadb": (
-        "floor",
-        "headrace",
-        "headrace-async",
-        "mysqlclient",
-        "mariadb",
-        "pymysql",
-        "mysql-connector",
-        "asyncmy",
-    ),
+    "mariadb": MYSQL_COLUMNS,
+    "mysql": MYSQL_COLUMNS,
     "informix": ("floor", "headrace", "headrace-async", "informix-driver", "informix-driver-async"),
 }
 

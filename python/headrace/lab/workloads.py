@@ -34,6 +34,8 @@ class Sql(ABC):
     """Workloads that this database does not have, each with the reason."""
     aware = True
     """Whether the moments of ``fetch_types`` have a zone."""
+    loads_rows = False
+    """Whether rows go in by LOAD DATA LOCAL, in place of COPY."""
     counts_round_trips = False
     """Whether a race counts them."""
     port = 0

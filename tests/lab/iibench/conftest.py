@@ -13,6 +13,7 @@ from headrace.lab.databases import informix
 from headrace.lab.iibench.bench import Bench
 from headrace.lab.iibench.options import Options
 from headrace.lab.mariadb import MariaDB, start_mariadb
+from headrace.lab.mysqld import Mysqld
 from headrace.lab.servers import Server
 
 _numbers = itertools.count(1)
@@ -81,6 +82,12 @@ def maria(mariadb: MariaDB) -> Callable[..., Ran]:
     """Runs a bench on MariaDB, through mysqlclient."""
     given = {"database": "mariadb", "driver": "mysqlclient"}
     return lambda **options: bench(mariadb.socket_url, **{**given, **options})
+
+
+@pytest.fixture
+def genuine(mysql_server: Mysqld) -> Callable[..., Ran]:
+    """Runs a bench on MySQL."""
+    return lambda **options: bench(mysql_server.socket_url, **{"database": "mysql", **options})
 
 
 @pytest.fixture

@@ -20,11 +20,12 @@ from .conftest import Ran, bench
 Run = Callable[..., Ran]
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "informix", "informix-driver"])
+@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix", "informix-driver"])
 def any_bench(request: pytest.FixtureRequest) -> Run:
     """Runs a bench on each database, through headrace, and on Informix through its other driver too."""
-    if request.param == "postgresql":
-        return request.getfixturevalue("postgres")  # type: ignore[no-any-return]
+    if request.param in ("postgresql", "mysql"):
+        fixture = {"postgresql": "postgres", "mysql": "genuine"}[request.param]
+        return request.getfixturevalue(fixture)  # type: ignore[no-any-return]
     if request.param.startswith("informix"):
         ifx = request.getfixturevalue("ifx")
         driver = "headrace" if request.param == "informix" else request.param

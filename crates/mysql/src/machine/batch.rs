@@ -50,6 +50,7 @@ use crate::sql::{Insert, Scan};
 use headrace_core::limits::{self, CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use headrace_core::{Fatal, Outbox};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What undoes the batch when a row fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -352,7 +353,11 @@ impl<C: MyCaller> Machine<C> {
     fn send_row(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), C::Error> {
         let Some(at) = self.started.checked_sub(1) else { return Ok(()) };
         let entry = &mut self.queue[at];
-        let (Some(caller), Some(statement)) = (&mut entry.caller, entry.statement.clone()) else { return Ok(()) };
+        let (Some(caller), Some(mut statement)) = (&mut entry.caller, entry.statement.clone()) else { return Ok(()) };
+        if !statement.takes(&caller.params(cx)) {
+            // A fresh one could only be had by waiting for all rows before. As text, dates are no more than text.
+            statement = Arc::new(Statement::text(statement.sql.clone()));
+        }
         let next = write_row(&mut self.wire, &self.session, caller, &statement, 0, cx, outbox)?;
         if let Stage::Batch(batch) = &mut entry.stage {
             batch.encoded += 1;

@@ -5,6 +5,7 @@
 //! commands. Only the last started entry can still have something to send, so bytes leave in the order of the queue.
 
 mod batch;
+mod binding;
 mod chunk;
 mod receive;
 mod reply;

@@ -190,6 +190,10 @@ impl<C: MyCaller> Machine<C> {
             }
             Reply::DefinitionsEnd { columns } => {
                 let end = Completion::read_eof(payload)?;
+                if end.status.contains(StatusFlags::PS_OUT_PARAMS) {
+                    let kept = StatusFlags::PS_OUT_PARAMS | StatusFlags::MORE_RESULTS_EXISTS;
+                    self.front()?.out_params = end.status & kept;
+                }
                 self.described(cx, kind, columns)?;
                 if end.status.contains(StatusFlags::CURSOR_EXISTS) {
                     // The rows wait for COM_STMT_FETCH, so this was the end of the reply.

@@ -1,6 +1,7 @@
 //! Replies: what the first packet of each says, what describes its rows, and how it ends. MySQL: "COM_QUERY Response",
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
+use super::binding::Binding;
 use super::request::{Execute, Request, Rows, Stage};
 use super::statement::{Columns, Draft, Statement};
 use super::{Machine, MyCaller};
@@ -205,19 +206,21 @@ impl<C: MyCaller> Machine<C> {
     /// The answer to COM_STMT_PREPARE is complete.
     fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, draft: Draft) -> Result<(), Fatal> {
         let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None)?) };
+        let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
+        let mariadb = self.session.mariadb;
         let entry = self.front()?;
         let Some(sql) = entry.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement that nobody asked for"));
         };
-        let id = Some(ok.statement_id);
-        let statement = Arc::new(Statement::new(sql, id, usize::from(ok.params), columns.clone()));
+        let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
+        let binding = settles.then(|| Binding::new(&sql, modes));
+        let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, cursor && !mariadb));
         entry.statement = Some(statement.clone());
         let only = matches!(entry.request, Request::Prepare { .. });
         entry.stage = if entry.ahead || only { Stage::Sent } else { Stage::Bindable };
         if let (true, Some(columns), Some(caller)) = (only, &columns, &mut entry.caller) {
             caller.columns(cx, columns);
         }
-        let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
         if !cursor {
             self.keep(statement);
         }
@@ -226,7 +229,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Puts a statement into the cache, or notes that the server is to be told to forget it.
     pub(super) fn keep(&mut self, statement: Arc<Statement>) {
-        if statement.sql.len() > limits::STATEMENT_CACHE_SQL_BYTES {
+        if statement.once || statement.sql.len() > limits::STATEMENT_CACHE_SQL_BYTES {
             self.to_close.extend(statement.id);
         } else if let Some(evicted) = self.statements.insert(statement.sql.clone(), statement) {
             self.to_close.extend(evicted.id);
@@ -243,15 +246,16 @@ impl<C: MyCaller> Machine<C> {
         changes: Vec<StateChange>,
     ) -> Result<(), Fatal> {
         self.session.report(&completion, changes);
-        let more = completion.status.contains(StatusFlags::MORE_RESULTS_EXISTS);
         let suspended = self.cursor_moved(kind, completion.status);
         let entry = self.front()?;
+        let status = completion.status | std::mem::replace(&mut entry.out_params, StatusFlags::empty());
+        let more = status.contains(StatusFlags::MORE_RESULTS_EXISTS);
         let waits = suspended && kind != Kind::Fetch;
         entry.warnings = entry.warnings.max(completion.warnings);
         if let Some(caller) = entry.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits) {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
             let warnings = std::mem::take(&mut entry.warnings);
-            let out_params = completion.status.contains(StatusFlags::PS_OUT_PARAMS);
+            let out_params = status.contains(StatusFlags::PS_OUT_PARAMS);
             caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended, out_params });
         }
         if more {
@@ -366,19 +370,19 @@ impl<C: MyCaller> Machine<C> {
         match (error.code, sql) {
             // The grammar has no parameters there (SHOW TABLES LIKE ?), but literals: as text, this time.
             (PARSE_ERROR, Some(sql)) if single && takes_literals(&sql, modes) => {
-                entry.statement = Some(Arc::new(Statement::new(sql, None, 0, None)));
+                entry.statement = Some(Arc::new(Statement::text(sql)));
                 entry.stage = Stage::Bindable;
             }
             // It goes as text, now and later.
             (UNSUPPORTED_PS, Some(sql)) if execute => {
-                let statement = Arc::new(Statement::new(sql, None, 0, None));
+                let statement = Arc::new(Statement::text(sql));
                 entry.statement = Some(statement.clone());
                 entry.stage = Stage::Bindable;
                 self.keep(statement);
             }
             // It goes as text this time, and ours make room.
             (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
-                entry.statement = Some(Arc::new(Statement::new(sql, None, 0, None)));
+                entry.statement = Some(Arc::new(Statement::text(sql)));
                 entry.stage = Stage::Bindable;
                 self.forget_statements();
             }

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::statement::Statement;
+use crate::packets::capabilities::StatusFlags;
 use crate::packets::reply::ServerError;
 use headrace_core::Outcome;
 use std::sync::Arc;
@@ -120,6 +121,7 @@ fn may_load(sql: &str) -> bool {
 /// | Preparing | COM_STMT_PREPARE_OK | Bindable, or Sent when it was executed already |
 /// | Preparing | not supported in the binary protocol | Bindable, as text |
 /// | Bindable | executed | Sent, or Batch |
+/// | Bindable | bound to other types: COM_STMT_PREPARE sent again | Preparing |
 /// | Batch | (see `batch`) | (done) |
 /// | Sent | the server wants a file | Uploading, then Sent |
 #[derive(Debug)]
@@ -169,6 +171,9 @@ pub(super) struct Entry<C, E> {
     pub pending: usize,
     /// Warnings of the opening of a cursor, which are told with its first rows.
     pub warnings: u16,
+    /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not say
+    /// it again behind them.
+    pub out_params: StatusFlags,
     /// The file that the server wants.
     pub infile: Option<Vec<u8>>,
     pub failure: Option<Failure<E>>,
@@ -187,6 +192,7 @@ impl<C, E> Entry<C, E> {
             ahead: false,
             pending: 0,
             warnings: 0,
+            out_params: StatusFlags::empty(),
             infile: None,
             failure: None,
         }

@@ -11,7 +11,7 @@ use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
-use crate::types::{encode_param, splice_literal};
+use crate::types::{encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::{Caller, Mismatch, Outbox, Outcome, Parameters, limits};
 use std::sync::Arc;
 
@@ -188,10 +188,10 @@ impl<C: MyCaller> Machine<C> {
             return;
         }
         let known = if execute.text {
-            Some(Arc::new(Statement::new(sql.clone(), None, 0, None)))
+            Some(Arc::new(Statement::text(sql.clone())))
         } else if execute.cursor.is_some() {
             // A cursor has its statement for itself.
-            self.statements.remove(sql)
+            if self.session.mariadb { self.statements.remove(sql) } else { None }
         } else {
             self.statements.get(sql).cloned()
         };
@@ -205,7 +205,7 @@ impl<C: MyCaller> Machine<C> {
         let scan = Scan::new(sql, self.session.modes());
         if scan.lists && !scan.uncertain && !scan.several {
             // A list is a literal: it goes as text, now and later.
-            let statement = Arc::new(Statement::new(sql.clone(), None, 0, None));
+            let statement = Arc::new(Statement::text(sql.clone()));
             entry.statement = Some(statement.clone());
             entry.stage = Stage::Bindable;
             self.keep(statement);
@@ -233,7 +233,7 @@ impl<C: MyCaller> Machine<C> {
         if scan.uncertain || caller.params(cx).count() != scan.placeholders.len() {
             return;
         }
-        match write_execute(&mut self.wire, caller, LAST_PREPARED, 0, cx, outbox) {
+        match write_execute(&mut self.wire, &self.session, caller, LAST_PREPARED, 0, cx, outbox) {
             Ok(next) => {
                 self.queue[at].ahead = true;
                 self.expect(next, Kind::Result { binary: true });
@@ -264,7 +264,15 @@ impl<C: MyCaller> Machine<C> {
             entry.stage = Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session)));
             return;
         }
-        let cursor = execute.cursor.filter(|_| statement.id.is_some());
+        if !statement.takes(&caller.params(cx)) {
+            // A fresh one is bound to nothing.
+            entry.stage = Stage::Preparing;
+            entry.from_cache = false;
+            self.statements.remove(&execute.sql);
+            self.to_close.extend(statement.id);
+            return self.prepare(&execute.sql, outbox);
+        }
+        let cursor = execute.cursor.filter(|_| statement.id.is_some() && self.session.opens_cursor(&execute.sql));
         let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
         match write_row(&mut self.wire, &self.session, caller, &statement, flags, cx, outbox) {
             Ok(next) => {
@@ -300,7 +308,7 @@ pub(super) fn write_row<C: MyCaller>(
         if given != statement.params {
             return Err(count_mismatch(statement.params, given).into());
         }
-        return write_execute(wire, caller, id, flags, cx, outbox);
+        return write_execute(wire, session, caller, id, flags, cx, outbox);
     }
     let sql = &statement.sql;
     let params = caller.params(cx);
@@ -331,6 +339,7 @@ pub(super) fn write_row<C: MyCaller>(
 
 fn write_execute<C: Caller>(
     wire: &mut Wire,
+    session: &Session,
     caller: &mut C,
     id: u32,
     flags: u8,
@@ -339,7 +348,13 @@ fn write_execute<C: Caller>(
 ) -> Result<u8, C::Error> {
     let params = caller.params(cx);
     wire.try_write(outbox, |out| {
-        command::execute(out, id, flags, params.count(), |i, out| encode_param(&params.get(i)?, out))
+        command::execute(out, id, flags, params.count(), |i, out| {
+            let value = params.get(i)?;
+            match session.mariadb {
+                true => encode_param(&value, out),
+                false => encode_param_for_mysql(&value, out),
+            }
+        })
     })
 }
 

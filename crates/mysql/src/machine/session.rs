@@ -1,8 +1,9 @@
 //! What is known of the session: the server, what was agreed, and its state as the server last reported it.
 
+use super::binding::SETTLES_TYPES;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
-use crate::sql::Modes;
+use crate::sql::{Modes, Scan};
 use std::collections::BTreeMap;
 
 /// The session as the server last reported it.
@@ -43,6 +44,18 @@ impl Session {
     /// The SQL modes that change what a string is.
     pub fn modes(&self) -> Modes {
         Modes::from(self.status)
+    }
+
+    /// Whether a prepared statement keeps the types of the values that it was executed with.
+    pub(super) fn settles_types(&self) -> bool {
+        !self.mariadb && self.version >= SETTLES_TYPES
+    }
+
+    /// Whether a statement is asked for a cursor. MySQL refuses one for what gives no rows, and is ended by one for
+    /// EXPLAIN, DESCRIBE or SHOW PROCESSLIST (9.7: a null pointer).
+    pub(super) fn opens_cursor(&self, sql: &str) -> bool {
+        let verb = Scan::new(sql, self.modes()).verb;
+        self.mariadb || matches!(verb.as_str(), "select" | "with" | "table" | "values")
     }
 
     /// Whether COM_STMT_PREPARE and COM_STMT_EXECUTE can travel together.

@@ -1,9 +1,10 @@
 //! Prepared statements and the plans made for their columns.
 
+use super::binding::Binding;
 use crate::packets::capabilities::Capabilities;
-use crate::packets::column::Column;
+use crate::packets::column::{Column, PrepareOk};
 use crate::types::{Decoder, decode_binary_row, decode_text_row};
-use headrace_core::{Fatal, Sink};
+use headrace_core::{Fatal, Parameters, Sink};
 use std::sync::{Arc, Mutex};
 
 /// The columns of a result, and how to decode each.
@@ -85,11 +86,34 @@ pub struct Statement {
     pub params: usize,
     /// The columns that the server described last.
     columns: Mutex<Option<Arc<Columns>>>,
+    /// What its parameters are bound to, on servers where that matters.
+    binding: Option<Binding>,
+    /// It is not executed again: MySQL (9.7 is one) keeps the rows back of a statement that once had a cursor and is
+    /// executed without.
+    pub(super) once: bool,
 }
 
 impl Statement {
-    pub(super) fn new(sql: Arc<str>, id: Option<u32>, params: usize, columns: Option<Arc<Columns>>) -> Self {
-        Self { sql, id, params, columns: Mutex::new(columns) }
+    /// One that was prepared. `binding` is for servers where it keeps the types of its parameters.
+    pub(super) fn prepared(
+        sql: Arc<str>,
+        ok: PrepareOk,
+        columns: Option<Arc<Columns>>,
+        binding: Option<Binding>,
+        once: bool,
+    ) -> Self {
+        let params = usize::from(ok.params);
+        Self { sql, id: Some(ok.statement_id), params, columns: Mutex::new(columns), binding, once }
+    }
+
+    /// One that goes as text.
+    pub(super) fn text(sql: Arc<str>) -> Self {
+        Self { sql, id: None, params: 0, columns: Mutex::default(), binding: None, once: false }
+    }
+
+    /// Whether it can be executed with a row of parameters; if so, it will be.
+    pub(super) fn takes<P: Parameters>(&self, row: &P) -> bool {
+        self.binding.as_ref().is_none_or(|binding| binding.takes(row))
     }
 
     /// The columns that the server described last, `None` when it returns no rows.

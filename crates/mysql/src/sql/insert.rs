@@ -57,6 +57,11 @@ impl Insert {
         Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned() })
     }
 
+    /// Whether its parameters stand by themselves, and not in expressions.
+    pub fn is_bare(&self) -> bool {
+        self.row.iter().all(|piece| matches!(piece.trim(), "(" | "," | ")"))
+    }
+
     /// How many parameters a row has.
     pub fn parameters(&self) -> usize {
         self.row.len() - 1

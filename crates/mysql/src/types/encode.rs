@@ -10,6 +10,8 @@ use crate::packets::command::ParamType;
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::borrow::Cow;
 
+/// Up to where MySQL takes times with a fraction in binary form: 838 hours.
+const BINARY_TIME_MICROS: u64 = 838 * 3_600_000_000;
 /// `unsigned` of a parameter's type.
 const UNSIGNED: u8 = 0x80;
 
@@ -67,6 +69,24 @@ pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<Par
         }
         _ => rare(value, kind, out).map(Some),
     }
+}
+
+/// [`encode_param`], and times that MySQL (9.7 is one) takes for out of range in binary form, although they are not:
+/// those beyond 838 hours with a fraction travel as text.
+///
+/// # Errors
+/// As those of [`encode_param`].
+#[inline]
+pub fn encode_param_for_mysql<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<ParamType>, V::Error> {
+    let kind = value.kind();
+    if matches!(kind, ValueKind::Time | ValueKind::Interval) {
+        let micros = time_micros(value, kind)?;
+        if micros.unsigned_abs() > BINARY_TIME_MICROS && micros % 1_000_000 != 0 {
+            put_lenenc_bytes(out, time_text(micros).as_bytes());
+            return Ok(Some([ColumnType::VAR_STRING.0, 0]));
+        }
+    }
+    encode_param(value, out)
 }
 
 #[inline(never)]
@@ -190,6 +210,12 @@ pub(super) fn time_micros<V: Value>(value: &V, kind: ValueKind) -> Result<i64, V
         return Err(outside(value, "TIME", "-838:59:59.999999 to 838:59:59.999999"));
     }
     Ok(micros)
+}
+
+/// A time as text.
+pub(super) fn time_text(micros: i64) -> String {
+    let sign = if micros < 0 { "-" } else { "" };
+    format!("{sign}{}", Clock::of_micros(micros.abs()).text())
 }
 
 /// UUIDs and addresses as the text that the server's own types read.

@@ -4,9 +4,8 @@
 //! backslash (an escape or not, as NO_BACKSLASH_ESCAPES says, which another statement in flight may be changing) is
 //! written in hexadecimal. So no value can end its literal early.
 
-use super::civil::Clock;
 use super::encode::{
-    bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, timestamp_fields,
+    bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, time_text, timestamp_fields,
 };
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
@@ -35,9 +34,7 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
             append(out, format_args!("'{} {}'", date.text(), clock.text()));
         }
         ValueKind::Time | ValueKind::Interval => {
-            let micros = time_micros(value, kind)?;
-            let sign = if micros < 0 { "-" } else { "" };
-            append(out, format_args!("'{sign}{}'", Clock::of_micros(micros.abs()).text()));
+            append(out, format_args!("'{}'", time_text(time_micros(value, kind)?)));
         }
         ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => {
             append(out, format_args!("'{}'", plain_text(value, kind)?));

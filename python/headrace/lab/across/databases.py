@@ -67,7 +67,8 @@ DATABASES: Final[Mapping[str, Database]] = {
         Database(
             "postgresql", "%s", Driver("psycopg", "psycopg", _psycopg), ("postgresql", "postgres")
         ),
-        Database("mariadb", "%s", Driver("mysqlclient", "mysqlclient", _mysqlclient), ("mariadb", "mysql")),
+        Database("mariadb", "%s", Driver("mysqlclient", "mysqlclient", _mysqlclient), ("mariadb",)),
+        Database("mysql", "%s", Driver("mysqlclient", "mysqlclient", _mysqlclient), ("mysql",)),
         Database(
             "informix", "?", Driver("informix-driver", "informix-driver", _informix_driver), ("informix",)
         ),

@@ -17,7 +17,7 @@ class Contestant(Async):
     options = "prepared statements and binary formats (its defaults)"
 
     async def astart(self) -> None:
-        allowed: dict[str, Any] = {"local_infile": True} if self.sql.database == "mariadb" else {}
+        allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
         self.conn: Any = await headrace.aio.connect(self.url, autocommit=True, **allowed)
         self.pooled: Any = None
 
@@ -63,7 +63,7 @@ class Contestant(Async):
         return await self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
 
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
-        if self.sql.database == "mariadb":
+        if self.sql.loads_rows:
             return await self.conn.load_rows((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]
         return await self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]
 

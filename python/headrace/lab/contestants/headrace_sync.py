@@ -17,7 +17,7 @@ class Contestant(Sync):
     options = "prepared statements and binary formats (its defaults)"
 
     def start(self) -> None:
-        allowed: dict[str, Any] = {"local_infile": True} if self.sql.database == "mariadb" else {}
+        allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
         self.conn: Any = headrace.connect(self.url, autocommit=True, **allowed)
         self.pooled: Any = None
 
@@ -64,7 +64,7 @@ class Contestant(Sync):
         return self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
 
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
-        if self.sql.database == "mariadb":
+        if self.sql.loads_rows:
             return self.conn.load_rows((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]
         return self.conn.copy_in((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]
 

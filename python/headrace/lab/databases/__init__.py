@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from ..workloads import Sql
 
-MODULES: Final = {"postgresql": "postgresql", "mariadb": "mysql", "mysql": "mysql", "informix": "informix"}
+MODULES: Final = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mysql", "informix": "informix"}
 
 
 class Database(Protocol):

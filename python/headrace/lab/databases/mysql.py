@@ -1,66 +1,23 @@
-"""MariaDB and MySQL."""
+"""MySQL."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, Final
 
-from .. import data
-from .filled import Filled
-
-SETTINGS: Final = (
-    "version",
-    "innodb_buffer_pool_size",
-    "innodb_flush_log_at_trx_commit",
-    "log_bin",
-    "max_connections",
-    "have_ssl",
-)
-"""Server settings that stand in every report."""
+from . import mariadb
 
 
-class Statements(Filled):
-    """Their statements."""
+class Statements(mariadb.Statements):
+    """Its statements are MariaDB's."""
 
-    database = "mariadb"
-    skips = {"bulk_out": "there is no such statement"}
-    types = {
-        "users": "id int PRIMARY KEY, name text",
-        "plain": "id int, name varchar(64), n int, f double, d date",
-        "types": "n decimal(14,4), t datetime(6), a text, b text",
-        "wide": ", ".join(f"c{i} {'int' if i % 2 else 'text'}" for i in range(data.WIDE_COLUMNS)),
-        "stream": "id int, name text",
-    }
-
-    def create_schema(self, admin: Any) -> None:
-        """A schema is a database."""
-        admin.execute(f"CREATE DATABASE {self.schema} CHARACTER SET utf8mb4")
-
-    def drop(self, admin: Any) -> None:
-        """With all that is in it."""
-        admin.execute(f"DROP DATABASE IF EXISTS {self.schema}")
-
-    def empty(self, admin: Any) -> None:
-        """TRUNCATE."""
-        admin.execute(f"TRUNCATE {self.target}")
-
-    def table_digest(self, table: str) -> str:
-        """Sums of a hash of every row."""
-        row = "crc32(concat_ws('|', id, name, n, f, d))"
-        return f"SELECT concat('table:', count(*), ':', coalesce(sum({row} * (id % 97 + 1)), 0)) FROM {table}"
-
-    def settings(self, admin: Any) -> dict[str, Any]:
-        """As the server says."""
-        rows = dict(admin.fetch("SHOW VARIABLES"))
-        found = {name: rows.get(name) for name in SETTINGS}
-        return {"server_version": found.pop("version"), **found}
+    database = "mysql"
 
 
 @contextlib.contextmanager
 def start() -> Iterator[tuple[str, int | None]]:
-    """MariaDB from the system's packages."""
-    from ..mariadb import start_mariadb
+    """Genuine MySQL, without TLS, as the other databases are raced."""
+    from ..mysql import start_mysql
 
-    with start_mariadb() as server:
+    with start_mysql() as server:
         yield server.url, server.pid

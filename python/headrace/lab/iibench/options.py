@@ -116,7 +116,7 @@ class Options:
     )
 
     # connections and drivers
-    database: str = _group("connection", default="postgresql", help="postgresql, mariadb or informix")
+    database: str = _group("connection", default="postgresql", help="postgresql, mariadb, mysql or informix")
     url: str = _group("connection", default="", help="a server of yours; without it one is started")
     driver: str = _group("connection", default="headrace", help="the drivers, with commas, one run each")
     client: str = _group("connection", default="overlap", help=f"one run each, with commas: {', '.join(CLIENTS)}")

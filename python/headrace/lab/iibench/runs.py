@@ -34,7 +34,7 @@ class RunResult:
 def parts_of(run: RunResult) -> list[str]:
     """What a run may differ in from others."""
     h = run.header
-    engine = h["options"]["engine"] if h["database"] == "mariadb" else ""
+    engine = h["options"]["engine"] if h["database"] in ("mariadb", "mysql") else ""
     generator = "" if h["options"]["generator"] == "rust" else f"rows by {h['options']['generator']}"
     return [
         h["label"],

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Atomic};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::Value;
@@ -17,7 +17,7 @@ use crate::codec::complex;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment;
 use crate::errors::SqlError;
-use crate::limits::SLEEP_PAUSE;
+use crate::limits::{CHANGE_PATIENCE, SLEEP_PAUSE};
 use crate::types::{Kind, Type};
 
 /// What the functions of one session share with it.
@@ -34,6 +34,8 @@ pub struct State {
     pub rows: AtomicI64,
     /// Whether the client asked for the running statement to end.
     pub interrupted: AtomicBool,
+    /// When the change of rows began that is running.
+    pub changing: Mutex<Option<Instant>>,
     /// Whether the client asked for another form of dates than this server writes.
     pub foreign_dates: bool,
     /// Whether somebody watches, on standard error.
@@ -107,6 +109,19 @@ impl State {
             self.interrupted.store(true, Atomic::Relaxed);
         }
         self.interrupted.load(Atomic::Relaxed)
+    }
+
+    /// Whether the running step is to be broken off. A change of rows may end if that does not take long.
+    pub fn breaks_off(&self) -> bool {
+        self.poll_urgent() && lock(&self.changing).is_none_or(|since| since.elapsed() >= CHANGE_PATIENCE)
+    }
+
+    /// A change of rows, which an interrupt does not break off at once.
+    pub fn change<T>(&self, work: impl FnOnce() -> T) -> T {
+        *lock(&self.changing) = Some(Instant::now());
+        let done = work();
+        *lock(&self.changing) = None;
+        done
     }
 
     /// NEXTVAL or CURRVAL; nothing if this session has asked for no NEXTVAL yet.

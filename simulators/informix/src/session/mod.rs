@@ -15,8 +15,8 @@ mod statement;
 use std::collections::HashMap;
 use std::io;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -341,6 +341,7 @@ impl Session {
             rows: AtomicI64::new(0),
             clock: AtomicI64::new(now()),
             interrupted: AtomicBool::new(false),
+            changing: Mutex::new(None),
             foreign_dates: self.foreign_dates,
             trace: self.link.trace.is_some(),
             session: self.number,
@@ -360,7 +361,7 @@ impl Session {
         let server = Arc::clone(&self.server);
         let all = Box::new(move || server.databases());
         let open = Open::new(&database, Arc::clone(&state), self.delimited, all).map_err(internal)?;
-        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.poll_urgent()));
+        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.breaks_off()));
         self.open = Some(open);
         Ok(())
     }

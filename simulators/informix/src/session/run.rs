@@ -1,6 +1,7 @@
 //! Carrying out what is no query: changes, definitions, transactions, settings.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -64,13 +65,25 @@ impl Session {
         self.opened()?;
         self.patiently((table, false), |session| {
             let Some(open) = &session.open else { return Ok(()) };
-            Statement::prepare(&open.connection, sql)?.step().map(|_| ())
+            open.state.change(|| Statement::prepare(&open.connection, sql)?.step().map(|_| ()))
         })
+    }
+
+    /// Refuses to go on in a transaction that SQLite has forgotten, with a long change that was broken off. The error is
+    /// that of a transaction which the server ended by itself; ROLLBACK WORK is what helps.
+    fn check_transaction(&self) -> Result<()> {
+        if self.is_lost() { Err(SqlError::new(-458, "")) } else { Ok(()) }
+    }
+
+    fn is_lost(&self) -> bool {
+        let forgotten = self.open.as_ref().is_some_and(|open| open.connection.is_autocommit());
+        forgotten && self.transaction == (Transaction::Open { started: true })
     }
 
     /// SQLite's transaction, before the first change.
     pub(super) fn start_changes(&mut self) -> Result<()> {
         self.begin_implicitly();
+        self.check_transaction()?;
         if self.transaction == (Transaction::Open { started: false }) {
             self.run_sql("BEGIN IMMEDIATE", "")?;
             self.transaction = Transaction::Open { started: true };
@@ -81,6 +94,7 @@ impl Session {
     /// SQLite's transaction, before the first read of one that must see nothing change.
     pub(super) fn start_reads(&mut self) -> Result<()> {
         self.begin_implicitly();
+        self.check_transaction()?;
         if self.isolation == Isolation::Repeatable && self.transaction == (Transaction::Open { started: false }) {
             self.run_sql("BEGIN", "")?;
             self.transaction = Transaction::Open { started: true };
@@ -109,16 +123,21 @@ impl Session {
         self.start_statement();
         self.start_changes()?;
         let open = self.opened()?;
+        if open.state.interrupted.load(Ordering::Relaxed) {
+            // It came while the row before was changed.
+            return Err(SqlError::new(-213, ""));
+        }
         let connection = Rc::clone(&open.connection);
         if kept.is_none() {
             let made = Statement::prepare(&connection, sql);
             *kept = Some(made.map_err(|failure| failures::translate(open, &failure, table, deleting, false))?);
         }
         open.state.last_serial.store(0, Ordering::Relaxed);
+        let state = Arc::clone(&open.state);
         let result = self.patiently((table, deleting), |_| match kept {
             Some(statement) => {
                 statement.bind(values)?;
-                statement.run()
+                state.change(|| statement.run())
             }
             None => Ok(0),
         });
@@ -358,7 +377,11 @@ impl Session {
         }
         // Readers must not keep SQLite from ending what they were opened in; held ones go on after a commit.
         self.close_unheld_cursors(event == 3);
-        if self.transaction == (Transaction::Open { started: true }) {
+        if self.is_lost() {
+            if event != 3 {
+                return self.check_transaction();
+            }
+        } else if self.transaction == (Transaction::Open { started: true }) {
             self.run_sql(sql, "")?;
         }
         self.transaction = Transaction::None;

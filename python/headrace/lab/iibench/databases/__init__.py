@@ -7,7 +7,7 @@ import importlib
 
 from .base import Database
 
-MODULES = {"postgresql": "postgresql", "mariadb": "mariadb", "informix": "informix"}
+MODULES = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mysql", "informix": "informix"}
 
 
 def load(name: str) -> Database:

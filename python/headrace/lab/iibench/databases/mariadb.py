@@ -33,31 +33,36 @@ STARTED = {
 STARTED_ROCKSDB = {"rocksdb_block_cache_size": "1G", "rocksdb_flush_log_at_trx_commit": "2"}
 
 
+def given_settings(options: Options) -> dict[str, str]:
+    """Those of the server that the command line gives."""
+    parts = (setting.partition("=") for setting in options.server_setting)
+    return {name.strip(): value.strip() for name, _, value in parts}
+
+
 class Database(base.Database):
     name = "mariadb"
     drivers = {"headrace": "headrace_mariadb", "mysqlclient": "mysqlclient_mariadb", "pymysql": "pymysql_mariadb"}
 
     thread_names = ("mariadbd", "mysqld", "one_connection")
+    called = "MariaDB"
+    settings = SETTINGS
 
     @contextmanager
     def start(self, options: Options) -> Iterator[Started]:
         rocksdb = options.engine.lower() == "rocksdb"
         settings = STARTED | (STARTED_ROCKSDB if rocksdb else {})
-        settings |= {
-            name.strip(): value.strip() for name, _, value in (s.partition("=") for s in options.server_setting)
-        }
-        with start_mariadb(settings=settings, rocksdb=rocksdb) as server:
+        with start_mariadb(settings=settings | given_settings(options), rocksdb=rocksdb) as server:
             yield Started(server.socket_url, server.pid, server.data_dir)
 
     def facts(self, ask: Ask) -> Facts:
-        names = ", ".join(f"'{name}'" for name in (*SETTINGS, "datadir", "pid_file"))
+        names = ", ".join(f"'{name}'" for name in (*self.settings, "datadir", "pid_file"))
         found = {str(k): str(v) for k, v in ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")}
         pid = None
         with contextlib.suppress(OSError, ValueError, KeyError):
             pid = int((Path(found["datadir"]) / found["pid_file"]).read_text())
         return Facts(
-            version=f"MariaDB {found.get('version', '').partition('-')[0]}",
-            settings={name: found[name] for name in SETTINGS if name in found},
+            version=f"{self.called} {found.get('version', '').partition('-')[0]}",
+            settings={name: found[name] for name in self.settings if name in found},
             pid=pid,
             data_dir=Path(found["datadir"]) if "datadir" in found else None,
         )

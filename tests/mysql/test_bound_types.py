@@ -1,0 +1,129 @@
+"""What a statement gives depends on the values it is executed with, and not on those it was executed with before.
+
+MySQL settles the types of parameters when it prepares a statement, and converts what does not fit.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import headrace.aio.mysql
+import headrace.mysql
+from headrace import errors
+from served import fresh
+
+D = decimal.Decimal
+VALUES: dict[str, Any] = {
+    "int": 5, "unsigned": 2**64 - 1, "wide": 2**70, "bool": True, "float": 1.5, "decimal": D("12345678901234567.125"),
+    "text": "x", "number as text": "12345678901234567.125", "moment as text": "2021-02-03 04:05:06.5",
+    "bytes": b"ab", "null": None, "date": dt.date(2020, 1, 2), "datetime": dt.datetime(2020, 1, 2, 3, 4, 5, 600_000),
+    "time": dt.timedelta(hours=30, microseconds=5),
+}  # fmt: skip
+QUERIES = [
+    "select ?",
+    "select coalesce(?, null)",
+    "select concat(?, '')",
+    "select case when 1 then ? else null end",
+    "select ? + 1",
+    "select * from (select ? as a) x",
+    "select count(*) from kinds where t = ?",
+    "select count(*) from kinds where n = ?",
+    "select count(*) from kinds where d = ?",
+]
+COLUMNS = {
+    "n": "bigint", "t": "varchar(90)", "p": "decimal(40,10)", "f": "double", "d": "date", "m": "datetime(6)",
+    "s": "time(6)", "j": "json",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def conn(my_url: str) -> Iterator[headrace.mysql.Connection[Any]]:
+    with headrace.mysql.connect(my_url, autocommit=True, sql_mode="", unrepresentable="text") as connection:
+        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        fresh(connection, f"table kinds ({columns})")
+        fresh(connection, f"table held ({columns})")
+        connection.execute("insert into kinds (n, t, d) values (5, 'x', '2020-01-02'), (0, '2020-01-02', null)")
+        yield connection
+
+
+def outcome(conn: Any, query: str, value: Any) -> Any:
+    """The value, or the error's number."""
+    try:
+        return conn.fetchval(query, value)
+    except errors.DatabaseError as error:
+        return type(error), error.sqlcode
+    except UnicodeDecodeError as error:
+        return type(error)
+
+
+def the_same(query: str, ask: Any) -> None:
+    """Each value after each other one gives what it gives by itself: a comment makes the statement another one."""
+    # Which kind of number a text is where it is reckoned with, MySQL does not say the same way twice.
+    names = [name for name in VALUES if not (" as text" in name and "+" in query)]
+    alone = {name: ask(f"{query} -- {name}", VALUES[name]) for name in names}
+    for before in names:
+        for name in names:
+            text = f"{query} -- {before} {name}"
+            ask(text, VALUES[before])
+            got = ask(text, VALUES[name])
+            assert (type(got), got) == (type(alone[name]), alone[name]), f"{query}: {name} after {before}"
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_queries(conn: Any, query: str) -> None:
+    the_same(query, lambda text, value: outcome(conn, text, value))
+
+
+@pytest.mark.parametrize("form", ["insert into held ({}) values (?)", "update held set {} = ?"])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_what_is_stored(conn: Any, column: str, form: str) -> None:
+    def ask(text: str, value: Any) -> Any:
+        conn.execute("delete from held")
+        if form.startswith("update"):
+            conn.execute("insert into held (n) values (1)")
+        try:
+            conn.execute(text, (value,))
+        except errors.DatabaseError as error:
+            # Which of two errors it is, MySQL does not say the same way for every type.
+            return type(error).__mro__[1]
+        return conn.fetchval(f"select {column} from held")
+
+    the_same(form.format(column), ask)
+
+
+def test_rows_of_one_batch(conn: Any) -> None:
+    conn.execute("delete from held")
+    # Fractions of a second are lost where a moment becomes text, but not on every road.
+    values = [value for name, value in VALUES.items() if name not in ("bytes", "wide", "datetime", "time")]
+    conn.executemany("insert into held (n) values (?)", [(n,) for n in range(len(values))])
+    conn.executemany("update held set t = ? where n = ?", [(value, n) for n, value in enumerate(values)])
+    together = conn.fetch("select t from held order by n")
+    for n, value in enumerate(values):
+        conn.execute(f"update held set t = ? where n = ? -- {n}", (value, n))
+    assert together == conn.fetch("select t from held order by n")
+    asked = [1.5, "x", 7, None, decimal.Decimal("1.25"), "y"]
+    assert conn.fetchmany("select ? as a", [(value,) for value in asked]) == [(value,) for value in asked]
+
+
+def test_cursors_on_the_server(conn: Any) -> None:
+    query = "select ? as a from kinds"
+    for value in (1.5, "x", 7, dt.date(2020, 1, 2), "y"):
+        assert list(conn.stream(query, (value,), fetch_size=1, on_server=True)) == [(value,), (value,)]
+
+
+def test_pipelines(conn: Any) -> None:
+    values = [1.5, "x", 7, None, dt.date(2020, 1, 2), "y", 2, 2.5]
+    with conn.pipeline():
+        cursors = [conn.execute("select ? as b", (value,)) for value in values]
+    assert [cursor.fetchone() for cursor in cursors] == [(value,) for value in values]
+
+
+async def test_on_a_loop(my_url: str) -> None:
+    async with await headrace.aio.mysql.connect(my_url) as conn:
+        for value in (1.5, "x", 7, dt.date(2020, 1, 2), "y"):
+            assert await conn.fetchval("select ?", value) == value
