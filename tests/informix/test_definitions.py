@@ -140,9 +140,23 @@ def test_a_column_goes_with_its_keys_and_the_others_keep_theirs(run: Session) ->
     assert run("select colno from sysdefaults") == [(1,)]
     run("insert into a (k) values (1)")
     assert "pk" in run.fails("insert into a values (4, 1)", -268)
+    run("create table b (n int default 1 references a constraint fk, m int)", "alter table b drop n")
+    run("insert into b values (7)")
+    assert run("select count(*) from sysreferences") == [(0,)]
     run("alter table a drop (k)", "insert into a values (4)")
     run.fails("insert into a values (4)", -239)
     run.fails("alter table a drop m", -999)
+
+
+@pytest.mark.parametrize("temporary", ["", "temp "], ids=["table", "temporary"])
+def test_defaults_go_and_change_with_their_columns(run: Session, temporary: str) -> None:
+    run(f"create {temporary}table a (n int, m int default 1, k int default 2 not null, unique (m))")
+    run("insert into a (n) values (1)", "alter table a modify (k int default 3)", "rename column a.m to mm")
+    run.fails("insert into a (n) values (2)", -268)
+    run("alter table a drop mm", "insert into a (n) values (2)")
+    assert run("select n, k from a order by n") == [(1, 2), (2, 3)]
+    run("alter table a modify (k int)", "insert into a (n) values (3)")
+    assert run("select k from a where n = 3") == [(None,)]
 
 
 @pytest.mark.parametrize(

@@ -317,6 +317,24 @@ impl Open {
         found.unwrap_or_default()
     }
 
+    /// Forgets the default of a column of a table that only this session has.
+    pub fn forget_default(&self, table: &str, column: &str) {
+        self.defaults.borrow_mut().retain(|(own, name, _)| !(own == table && name == column));
+    }
+
+    /// What hangs on the old name of a column of such a table hangs on the new one.
+    pub fn rename_own_column(&self, table: &str, from: &str, to: &str) {
+        for (_, column, _) in self.defaults.borrow_mut().iter_mut().filter(|(own, ..)| own == table) {
+            if column == from {
+                to.clone_into(column);
+            }
+        }
+        for (_, columns, _) in self.constraints.borrow_mut().iter_mut().filter(|(own, ..)| own == table) {
+            let renamed: Vec<&str> = columns.split(',').map(|name| if name == from { to } else { name }).collect();
+            *columns = renamed.join(",");
+        }
+    }
+
     /// Forgets a constraint of a table that only this session has.
     pub fn forget_constraint(&self, table: &str, name: &str) {
         self.constraints.borrow_mut().retain(|(own, _, called)| !(own == table && called == name));
@@ -326,6 +344,7 @@ impl Open {
     pub fn add_defaults(&self, table: &str, defaults: &[Default]) -> Result<()> {
         for default in defaults {
             if self.temporary.borrow().contains_key(table) {
+                self.forget_default(table, &default.column);
                 let mut own = self.defaults.borrow_mut();
                 own.push((table.to_owned(), default.column.clone(), default.sql.clone()));
             } else {

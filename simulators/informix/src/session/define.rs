@@ -82,6 +82,7 @@ impl Session {
             }
             let open = session.opened()?;
             if let Some((from, to)) = renamed {
+                open.rename_own_column(table, from, to);
                 catalog::rename_column(&open.connection, table, from, to).map_err(Self::catalog_failure)?;
             }
             if let Some(next) = serial {
@@ -109,8 +110,9 @@ impl Session {
             }
             Alteration::Column { name, part, value } => {
                 written(redefine(&connection, table, temporary, |sql| with_column(sql, &quote(name), part)))?;
-                if !temporary {
-                    written(catalog::forget_column_rules(&connection, table, name))?;
+                match temporary {
+                    true => open.forget_default(table, name),
+                    false => written(catalog::forget_column_rules(&connection, table, name))?,
                 }
                 match value {
                     Some(value) => {
@@ -127,9 +129,13 @@ impl Session {
                 self.drop_constraint(table, name)
             }
             Alteration::DropColumn(name) => {
+                open.forget_default(table, name);
                 let hanging = catalog::keys_of_column(&connection, table, name).map_err(Self::catalog_failure)?;
                 for key in hanging {
                     self.drop_constraint(table, &key)?;
+                }
+                if !temporary {
+                    written(catalog::forget_column_rules(&connection, table, name))?;
                 }
                 self.run_sql(&format!("ALTER TABLE {} DROP COLUMN {}", quote(table), quote(name)), table)
             }
