@@ -142,7 +142,10 @@ def test_a_column_goes_with_its_keys_and_the_others_keep_theirs(run: Session) ->
     assert "pk" in run.fails("insert into a values (4, 1)", -268)
     run("create table b (n int default 1 references a constraint fk, m int)", "alter table b drop n")
     run("insert into b values (7)")
+    run("create table c (n int check (n > 0), m int, k int, check (m > k))", "alter table c drop (n, m)")
+    run("insert into c values (7)")
     assert run("select count(*) from sysreferences") == [(0,)]
+    assert run("select count(*) from syschecks") == [(0,)]
     run("alter table a drop (k)", "insert into a values (4)")
     run.fails("insert into a values (4)", -239)
     run.fails("alter table a drop m", -999)

@@ -6,7 +6,7 @@ use super::Session;
 use super::failures;
 use crate::catalog;
 use crate::engine::Statement;
-use crate::engine::definition::{redefine, with_column, with_part, without_constraint};
+use crate::engine::definition::{constraints_about, redefine, with_column, with_part, without_constraint};
 use crate::engine::functions::lock;
 use crate::errors::{Result, SqlError};
 use crate::sql::{Alter, Alteration, Catalog, NewIndex, NewTable, index_name, quote};
@@ -130,7 +130,11 @@ impl Session {
             }
             Alteration::DropColumn(name) => {
                 open.forget_default(table, name);
-                let hanging = catalog::keys_of_column(&connection, table, name).map_err(Self::catalog_failure)?;
+                let mut hanging = catalog::keys_of_column(&connection, table, name).map_err(Self::catalog_failure)?;
+                if !temporary {
+                    let checks = constraints_about(&connection, table, open.constraints_of(table, 'C'), &quote(name));
+                    hanging.extend(checks.map_err(Self::catalog_failure)?);
+                }
                 for key in hanging {
                     self.drop_constraint(table, &key)?;
                 }
