@@ -1,6 +1,6 @@
 //! ALTER TABLE and RENAME.
 
-use super::ddl::Definition;
+use super::constraints::Definition;
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal, quote};
 use super::{Action, Alter, Alteration, Column, Compiled};
