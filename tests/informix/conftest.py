@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import informix_db
 import pytest
 
 import headrace.aio.informix
@@ -17,6 +18,7 @@ import headrace.informix
 from headrace.testing import InformixServer, informix
 from live import PREFIX, URL, cleaned, live_server
 
+from . import sample
 from .relay import Recorder
 
 PROJECT = Path(__file__).parent / "jdbc"
@@ -32,6 +34,18 @@ Judge = Callable[..., dict[str, str]]
 def server() -> Iterator[InformixServer]:
     with informix() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def connection(server: InformixServer) -> Iterator[Any]:
+    """informix-driver on the test server, in autocommit, with the table q."""
+    opened = informix_db.connect(**server.parameters(), autocommit=True)
+    cursor = opened.cursor()
+    cursor.execute(sample.TABLE)
+    for row in sample.ROWS:
+        cursor.execute(f"insert into q values ({row})")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

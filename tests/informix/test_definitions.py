@@ -140,9 +140,26 @@ def test_a_column_goes_with_its_keys_and_the_others_keep_theirs(run: Session) ->
     assert run("select colno from sysdefaults") == [(1,)]
     run("insert into a (k) values (1)")
     assert "pk" in run.fails("insert into a values (4, 1)", -268)
+    run("create table b (n int default 1 references a constraint fk, m int)", "alter table b drop n")
+    run("insert into b values (7)")
+    run("create table c (n int check (n > 0), m int, k int, check (m > k))", "alter table c drop (n, m)")
+    run("insert into c values (7)")
+    assert run("select count(*) from sysreferences") == [(0,)]
+    assert run("select count(*) from syschecks") == [(0,)]
     run("alter table a drop (k)", "insert into a values (4)")
     run.fails("insert into a values (4)", -239)
     run.fails("alter table a drop m", -999)
+
+
+@pytest.mark.parametrize("temporary", ["", "temp "], ids=["table", "temporary"])
+def test_defaults_go_and_change_with_their_columns(run: Session, temporary: str) -> None:
+    run(f"create {temporary}table a (n int, m int default 1, k int default 2 not null, unique (m))")
+    run("insert into a (n) values (1)", "alter table a modify (k int default 3)", "rename column a.m to mm")
+    run.fails("insert into a (n) values (2)", -268)
+    run("alter table a drop mm", "insert into a (n) values (2)")
+    assert run("select n, k from a order by n") == [(1, 2), (2, 3)]
+    run("alter table a modify (k int)", "insert into a (n) values (3)")
+    assert run("select k from a where n = 3") == [(None,)]
 
 
 @pytest.mark.parametrize(
@@ -208,3 +225,46 @@ def test_a_database_goes_when_nobody_has_it_open(run: Session, server: InformixS
     other("close database", "drop database other")
     other.fails("drop database other", -329)
     other.connection.close()
+
+
+def test_what_a_transaction_defined_goes_with_it(run: Session, server: InformixServer) -> None:
+    run("create table kept (n int)", "create temp table own (n serial, t int)", "insert into own values (0, 1)")
+    defined = (
+        "create temp table gone (n int)",
+        "create table gone_too (n int)",
+        "create procedure gone_routine() returning int; return 1; end procedure",
+        "create distinct type gone_type as int",
+        "select n from kept into temp gone_copy",
+        "drop table own",
+        "drop table kept",
+    )
+    run("begin work", *defined, "rollback work")
+    assert run("select n, t from own") == [(1, 1)]
+    assert run("select count(*) from kept") == [(0,)]
+    for sql, sqlcode in (
+        ("select * from gone", -206),
+        ("select * from gone_too", -206),
+        ("select * from gone_copy", -206),
+        ("execute procedure gone_routine()", -674),
+        ("create table x (n gone_type)", -9628),
+    ):
+        run.fails(sql, sqlcode)
+    run("begin work", "savepoint s", "create temp table gone (n int)", "rollback work to savepoint s")
+    run.fails("select * from gone", -206)
+    run("create temp table gone (n int)", "commit work", "insert into gone values (1)")
+    run("begin work")
+    run.fails("close database", -377)
+    run("rollback work")
+
+
+def test_a_client_that_goes_takes_its_transaction_along(run: Session, server: InformixServer) -> None:
+    run("create table kept (n int primary key)")
+    other = Session(server)
+    other("database defs", "begin work", "create procedure gone() returning int; return 1; end procedure")
+    other("insert into kept values (1)")
+    run.fails("insert into kept values (2)", -244)
+    cut = other.connection._sock
+    cut.close()
+    run("set lock mode to wait 5", "insert into kept values (2)")
+    assert run("select n from kept") == [(2,)]
+    run.fails("execute procedure gone()", -674)

@@ -1,7 +1,7 @@
 //! Databases, and a session's connection to one.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
@@ -128,6 +128,17 @@ impl Drop for Database {
     }
 }
 
+/// What is known beside SQLite's own catalog, and what a roll-back brings back.
+#[derive(Clone)]
+pub struct Known {
+    temporary: HashMap<String, Vec<Column>>,
+    names: HashSet<String>,
+    defaults: Vec<(String, String, String)>,
+    constraints: Vec<(String, String, String)>,
+    routines: HashMap<String, Routine>,
+    types: HashMap<String, Type>,
+}
+
 /// A session's way into a database.
 pub struct Open {
     /// The database.
@@ -165,6 +176,41 @@ impl Open {
             delimited,
             all,
         })
+    }
+
+    /// What is known now.
+    pub fn known(&self) -> Known {
+        Known {
+            temporary: self.temporary.borrow().clone(),
+            names: lock(&self.state.temporary).clone(),
+            defaults: self.defaults.borrow().clone(),
+            constraints: self.constraints.borrow().clone(),
+            routines: lock(&self.database.routines).clone(),
+            types: lock(&self.database.types).clone(),
+        }
+    }
+
+    /// Knows again what was known then. While this session could change it, no other could.
+    pub fn forget_since(&self, then: Known) {
+        self.temporary.replace(then.temporary);
+        *lock(&self.state.temporary) = then.names;
+        self.defaults.replace(then.defaults);
+        self.constraints.replace(then.constraints);
+        *lock(&self.database.routines) = then.routines;
+        *lock(&self.database.types) = then.types;
+    }
+
+    /// Forgets the session's own tables that went back to where they came from.
+    pub fn forget_missing(&self) {
+        let there = "SELECT count(*) FROM temp.sqlite_schema WHERE name = ?";
+        let is_there = |name: &&String| {
+            self.connection.query_row(there, [name], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
+        };
+        let known: Vec<String> = self.temporary.borrow().keys().cloned().collect();
+        for name in known.iter().filter(|name| !is_there(name)) {
+            // It is no table of the catalog, so nothing can fail.
+            let _ = self.remove_table(name);
+        }
     }
 
     /// Does what waits for the locks of others, as the parts of large objects do.
@@ -271,6 +317,24 @@ impl Open {
         found.unwrap_or_default()
     }
 
+    /// Forgets the default of a column of a table that only this session has.
+    pub fn forget_default(&self, table: &str, column: &str) {
+        self.defaults.borrow_mut().retain(|(own, name, _)| !(own == table && name == column));
+    }
+
+    /// What hangs on the old name of a column of such a table hangs on the new one.
+    pub fn rename_own_column(&self, table: &str, from: &str, to: &str) {
+        for (_, column, _) in self.defaults.borrow_mut().iter_mut().filter(|(own, ..)| own == table) {
+            if column == from {
+                to.clone_into(column);
+            }
+        }
+        for (_, columns, _) in self.constraints.borrow_mut().iter_mut().filter(|(own, ..)| own == table) {
+            let renamed: Vec<&str> = columns.split(',').map(|name| if name == from { to } else { name }).collect();
+            *columns = renamed.join(",");
+        }
+    }
+
     /// Forgets a constraint of a table that only this session has.
     pub fn forget_constraint(&self, table: &str, name: &str) {
         self.constraints.borrow_mut().retain(|(own, _, called)| !(own == table && called == name));
@@ -280,6 +344,7 @@ impl Open {
     pub fn add_defaults(&self, table: &str, defaults: &[Default]) -> Result<()> {
         for default in defaults {
             if self.temporary.borrow().contains_key(table) {
+                self.forget_default(table, &default.column);
                 let mut own = self.defaults.borrow_mut();
                 own.push((table.to_owned(), default.column.clone(), default.sql.clone()));
             } else {
@@ -362,7 +427,7 @@ impl Open {
             None if types.remove(name).is_none() => return Err(SqlError::new(-9628, name)),
             None => catalog::remove_type(&self.connection, name),
         };
-        written.map_err(|error| SqlError::isam(-271, -100, error.to_string()))
+        written.map_err(|_| SqlError::isam(-271, -100, name))
     }
 
     /// Whether a name is that of a unique constraint, and not only of an index.
@@ -404,7 +469,7 @@ impl Open {
     pub fn set_routine(&self, name: &str, routine: Option<Routine>) -> std::result::Result<(), SqlError> {
         let mut routines = lock(&self.database.routines);
         let written = catalog::set_routine(&self.connection, name, routine.as_ref());
-        written.map_err(|error| SqlError::isam(-271, -100, error.to_string()))?;
+        written.map_err(|_| SqlError::isam(-271, -100, name))?;
         match routine {
             Some(_) if routines.contains_key(name) => return Err(SqlError::new(-673, name)),
             Some(routine) => routines.insert(name.to_owned(), routine),

@@ -87,6 +87,13 @@ impl Qualifier {
         if self.start() > SECOND { self.end() - SECOND } else { (self.0 >> 8) - rest }
     }
 
+    /// The qualifier of an INTERVAL that has the fields of two of one family.
+    pub fn wider(self, other: Self) -> Self {
+        let (start, end) = (self.start().min(other.start()), self.end().max(other.end()));
+        let digits = |one: Self| if one.start() == start { one.leading_digits() } else { 2 };
+        Self::interval(start, end, digits(self).max(digits(other)))
+    }
+
     /// The bytes it takes in a row.
     pub fn width(self) -> usize {
         (((self.0 >> 8) + (self.0 & 1) + 3) / 2) as usize

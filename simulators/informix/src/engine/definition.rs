@@ -4,6 +4,8 @@
 
 use rusqlite::{Connection, Result};
 
+use crate::sql::quote;
+
 /// `CREATE TABLE … (` and what is in its brackets: columns, then constraints.
 struct Definition<'a> {
     head: &'a str,
@@ -92,6 +94,28 @@ pub fn without_constraint(sql: &str, name: &str) -> Option<String> {
     Some(definition.write(&parts))
 }
 
+/// Whether a constraint speaks of a column; both are quoted.
+pub fn speaks_of(sql: &str, constraint: &str, column: &str) -> bool {
+    let rest = without_constraint(sql, constraint).unwrap_or_default();
+    sql.matches(column).count() > rest.matches(column).count()
+}
+
+fn definition(connection: &Connection, table: &str, schema: &str) -> Result<String> {
+    let select = format!("SELECT sql FROM {schema}.sqlite_schema WHERE type = 'table' AND name = ?");
+    connection.query_row(&select, [table], |row| row.get(0))
+}
+
+/// Those of some constraints of a table that speak of a column, which is quoted.
+pub fn constraints_about(
+    connection: &Connection,
+    table: &str,
+    constraints: Vec<String>,
+    column: &str,
+) -> Result<Vec<String>> {
+    let sql = definition(connection, table, "main")?;
+    Ok(constraints.into_iter().filter(|name| speaks_of(&sql, &quote(name), column)).collect())
+}
+
 /// Writes the definition of a table anew.
 pub fn redefine(
     connection: &Connection,
@@ -100,8 +124,7 @@ pub fn redefine(
     change: impl FnOnce(&str) -> Option<String>,
 ) -> Result<()> {
     let schema = if temporary { "temp" } else { "main" };
-    let select = format!("SELECT sql FROM {schema}.sqlite_schema WHERE type = 'table' AND name = ?");
-    let sql: String = connection.query_row(&select, [table], |row| row.get(0))?;
+    let sql = definition(connection, table, schema)?;
     let Some(changed) = change(&sql).filter(|changed| *changed != sql) else { return Ok(()) };
     let version: i64 = connection.query_row(&format!("PRAGMA {schema}.schema_version"), [], |row| row.get(0))?;
     connection.execute_batch("PRAGMA writable_schema = ON")?;
@@ -126,6 +149,12 @@ mod tests {
         assert!(without("\"r\"").contains("OR (a)) NOT NULL, \"b\""));
         assert!(without("\"c2\"").ends_with("\"b\" TEXT)"));
         assert_eq!(without("\"c3\""), SQL);
+    }
+
+    #[test]
+    fn a_check_speaks_of_its_columns() {
+        assert!(speaks_of("CREATE TABLE \"t\" (\"a\" INT, CONSTRAINT \"c\" CHECK (\"a\" > 1))", "\"c\"", "\"a\""));
+        assert!(!speaks_of(SQL, "\"c2\"", "\"a\""));
     }
 
     #[test]

@@ -6,14 +6,15 @@ use super::Session;
 use super::failures;
 use crate::catalog;
 use crate::engine::Statement;
-use crate::engine::definition::{redefine, with_column, with_part, without_constraint};
+use crate::engine::definition::{constraints_about, redefine, with_column, with_part, without_constraint};
 use crate::engine::functions::lock;
 use crate::errors::{Result, SqlError};
 use crate::sql::{Alter, Alteration, Catalog, NewIndex, NewTable, index_name, quote};
 
 impl Session {
-    pub(super) fn catalog_failure(error: rusqlite::Error) -> SqlError {
-        SqlError::isam(-243, -107, error.to_string())
+    /// What SQLite says of its own tables means nothing to a client.
+    pub(super) fn catalog_failure(_: rusqlite::Error) -> SqlError {
+        SqlError::isam(-243, -107, "")
     }
 
     pub(super) fn create_table(&mut self, table: &NewTable) -> Result<()> {
@@ -38,6 +39,7 @@ impl Session {
         if self.opened()?.table(None, &table.name).is_some() {
             return Err(SqlError::isam(-958, 0, table.name.clone()));
         }
+        self.remember()?;
         let (create, fill) = table.sql.split_once(';').unwrap_or((&table.sql, ""));
         self.run_sql(create, &table.name)?;
         let open = self.opened()?;
@@ -80,6 +82,7 @@ impl Session {
             }
             let open = session.opened()?;
             if let Some((from, to)) = renamed {
+                open.rename_own_column(table, from, to);
                 catalog::rename_column(&open.connection, table, from, to).map_err(Self::catalog_failure)?;
             }
             if let Some(next) = serial {
@@ -107,8 +110,9 @@ impl Session {
             }
             Alteration::Column { name, part, value } => {
                 written(redefine(&connection, table, temporary, |sql| with_column(sql, &quote(name), part)))?;
-                if !temporary {
-                    written(catalog::forget_column_rules(&connection, table, name))?;
+                match temporary {
+                    true => open.forget_default(table, name),
+                    false => written(catalog::forget_column_rules(&connection, table, name))?,
                 }
                 match value {
                     Some(value) => {
@@ -125,9 +129,17 @@ impl Session {
                 self.drop_constraint(table, name)
             }
             Alteration::DropColumn(name) => {
-                let hanging = catalog::keys_of_column(&connection, table, name).map_err(Self::catalog_failure)?;
+                open.forget_default(table, name);
+                let mut hanging = catalog::keys_of_column(&connection, table, name).map_err(Self::catalog_failure)?;
+                if !temporary {
+                    let checks = constraints_about(&connection, table, open.constraints_of(table, 'C'), &quote(name));
+                    hanging.extend(checks.map_err(Self::catalog_failure)?);
+                }
                 for key in hanging {
                     self.drop_constraint(table, &key)?;
+                }
+                if !temporary {
+                    written(catalog::forget_column_rules(&connection, table, name))?;
                 }
                 self.run_sql(&format!("ALTER TABLE {} DROP COLUMN {}", quote(table), quote(name)), table)
             }

@@ -25,7 +25,7 @@ use rustix::net::{RecvFlags, recv};
 use crate::capabilities::Capabilities;
 use crate::channel::Channel;
 use crate::codec::charset::Charset;
-use crate::database::{Mode, Open};
+use crate::database::{Known, Mode, Open};
 use crate::engine::functions::{State, now};
 use crate::errors::{Result, SqlError};
 use crate::faults::Faults;
@@ -72,6 +72,8 @@ pub struct Session {
     lobs: lob::Objects,
     /// Whether this transaction changed definitions.
     redefined: bool,
+    /// What was known when it began to define something.
+    before: Option<Known>,
     failed: bool,
     /// Whether this is the first message of a group.
     fresh: bool,
@@ -108,6 +110,12 @@ fn shown(message: &Message, charset: Charset) -> String {
     }
 }
 
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.undefine();
+    }
+}
+
 impl Session {
     /// Takes a connection that was accepted.
     pub fn new(server: Arc<Server>, channel: Channel) -> Self {
@@ -131,6 +139,7 @@ impl Session {
             blobs: HashMap::new(),
             lobs: lob::Objects::default(),
             redefined: false,
+            before: None,
             failed: false,
             fresh: true,
         }
@@ -297,8 +306,16 @@ impl Session {
         self.statements.clear();
         self.lobs = lob::Objects::default();
         self.blobs.clear();
+        self.undefine();
         self.open = None;
         self.transaction = Transaction::None;
+    }
+
+    /// What a transaction defined goes with it.
+    fn undefine(&mut self) {
+        if let (Some(open), Some(before)) = (&self.open, self.before.take()) {
+            open.forget_since(before);
+        }
     }
 
     fn open_database(&mut self, name: &str) -> Result<()> {

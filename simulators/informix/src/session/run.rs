@@ -207,9 +207,18 @@ impl Session {
         replies::cost(&mut self.link.out, 1);
     }
 
+    /// Notes what a roll-back of the transaction is to bring back.
+    pub(super) fn remember(&mut self) -> Result<()> {
+        if self.before.is_none() && self.transaction != Transaction::None {
+            self.before = Some(self.opened()?.known());
+        }
+        Ok(())
+    }
+
     /// Several steps that hold together even outside a transaction.
     pub(super) fn together(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.start_changes()?;
+        self.remember()?;
         if self.transaction == Transaction::None {
             self.run_sql("BEGIN IMMEDIATE", "")?;
             let result = work(self);
@@ -247,6 +256,7 @@ impl Session {
                 self.finish(warnings);
                 return Ok(());
             }
+            Action::CloseDatabase if self.transaction != Transaction::None => return Err(SqlError::new(-377, "")),
             Action::CloseDatabase => self.close_database(),
             Action::CreateDatabase { .. } if self.transaction != Transaction::None => {
                 return Err(SqlError::new(-377, ""));
@@ -375,6 +385,10 @@ impl Session {
             self.run_sql(sql, "")?;
         }
         self.transaction = Transaction::None;
+        match event {
+            3 => self.undefine(),
+            _ => self.before = None,
+        }
         self.definitions_settle();
         replies::transaction_state(&mut self.link.out, event);
         Ok(())
@@ -401,6 +415,9 @@ impl Session {
             (-999, _) => SqlError::new(-26_076, name),
             _ => error,
         })?;
+        if verb == "ROLLBACK TO" {
+            self.opened()?.forget_missing();
+        }
         self.finish(0);
         Ok(())
     }

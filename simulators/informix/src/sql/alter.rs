@@ -1,6 +1,6 @@
 //! ALTER TABLE and RENAME.
 
-use super::ddl::Definition;
+use super::constraints::Definition;
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal, quote};
 use super::{Action, Alter, Alteration, Column, Compiled};
@@ -10,7 +10,11 @@ use crate::errors::{Result, SqlError};
 impl Parser<'_> {
     pub(super) fn rename(&mut self) -> Result<Compiled> {
         if self.accept("table") {
+            let offset = self.offset();
             let table = self.table()?;
+            if catalog::is_system(&table.name) {
+                return Err(SqlError::new(-511, table.name).at(offset));
+            }
             self.expect("to")?;
             let to = self.identifier()?;
             return Ok(self.compiled(20, Action::RenameTable { from: table.name, to }, Vec::new()));
@@ -24,6 +28,9 @@ impl Parser<'_> {
         let (Some(from), Some(name)) = (path.pop(), path.pop()) else { return Err(self.syntax()) };
         let found = self.catalog.table(None, &name);
         let table = found.ok_or_else(|| SqlError::isam(-206, -111, name).at(offset))?;
+        if catalog::is_system(&table.name) {
+            return Err(SqlError::new(-511, table.name).at(offset));
+        }
         self.expect("to")?;
         let to = self.identifier()?;
         let mut columns = table.columns;

@@ -75,7 +75,7 @@ impl Parser<'_> {
                 };
                 let value = self.coerce(value, column.ty);
                 values.push(if column.ty.kind.is_serial() { next(&value) } else { value });
-                if !self.accept_symbol(",") {
+                if !self.another(")")? {
                     break;
                 }
             }

@@ -19,7 +19,7 @@ impl Parser<'_> {
         let mut list = Vec::new();
         while !self.is_symbol(")") {
             list.push(self.expression()?);
-            if !self.accept_symbol(",") {
+            if !self.another(")")? {
                 break;
             }
         }

@@ -78,7 +78,7 @@ impl Parser<'_> {
                 item.ty.is_some_and(|ty| !ty.kind.is_integer() && !ty.kind.is_decimal() && !ty.kind.is_complex());
             let text = self.coerce(item, Type::new(Kind::LVarChar, 32_739));
             items.push(if quoted { format!("quote({text})") } else { format!("ifnull({text}, 'NULL')") });
-            if !self.accept_symbol(",") {
+            if !self.another(closing)? {
                 break;
             }
         }

@@ -2,6 +2,7 @@
 
 mod alter;
 mod columns;
+mod constraints;
 mod ddl;
 mod dml;
 mod expr;

@@ -270,14 +270,23 @@ pub fn common_type(types: &[Type]) -> Option<Type> {
     for ty in types {
         let (a, b) = (result.kind, ty.kind);
         result = if a == b {
-            if result.scale() == 255 || a.is_text() || a == Kind::Interval || a == Kind::DateTime {
-                Type::new(a, result.length.max(ty.length))
-            } else if a.is_decimal() {
-                let scale = result.scale().max(ty.scale());
-                let whole = (result.precision() - result.scale()).max(ty.precision() - ty.scale());
-                if ty.scale() == 255 { Type::decimal(32, 255) } else { Type::decimal((whole + scale).min(32), scale) }
-            } else {
-                result
+            match a {
+                Kind::DateTime => {
+                    let (one, two) = (result.qualifier(), ty.qualifier());
+                    let both = Qualifier::datetime(one.start().min(two.start()), one.end().max(two.end()));
+                    Type::new(a, both.0)
+                }
+                Kind::Interval if result.qualifier().is_months() == ty.qualifier().is_months() => {
+                    Type::new(a, result.qualifier().wider(ty.qualifier()).0)
+                }
+                kind if kind.is_text() => Type::new(a, result.length.max(ty.length)),
+                kind if kind.is_decimal() && (result.scale() == 255 || ty.scale() == 255) => Type::decimal(32, 255),
+                kind if kind.is_decimal() => {
+                    let scale = result.scale().max(ty.scale());
+                    let whole = (result.precision() - result.scale()).max(ty.precision() - ty.scale());
+                    Type::new(a, (whole + scale).min(32) << 8 | scale)
+                }
+                _ => result,
             }
         } else if a.is_text() && b.is_text() {
             let kind = if a == Kind::LVarChar || b == Kind::LVarChar { Kind::LVarChar } else { Kind::VarChar };

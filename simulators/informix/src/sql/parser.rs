@@ -145,6 +145,12 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// Whether a comma follows, and another item behind it.
+    pub(super) fn another(&mut self, closing: &str) -> Result<bool> {
+        let comma = self.accept_symbol(",");
+        if comma && self.is_symbol(closing) { Err(self.syntax()) } else { Ok(comma) }
+    }
+
     pub(super) fn syntax(&self) -> SqlError {
         let (start, end) = self.tokens[self.at].span;
         SqlError::syntax(self.offset(), &self.text[start..end])

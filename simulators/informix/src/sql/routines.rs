@@ -22,7 +22,7 @@ impl Parser<'_> {
             let name = self.identifier()?;
             let ty = self.type_declaration()?;
             parameters.push(Column { name, ty, not_null: false });
-            if !self.accept_symbol(",") {
+            if !self.another(")")? {
                 break;
             }
         }

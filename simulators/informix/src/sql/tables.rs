@@ -171,7 +171,7 @@ impl Parser<'_> {
             let item = self.expression()?;
             ty = item.ty.unwrap_or(ty);
             rows.push(format!("SELECT {} AS \"unnamed_col_1\"", item.sql));
-            if !self.accept_symbol(",") {
+            if !self.another("}")? {
                 break;
             }
         }
@@ -182,6 +182,9 @@ impl Parser<'_> {
         if self.accept_symbol("(") {
             name = self.identifier()?;
             self.expect_symbol(")")?;
+        }
+        if rows.is_empty() {
+            rows.push("SELECT NULL AS \"unnamed_col_1\" WHERE 0".to_owned());
         }
         let sql = rows.join(" UNION ALL ").replace("unnamed_col_1", &name);
         self.add_source(&alias, vec![Column { name, ty, not_null: false }], true);
