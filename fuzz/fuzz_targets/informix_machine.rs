@@ -88,7 +88,7 @@ fn request(kind: u8, sql: &str, flag: bool) -> Request {
         5 => Request::Scroll { cursor: 1, to: if flag { Position::Last } else { Position::Row(2) } },
         6 if flag => Request::Close { cursor: 1 },
         6 => Request::Savepoint(Savepoint::Set, "s".into()),
-        7 if flag => Request::Commit,
+        7 if flag => Request::Commit { block: kind & 16 == 16 },
         7 => Request::Rollback,
         8 => Request::Begin,
         _ => Request::Ping,

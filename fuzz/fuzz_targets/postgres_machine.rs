@@ -61,6 +61,7 @@ fuzz_target!(|data: &[u8]| {
                 prelude: None,
                 copy: script >> 3 & 1 == 1,
                 ends_block: false,
+                discarded: (script >> 3 & 1 == 1).then(|| "ROLLBACK".into()),
             }
         } else {
             Request::Execute(Execute {

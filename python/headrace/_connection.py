@@ -173,19 +173,19 @@ class BlockingConnection(Generic[R]):
         """A block that is committed at its end and rolled back when it raises. Inside another transaction it is a
         savepoint. Raising :class:`Rollback` rolls back without an error outside."""
         core = self._core
-        block = self._run(core.enter_transaction(savepoint_name))
+        block = self._run(core.enter(savepoint_name))
         try:
             yield self
         except Rollback:
-            self._run(core.leave_transaction(block, True))
+            self._run(core.leave(block, True))
         except BaseException as error:
             try:
-                self._run(core.leave_transaction(block, True))
+                self._run(core.leave(block, True))
             except errors.Error as second:
                 raise error from second
             raise
         else:
-            self._run(core.leave_transaction(block, force_rollback))
+            self._run(core.leave(block, force_rollback))
 
     @contextlib.contextmanager
     def pipeline(self) -> Generator[Pipeline]:
@@ -278,7 +278,7 @@ class BlockingConnection(Generic[R]):
     def reset(self, mode: str = "rollback") -> None:
         """Back to a fresh state: ``none``, ``rollback`` (an open transaction is rolled back) or ``discard`` (the
         state of the session is forgotten too)."""
-        self._run(self._core.reset(mode))
+        self._run(self._core.renew(mode))
 
     def cancel(self) -> None:
         """Asks the server to cancel what this connection runs; callable from any thread."""

@@ -34,6 +34,8 @@ class Core(ABC):
         self.autocommit = False
         self.depth = 0
         """Blocks of ``transaction()`` that are open."""
+        self.resets = 0
+        """How often the session was reset: a block from before is not there any more."""
         self.pipelined: deque[Any] | None = None
         """Cursors whose results a pipeline has not read, None outside of a pipeline."""
         self.numbers = itertools.count(1)
@@ -123,6 +125,22 @@ class Core(ABC):
     @abstractmethod
     def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:
         """Ends a block."""
+
+    def enter(self, savepoint: str | None) -> Flow[tuple[Any, int]]:
+        """Begins a block; gives what :meth:`leave` needs."""
+        block = yield from self.enter_transaction(savepoint)
+        return block, self.resets
+
+    def leave(self, entered: tuple[Any, int], rollback: bool) -> Flow[None]:
+        """Ends a block, unless a reset has: the session may be somebody else's by now."""
+        block, resets = entered
+        if resets == self.resets:
+            yield from self.leave_transaction(block, rollback)
+
+    def renew(self, mode: str) -> Flow[None]:
+        """Back to a fresh state; the blocks that are open end with it."""
+        yield from self.reset(mode)
+        self.resets += 1
 
     @abstractmethod
     def reset(self, mode: str) -> Flow[None]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import Any
 
 import pytest
 
 import headrace
+import headrace.aio
 from headrace import errors
 from headrace.types import TransactionStatus
 
@@ -183,3 +185,73 @@ def test_a_block_begins_with_its_first_statement(url: str) -> None:
         # Behind a block, statements stand for themselves again.
         conn.execute("insert into t values (5)")
         assert count(url) == 5
+
+
+async def test_a_block_ends_however_often_it_is_cancelled(url: str) -> None:
+    async with await headrace.aio.connect(url, autocommit=True) as conn:
+        for name in (None, "outermost"):
+            for steps in range(12):
+
+                async def work(name: str | None = name) -> None:
+                    async with conn.transaction(name):
+                        await conn.execute("insert into t values (1)")
+                        async with conn.transaction():
+                            await conn.execute("insert into t values (2)")
+                            await conn.execute("select pg_sleep(20)")
+
+                task = asyncio.create_task(work())
+                await asyncio.sleep(0.02)
+                for _ in range(3):
+                    task.cancel()
+                    for _ in range(steps):
+                        await asyncio.sleep(0)
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert await conn.fetchval("select count(*) from t") == 0
+                assert conn.transaction_status == TransactionStatus.IDLE, steps
+
+
+def test_an_outermost_block_with_a_name_ends_after_an_error_that_was_caught(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        with conn.transaction("named"), contextlib.suppress(errors.SyntaxError):
+            conn.execute("selec")
+        assert conn.transaction_status == TransactionStatus.IDLE
+
+
+def test_a_block_that_a_reset_has_ended_ends_nothing_else(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        for left_over in (conn.stream("select generate_series(1, 9)", fetch_size=1), conn.transaction()):
+            block = left_over if hasattr(left_over, "close") else left_over.gen  # type: ignore[attr-defined]
+            next(block)
+            conn.reset()
+            with conn.transaction():
+                conn.execute("insert into t values (1)")
+                block.close()
+                assert conn.transaction_status == TransactionStatus.INTRANS
+            assert count(url) == 1
+            conn.execute("delete from t")
+            assert conn.transaction_status == TransactionStatus.IDLE
+
+
+def test_a_cursor_of_the_server_in_a_pipeline(conn: Conn) -> None:
+    with conn.pipeline():
+        one = conn.execute("select 1")
+        cursor = conn.cursor(name="c", scrollable=True)
+        cursor.execute("select generate_series(1, 9)")
+        assert cursor.fetchmany(2) == [(1,), (2,)]
+        cursor.scroll(8, mode="absolute")
+        two = conn.execute("select 2")
+        assert cursor.fetchall() == [(9,)]
+        cursor.close()
+    assert (one.fetchone(), two.fetchone()) == ((1,), (2,))
+
+
+async def test_an_async_cursor_of_the_server_in_a_pipeline(aconn: Any) -> None:
+    async with aconn.pipeline():
+        one = await aconn.execute("select 1")
+        cursor = aconn.cursor(name="c", scrollable=True)
+        await cursor.execute("select generate_series(1, 9)")
+        await cursor.scroll(8, mode="absolute")
+        assert await cursor.fetchall() == [(9,)]
+        await cursor.close()
+    assert await one.fetchone() == (1,)

@@ -298,7 +298,7 @@ fn a_transaction_begins_with_the_first_statement_that_wants_one() {
     assert!(session.sent().starts_with("0023000c00040000"));
     session.feed(&[bytes("reply", "srv_t2_tx_056"), bytes("reply", "prep_select_036")].concat()).unwrap();
     assert!(session.machine.in_transaction());
-    let told = session.ask(Request::Commit, Vec::new(), Vec::new());
+    let told = session.ask(Request::Commit { block: false }, Vec::new(), Vec::new());
     assert_eq!(session.sent(), "00040000000a000c0013000c");
     session.feed(&[hex(EOT), bytes("reply", "srv_t2_tx_060")].concat()).unwrap();
     assert_eq!(told.borrow().end.as_deref(), Some("done"));

@@ -218,3 +218,60 @@ fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
     assert_eq!((asked[2].borrow().rows.len(), asked[2].borrow().end.clone()), (0, None));
     assert_eq!(ends(&asked).iter().flatten().count(), 4, "{:?}", ends(&asked));
 }
+
+#[test]
+fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
+    let mut session = warm();
+    let given_up = session.execute(SELECT, vec![V::Int(7)], false);
+    session.feed(&[row(1), row(2), hex(EOT)].concat()).unwrap();
+    assert_eq!(session.sent().matches("00040000000900").count(), 4 + 1, "the next blocks are on their way");
+    assert!(session.machine.discard(2), "the server is at it");
+    let next = session.execute(SELECT, vec![V::Int(8)], false);
+    session.feed(&[row(3), hex(EOT)].concat()).unwrap();
+    assert_eq!(session.sent(), "", "its cursor is still open");
+    session.feed(&[row(4), done(4), hex(EOT), hex(EOT)].concat()).unwrap();
+    let sent = session.sent();
+    let closed = sent.find("00040000000a000c").expect("closed");
+    assert!(sent.find(&opens(0, 8)).is_some_and(|opened| opened > closed), "{sent}");
+    session.feed(&[hex(EOT), row(9), done(1)].concat()).unwrap();
+    assert_eq!((rows(&next), next.borrow().end.as_deref()), (vec!["9".to_owned()], Some("done")));
+    assert_eq!(given_up.borrow().end, None);
+}
+
+#[test]
+fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
+    let mut session = warm();
+    let other = "select a from t where a < ?";
+    session.execute(other, vec![V::Int(0)], false);
+    session.feed(&described(1)).unwrap();
+    session.feed(&[row(1), done(1), hex(EOT)].concat()).unwrap();
+    session.sent();
+    session.execute(SELECT, vec![V::Int(7)], false);
+    let beside = session.execute(other, vec![V::Int(8)], false);
+    session.sent();
+    session.feed(&[row(1), row(2), hex(EOT)].concat()).unwrap();
+    session.sent();
+    assert!(!session.machine.discard(3), "the server is at the other one");
+    session.feed(&[row(3), done(1)].concat()).unwrap();
+    session.feed(&hex(&EOT.repeat(4))).unwrap();
+    assert_eq!((rows(&beside), beside.borrow().end.as_deref()), (vec!["3".to_owned()], Some("done")));
+}
+
+#[test]
+fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
+    for (request, sent) in
+        [(Request::Commit { block: true }, "0014"), (Request::Rollback, "0014"), (Request::Commit { block: false }, "")]
+    {
+        let mut session = Session::start();
+        session.ask(Request::Begin, Vec::new(), Vec::new());
+        session.feed(&hex(EOT)).unwrap();
+        session.sent();
+        session.machine.hold(true);
+        session.ask(request, Vec::new(), Vec::new());
+        assert!(!session.machine.discard(2), "nothing of it was sent");
+        session.machine.hold(false);
+        session.ask(Request::Ping, Vec::new(), Vec::new());
+        let out = session.sent();
+        assert_eq!(out.contains("00140000000c"), !sent.is_empty(), "{out}");
+    }
+}

@@ -155,7 +155,7 @@ class InformixCore(Core):
         if self.wire.closed:
             return
         if savepoint is None:
-            yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
+            yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit(block=True)
             return
         if rollback:
             yield self.wire.sqli_savepoint("rollback", savepoint)

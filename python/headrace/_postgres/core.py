@@ -115,6 +115,8 @@ class ConnectionCore(Core):
             yield self.wire.script(f"SAVEPOINT {quote_identifier(name)}", prelude=self.begin)
         except BaseException:
             self._nest(-1)
+            if outer:
+                yield from self._end_block(True)
             raise
         return name, outer
 
@@ -128,14 +130,18 @@ class ConnectionCore(Core):
         self._nest(-1)
         if self.wire.closed:
             return
-        if savepoint is not None:
-            name = quote_identifier(savepoint)
-            if rollback and self.wire.last_status() == 0:
-                return
-            back = f"ROLLBACK TO SAVEPOINT {name}; " if rollback else ""
-            yield self.wire.script(f"{back}RELEASE SAVEPOINT {name}")
-        if outer and self._is_begun():
-            yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
+        if outer:
+            yield from self._end_block(rollback)
+        elif savepoint is not None and not (rollback and self.wire.last_status() == 0):
+            release = f"RELEASE SAVEPOINT {quote_identifier(savepoint)}"
+            undo = f"ROLLBACK TO SAVEPOINT {quote_identifier(savepoint)}; {release}"
+            yield self.wire.script(undo if rollback else release, discarded=undo)
+
+    def _end_block(self, rollback: bool) -> Flow[None]:
+        """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what comes
+        behind it."""
+        if not self.wire.closed and self._is_begun():
+            yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True, discarded="ROLLBACK")
 
     # two-phase commit
 
@@ -276,8 +282,8 @@ class ConnectionCore(Core):
         self.refresh_begin()
         self.tpc = None
         self.pipelined = None
-        if mode != "none" and self._is_begun():
-            yield self.wire.script("ROLLBACK", ends_block=True)
+        if mode != "none":
+            yield from self._end_block(True)
         if mode == "discard":
             yield self.wire.script("DISCARD ALL")
 

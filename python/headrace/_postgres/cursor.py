@@ -81,7 +81,7 @@ class ServerCursor(Cursor[R]):
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
         hold = "WITH HOLD " if self.withhold else ""
         name = quote_identifier(self.name)
-        self._connection._wait(self._core.submit(f"DECLARE {name} {scroll}CURSOR {hold}FOR {sql}", params), timeout)
+        self._ask(f"DECLARE {name} {scroll}CURSOR {hold}FOR {sql}", params, timeout)
         self._declared = True
         self._exhausted = False
         self._fetch_block("FORWARD 0")
@@ -93,11 +93,16 @@ class ServerCursor(Cursor[R]):
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
+    def _ask(self, sql: str, params: Params = None, timeout: float | None = None) -> Any:
+        """The result of a statement, which is waited for in a pipeline too."""
+        ticket = self._core.submit(sql, params)
+        self._core.ask_for_answers()
+        return self._connection._wait(ticket, timeout)
+
     def _fetch_block(self, what: str) -> None:
         if not self._declared:
             raise ProgrammingError("the cursor was not executed")
-        name = quote_identifier(self.name)
-        self._set(self._connection._wait(self._core.submit(f"FETCH {what} FROM {name}", None), None))
+        self._set(self._ask(f"FETCH {what} FROM {quote_identifier(self.name)}"))
 
     def _more_rows(self) -> None:
         if self._position >= len(self._rows or ()) and not self._exhausted:
@@ -139,7 +144,7 @@ class ServerCursor(Cursor[R]):
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
         name = quote_identifier(self.name)
-        self._connection._wait(self._core.submit(f"MOVE {mode.upper()} {value} FROM {name}", None), None)
+        self._ask(f"MOVE {mode.upper()} {value} FROM {name}")
         self._rows = []
         self._position = 0
         self._exhausted = False
@@ -147,7 +152,7 @@ class ServerCursor(Cursor[R]):
     def _forget(self) -> None:
         self._declared = False
         if not self._core.wire.closed and (self.withhold or self._core.wire.last_status() == 2):
-            self._connection._wait(self._core.submit(f"CLOSE {quote_identifier(self.name)}", None), None)
+            self._ask(f"CLOSE {quote_identifier(self.name)}")
 
     def close(self) -> None:
         """Closes the server's cursor."""

@@ -163,19 +163,19 @@ class LoopConnection(Generic[R]):
         """A block that is committed at its end and rolled back when it raises: see
         :meth:`headrace.Connection.transaction`."""
         core = self._core
-        block = await self._run(core.enter_transaction(savepoint_name))
+        block = await self._run(core.enter(savepoint_name))
         try:
             yield self
         except Rollback:
-            await self._run(core.leave_transaction(block, True))
+            await self._run(core.leave(block, True))
         except BaseException as error:
             try:
-                await self._run(core.leave_transaction(block, True))
+                await self._run(core.leave(block, True))
             except errors.Error as second:
                 raise error from second
             raise
         else:
-            await self._run(core.leave_transaction(block, force_rollback))
+            await self._run(core.leave(block, force_rollback))
 
     @contextlib.asynccontextmanager
     async def pipeline(self) -> AsyncGenerator[AsyncPipeline]:
@@ -262,7 +262,7 @@ class LoopConnection(Generic[R]):
 
     async def reset(self, mode: str = "rollback") -> None:
         """Back to a fresh state: ``none``, ``rollback`` or ``discard``: see :meth:`headrace.Connection.reset`."""
-        await self._run(self._core.reset(mode))
+        await self._run(self._core.renew(mode))
 
     async def cancel(self) -> None:
         """Asks the server to cancel what this connection runs."""

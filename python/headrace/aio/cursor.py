@@ -73,7 +73,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
         hold = "WITH HOLD " if self.withhold else ""
         statement = f"DECLARE {quote_identifier(self.name)} {scroll}CURSOR {hold}FOR {sql}"
-        await self._connection._wait(self._core.submit(statement, params), timeout)
+        await self._ask(statement, params, timeout)
         self._declared = True
         self._exhausted = False
         await self._fetch_block("FORWARD 0")
@@ -85,11 +85,16 @@ class AsyncServerCursor(AsyncCursor[R]):
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
+    async def _ask(self, sql: str, params: Params = None, timeout: float | None = None) -> Any:
+        """The result of a statement, which is waited for in a pipeline too."""
+        future = self._core.submit(sql, params)
+        self._core.ask_for_answers()
+        return await self._connection._wait(future, timeout)
+
     async def _fetch_block(self, what: str) -> None:
         if not self._declared:
             raise ProgrammingError("the cursor was not executed")
-        statement = f"FETCH {what} FROM {quote_identifier(self.name)}"
-        self._set(await self._connection._wait(self._core.submit(statement, None), None))
+        self._set(await self._ask(f"FETCH {what} FROM {quote_identifier(self.name)}"))
 
     async def fetchone(self) -> R | None:
         """The next row, or ``None`` after the last."""
@@ -128,8 +133,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             value -= len(self._rows or ()) - self._position
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
-        statement = f"MOVE {mode.upper()} {value} FROM {quote_identifier(self.name)}"
-        await self._connection._wait(self._core.submit(statement, None), None)
+        await self._ask(f"MOVE {mode.upper()} {value} FROM {quote_identifier(self.name)}")
         self._rows = []
         self._position = 0
         self._exhausted = False
@@ -137,7 +141,7 @@ class AsyncServerCursor(AsyncCursor[R]):
     async def _forget(self) -> None:
         self._declared = False
         if not self._core.wire.closed and (self.withhold or self._core.wire.last_status() == 2):
-            await self._connection._wait(self._core.submit(f"CLOSE {quote_identifier(self.name)}", None), None)
+            await self._ask(f"CLOSE {quote_identifier(self.name)}")
 
     async def close(self) -> None:
         """Closes the server's cursor."""

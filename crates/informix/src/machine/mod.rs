@@ -24,7 +24,7 @@ use crate::messages::server::ServerError;
 use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
-use request::{Asked, Entry, Failure, Group, Reply};
+use request::{Asked, Entry, Failure, Group, Reply, Stage};
 use side_by_side::Copies;
 use startup::{Progress, Startup};
 use std::collections::{HashMap, VecDeque};
@@ -162,17 +162,32 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
-    /// read and dropped, and a batch that is still being sent is rolled back.
+    /// read and dropped, and a batch that is still being sent is rolled back. What undoes something is sent in any case.
     ///
     /// Returns whether the server may be working on it, so that a cancel request makes sense.
     pub fn discard(&mut self, id: u64) -> bool {
         let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
         if at >= self.started {
-            self.queue.remove(at);
+            let entry = &mut self.queue[at];
+            match entry.request {
+                Request::Commit { block: true } | Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => {
+                    entry.caller = None;
+                    if let Request::Commit { .. } = entry.request {
+                        entry.request = Request::Rollback;
+                    }
+                }
+                _ => drop(self.queue.remove(at)),
+            }
             return false;
         }
-        self.queue[at].caller = None;
-        at == 0
+        let entry = &mut self.queue[at];
+        entry.caller = None;
+        if let Stage::FetchMore | Stage::FetchLarge = entry.stage {
+            entry.held.clear();
+            entry.stage = Stage::Sent;
+        }
+        // Of queries side by side the first one may have nothing in flight.
+        at == 0 && self.groups.iter().find(|group| group.entry != 0).is_none_or(|group| group.entry == id)
     }
 
     /// The number of the first request whose caller `is` the one looked for.

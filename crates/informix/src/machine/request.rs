@@ -128,7 +128,10 @@ pub enum Request {
     /// A savepoint of this name.
     Savepoint(Savepoint, Arc<str>),
     /// COMMIT WORK, if a transaction is open then.
-    Commit,
+    Commit {
+        /// It ends a block that has to end: discarded before it was sent, it is a ROLLBACK.
+        block: bool,
+    },
     /// ROLLBACK WORK, if a transaction is open then.
     Rollback,
     /// BEGIN WORK, unless a transaction is open then.
@@ -415,6 +418,12 @@ impl<C, E> Entry<C, E> {
     pub(super) fn is_over(&self) -> bool {
         let read_to_the_end = self.ended && self.statement.is_some();
         self.stage == Stage::Sent && (self.groups == 0 || read_to_the_end)
+    }
+
+    /// Nobody wants its rows any more, but some are on their way: only behind them will its cursor be closed.
+    pub(super) fn closes_later(&self) -> bool {
+        let reads = self.statement.as_ref().is_some_and(|statement| statement.columns.is_some());
+        reads && self.request.cursor().is_none() && !self.is_over()
     }
 
     /// The statement is older than its table, and was not executed.

@@ -95,7 +95,7 @@ impl<C: IfxCaller> Machine<C> {
                 let (verb, name) = (*verb, name.clone());
                 self.savepoint(verb, &name, at, outbox);
             }
-            Request::Commit if block || logging == Logging::Ansi => {
+            Request::Commit { .. } if block || logging == Logging::Ansi => {
                 client::plain(out, tag::SQ_CMMTWORK);
                 client::eot(out);
                 self.in_block = false;
@@ -108,7 +108,7 @@ impl<C: IfxCaller> Machine<C> {
                 self.ask(Asked::Rollback);
             }
             Request::Begin if !block && logging != Logging::None => self.begin(outbox),
-            Request::Commit | Request::Rollback | Request::Begin => {}
+            Request::Commit { .. } | Request::Rollback | Request::Begin => {}
             Request::Ping => {
                 client::plain(out, tag::SQ_VERSION);
                 client::eot(out);

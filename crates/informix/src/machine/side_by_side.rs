@@ -51,8 +51,8 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Whether the next entry can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, outbox: &mut Outbox) -> bool {
-        if self.run().all(|entry| entry.stage == Stage::Sent) {
-            return !self.queue.front().is_some_and(|entry| self.started > 0 && entry.is_stale());
+        if self.run().all(|entry| entry.stage == Stage::Sent && !entry.closes_later()) {
+            return self.started == 0 || !self.run().any(Entry::is_stale);
         }
         let reads = |entry: &Entry<C, C::Error>| {
             entry.reads

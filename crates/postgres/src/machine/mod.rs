@@ -173,7 +173,10 @@ impl<C: PgCaller> Machine<C> {
     pub fn discard(&mut self, id: u64) -> bool {
         let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
         if at >= self.started {
-            if self.queue[at].request.syncs() && at > 0 && !self.queue[at - 1].request.syncs() {
+            if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
+                *sql = instead.clone();
+                self.queue[at].caller = None;
+            } else if self.queue[at].request.syncs() && at > 0 && !self.queue[at - 1].request.syncs() {
                 self.queue[at].caller = None;
                 self.queue[at].request = Request::Sync;
             } else {

@@ -466,7 +466,13 @@ impl<C: PgCaller> Machine<C> {
         fresh.retried = true;
         self.queue.insert(self.started, fresh);
         if status == TransactionStatus::Failed {
-            let rollback = Request::Script { sql: "ROLLBACK".into(), prelude: None, copy: false, ends_block: true };
+            let rollback = Request::Script {
+                sql: "ROLLBACK".into(),
+                prelude: None,
+                copy: false,
+                ends_block: true,
+                discarded: None,
+            };
             self.next_id += 1;
             self.queue.insert(self.started, Entry::new(self.next_id - 1, rollback, None));
         }

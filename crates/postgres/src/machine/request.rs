@@ -89,6 +89,8 @@ pub enum Request {
         copy: bool,
         /// It ends the transaction block (COMMIT, ROLLBACK).
         ends_block: bool,
+        /// What to send in its place if it is discarded before it was sent: the end of a block has to come.
+        discarded: Option<Arc<str>>,
     },
     /// End a group of requests that had no Sync of their own.
     Sync,

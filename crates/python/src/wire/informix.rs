@@ -83,9 +83,11 @@ impl Wire {
         self.bare(py, Request::Begin)
     }
 
-    /// Queues COMMIT WORK, if a transaction is open then.
-    fn sqli_commit(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Commit)
+    /// Queues COMMIT WORK, if a transaction is open then. That of a `block` is a ROLLBACK if it is discarded before it was
+    /// sent.
+    #[pyo3(signature = (*, block=false))]
+    fn sqli_commit(&self, py: Python<'_>, block: bool) -> PyResult<Py<PyAny>> {
+        self.bare(py, Request::Commit { block })
     }
 
     /// Queues ROLLBACK WORK, if a transaction is open then.

@@ -192,8 +192,8 @@ impl Wire {
     }
 
     /// Queues statements of the simple protocol; the result is a list of results. With `copy` the caller feeds or
-    /// reads a COPY.
-    #[pyo3(signature = (sql, *, prelude=None, copy=false, ends_block=false))]
+    /// reads a COPY. `discarded` is sent in its place if it is discarded before it was sent.
+    #[pyo3(signature = (sql, *, prelude=None, copy=false, ends_block=false, discarded=None))]
     fn script(
         &self,
         py: Python<'_>,
@@ -201,6 +201,7 @@ impl Wire {
         prelude: Option<&str>,
         copy: bool,
         ends_block: bool,
+        discarded: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
         if sql.contains('\0') {
             return Err(errors::programming(py, "the statement has a NUL character; remove it"));
@@ -210,7 +211,8 @@ impl Wire {
         let args = Args::Row(PyTuple::empty(py).unbind());
         let mut call = self.call::<Postgres>(py, &state, args, Want::All, sql.clone())?;
         call.script = true;
-        let request = Request::Script { sql, prelude: prelude.map(Arc::from), copy, ends_block };
+        let (prelude, discarded) = (prelude.map(Arc::from), discarded.map(Arc::from));
+        let request = Request::Script { sql, prelude, copy, ends_block, discarded };
         self.enqueue(py, state, request, call)
     }
 
