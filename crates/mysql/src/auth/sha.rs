@@ -38,8 +38,10 @@ pub(super) fn caching(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 /// The password with its NUL, XORed with the repeated scramble, encrypted with RSA-OAEP (SHA-1). Without the scramble
 /// the same bytes could be sent again by someone who overheard them.
 pub(super) fn rsa_encrypted(password: &[u8], scramble: &[u8], pem: &str) -> Result<Vec<u8>, Fatal> {
+    // MySQL ends its file with a NUL.
+    let padding = |c: char| c.is_whitespace() || c == '\0';
     let unusable = |error: &dyn std::fmt::Display| Fatal::refused(format!("the server's RSA public key: {error}"));
-    let key = RsaPublicKey::from_public_key_pem(pem.trim()).map_err(|error| unusable(&error))?;
+    let key = RsaPublicKey::from_public_key_pem(pem.trim_matches(padding)).map_err(|error| unusable(&error))?;
     let plain: Vec<u8> = password.iter().chain(&[0]).zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
     key.encrypt(&mut OsRng, Oaep::new::<sha1_oaep::Sha1>(), &plain).map_err(|error| unusable(&error))
 }
