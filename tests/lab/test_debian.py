@@ -50,7 +50,7 @@ def test_without_apt_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_without_a_mirror_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_apt(tmp_path, monkeypatch, 'echo "could not resolve" >&2; exit 100')
-    with pytest.raises(ServerUnavailable, match="(?s)is apt-get's mirror reachable.*could not resolve"):
+    with pytest.raises(ServerUnavailable, match=r"(?s)is apt-get's mirror reachable.*could not resolve"):
         debian_package("sid", "mysql-server-core")
     assert left_behind(tmp_path) == []
 
