@@ -1,10 +1,13 @@
 //! Any bytes as a server's answers: no panic, and whoever waits is told once how it ended.
 #![no_main]
 
+#[path = "shared/drive.rs"]
+mod drive;
 #[path = "../../crates/informix/tests/support/mod.rs"]
 mod support;
 
-use headrace_core::protocol::{Fatal, Protocol};
+use drive::{Questions, drive};
+use headrace_core::protocol::Protocol;
 use headrace_core::{Inbox, Outbox};
 use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
 use libfuzzer_sys::fuzz_target;
@@ -67,6 +70,11 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// A query that is prepared, so that several of it stand side by side.
+const QUERY: &str = "select a from t where a > ?";
+/// How many of them are asked for besides.
+const QUERIES: usize = 7;
+
 fn request(kind: u8, sql: &str, flag: bool) -> Request {
     let sql = sql.into();
     let road = [None, Some(Road::Put), Some(Road::Groups), Some(Road::Rows)][usize::from(kind >> 4) % 4];
@@ -87,6 +95,10 @@ fn request(kind: u8, sql: &str, flag: bool) -> Request {
     }
 }
 
+fn caller(told: &Rc<RefCell<Told>>, batch: Vec<Vec<V>>, again: Option<Vec<Vec<V>>>) -> TestCaller {
+    TestCaller { told: told.clone(), batch: batch.into_iter(), row: vec![V::Int(7)], again }
+}
+
 fuzz_target!(|data: &[u8]| {
     let [script, first, second, third, data @ ..] = data else { return };
     let options = Options {
@@ -105,42 +117,45 @@ fuzz_target!(|data: &[u8]| {
         assert!(machine.is_ready());
     }
     let mut told = Vec::new();
+    let side_by_side = script & 17 == 16;
+    if side_by_side {
+        machine.enqueue(request(0, QUERY, false), caller(&Rc::default(), Vec::new(), None));
+        machine.transmit((), &mut outbox);
+        // First what closes the cursor of the question about the locale, and gives its statement back.
+        for reply in [&hex("000c000c"), &SELECT[..], &bytes("reply", "prep_select_036"), &hex("000c")] {
+            inbox.extend(reply);
+            machine.receive((), &mut inbox, &mut outbox).expect("a right answer");
+            machine.transmit((), &mut outbox);
+        }
+    }
+    for _ in 0..if side_by_side { QUERIES } else { 0 } {
+        let mine = Rc::default();
+        machine.enqueue(request(0, QUERY, false), caller(&mine, Vec::new(), None));
+        told.push(mine);
+    }
     for (i, kind) in [first, second, third].into_iter().enumerate() {
-        let mine = Rc::new(RefCell::new(Told::default()));
+        let mine = Rc::default();
         let batch = match script & 2 {
             0 => vec![vec![V::Int(1)], vec![V::Text("two".into())], vec![V::Null]],
             _ => vec![vec![V::Int(1), V::Text("one".into()), V::Null]; 3],
         };
         let again = (script & 8 == 0).then(|| batch.clone());
-        let caller = TestCaller { told: mine.clone(), batch: batch.into_iter(), row: vec![V::Int(7)], again };
+        let caller = caller(&mine, batch, again);
         told.push(mine);
         let sql = match script >> 1 & 3 {
-            0 => "select a from t where a > ?".into(),
+            0 => QUERY.into(),
             1 => "insert into t values (?,?,?)".into(),
             _ => format!("statement {i} with ?"),
         };
         machine.enqueue(request(*kind, &sql, kind & 0x80 != 0), caller);
     }
-    machine.transmit((), &mut outbox);
-    let (mut failed, mut discarded) = (false, false);
-    for (i, block) in messages(data).chunks(37).enumerate() {
-        inbox.extend(block);
-        if machine.receive((), &mut inbox, &mut outbox).is_err() {
-            failed = true;
-            break;
-        }
-        machine.transmit((), &mut outbox);
-        outbox.take();
-        if script & 4 != 0 && i == 3 {
-            discarded = machine.find(|_| true).is_some_and(|id| {
-                machine.discard(id);
-                true
-            });
-        }
-    }
-    let open = told.iter().filter(|told| told.borrow().end.is_none()).count();
-    assert!(failed || machine.queued() + usize::from(discarded) >= open, "a caller was forgotten");
-    machine.abort((), &Fatal::gone("the end of the input"));
-    let untold = told.iter().filter(|told| told.borrow().end.is_none()).count();
-    assert!(untold <= usize::from(discarded), "a caller was not told");
+    let discard: fn(&mut Machine<TestCaller>) -> bool = |machine| {
+        machine.find(|_| true).is_some_and(|id| {
+            machine.discard(id);
+            true
+        })
+    };
+    let questions = Questions { queued: Machine::queued, discard: (script & 4 != 0).then_some(discard) };
+    let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
+    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), &questions, untold);
 });

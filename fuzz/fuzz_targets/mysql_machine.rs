@@ -1,11 +1,14 @@
 //! Any packets as a server's answers: no panic, and whoever waits is told once how it ended.
 #![no_main]
 
+#[path = "shared/drive.rs"]
+mod drive;
 #[path = "shared/mysql.rs"]
 #[allow(dead_code)]
 mod support;
 
-use headrace_core::protocol::{Fatal, Protocol};
+use drive::{Questions, drive};
+use headrace_core::protocol::Protocol;
 use headrace_core::{Inbox, Outbox};
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows};
@@ -101,26 +104,13 @@ fuzz_target!(|data: &[u8]| {
         };
         earlier = machine.enqueue(request(*kind, &sql, kind & 0x80 != 0, earlier), caller);
     }
-    machine.transmit((), &mut outbox);
-    let (mut failed, mut discarded) = (false, false);
-    for (i, block) in packets(data).chunks(37).enumerate() {
-        inbox.extend(block);
-        if machine.receive((), &mut inbox, &mut outbox).is_err() {
-            failed = true;
-            break;
-        }
-        machine.transmit((), &mut outbox);
-        outbox.take();
-        if script & 32 != 0 && i == 3 {
-            discarded = machine.find(|_| true).is_some_and(|id| {
-                machine.discard(id);
-                true
-            });
-        }
-    }
-    let open = told.iter().filter(|told| told.borrow().end.is_none()).count();
-    assert!(failed || machine.queued() + usize::from(discarded) >= open, "a caller was forgotten");
-    machine.abort((), &Fatal::gone("the end of the input"));
-    let untold = told.iter().filter(|told| told.borrow().end.is_none()).count();
-    assert!(untold <= usize::from(discarded), "a caller was not told");
+    let discard: fn(&mut Machine<TestCaller>) -> bool = |machine| {
+        machine.find(|_| true).is_some_and(|id| {
+            machine.discard(id);
+            true
+        })
+    };
+    let questions = Questions { queued: Machine::queued, discard: (script & 32 != 0).then_some(discard) };
+    let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
+    drive(&mut machine, (&mut inbox, &mut outbox), &packets(data), &questions, untold);
 });

@@ -1,11 +1,13 @@
 //! Any bytes as a server's answers: no panic, no row out of nothing, and whoever waits is told once how it ended.
 #![no_main]
 
+#[path = "shared/drive.rs"]
+mod drive;
 #[path = "../../crates/postgres/tests/support/mod.rs"]
 #[allow(dead_code)]
 mod support;
 
-use headrace_core::protocol::{Fatal, Protocol};
+use drive::{Questions, drive};
 use headrace_core::{Inbox, Outbox};
 use headrace_postgres::machine::{Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls};
 use libfuzzer_sys::fuzz_target;
@@ -74,19 +76,7 @@ fuzz_target!(|data: &[u8]| {
         };
         machine.enqueue(request, caller);
     }
-    machine.transmit((), &mut outbox);
-    let mut failed = false;
-    for block in messages(data).chunks(37) {
-        inbox.extend(block);
-        if machine.read((), &mut inbox, &mut outbox).is_err() {
-            failed = true;
-            break;
-        }
-        machine.transmit((), &mut outbox);
-        outbox.take();
-    }
-    let open = told.iter().filter(|told| told.borrow().end.is_none()).count();
-    assert!(failed || machine.queued() >= open, "a caller was forgotten");
-    machine.abort((), &Fatal::gone("the end of the input"));
-    assert!(told.iter().all(|told| told.borrow().end.is_some()), "a caller was not told");
+    let questions = Questions { queued: Machine::queued, discard: None };
+    let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
+    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), &questions, untold);
 });

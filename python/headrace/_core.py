@@ -85,12 +85,13 @@ class Core(ABC):
     # transactions
 
     def status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return TransactionStatus(self.wire.status())
+        """Where the connection stands. A block of ``transaction()`` counts from its beginning."""
+        status = TransactionStatus(self.wire.status())
+        return TransactionStatus.INTRANS if self.depth and status is TransactionStatus.IDLE else status
 
     def in_transaction(self) -> bool:
-        """Whether a transaction block is open."""
-        return not self.wire.closed and self.wire.last_status() != 0
+        """Whether a transaction block is open, be it that nothing was sent in it yet."""
+        return not self.wire.closed and (self.depth > 0 or self.wire.last_status() != 0)
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""

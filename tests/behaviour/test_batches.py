@@ -105,3 +105,18 @@ async def test_async_batches(aconn: Any) -> None:
     cursor = await aconn.executemany("insert into b values ($1, $2)", rows(100_000, -1, 0))
     assert cursor.rowcount == 100_000
     assert await aconn.fetchval("select count(*) from b") == 100_000
+
+
+@pytest.mark.parametrize("after", [0.002, 0.01, 0.04, 0.08])
+def test_a_batch_that_takes_too_long_leaves_nothing(url: str, after: float) -> None:
+    many = [(n,) for n in range(1000, 61_000)]
+    with headrace.connect(url, autocommit=True) as conn:
+        for _ in range(3):
+            cursor = conn.cursor()
+            try:
+                cursor.executemany("insert into b values (%s)", many, timeout=after)
+            except TimeoutError:
+                assert conn.fetchval("select count(*) from b") == 0
+            else:
+                assert conn.fetchval("select count(*) from b") == len(many)
+                conn.execute("truncate b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -151,3 +152,34 @@ async def test_concurrent_tasks_share_one_implicit_transaction(aconn: Any, url: 
     assert count(url) == 0
     await aconn.commit()
     assert count(url) == 10
+
+
+def test_a_block_begins_with_its_first_statement(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn, headrace.connect(url, autocommit=True) as watch:
+        state = f"select state from pg_stat_activity where pid = {conn.backend_pid}"
+        with conn.transaction():
+            # Nothing was sent, but to whoever asks it is a transaction.
+            assert watch.fetchval(state) == "idle"
+            assert conn.transaction_status == TransactionStatus.INTRANS
+            with pytest.raises(errors.ProgrammingError, match="inside a transaction"):
+                conn.read_only = True
+            conn.execute("insert into t values (1)")
+            assert watch.fetchval(state) == "idle in transaction"
+            assert count(url) == 0
+        assert count(url) == 1
+        with conn.transaction(), conn.transaction():
+            conn.execute("insert into t values (2)")
+        with contextlib.suppress(ZeroDivisionError), conn.transaction(), conn.transaction("inner"):
+            raise ZeroDivisionError
+        with conn.transaction():
+            with contextlib.suppress(errors.SyntaxError), conn.transaction():
+                conn.execute("selec")
+            conn.executemany("insert into t values (%s)", [(3,), (4,)])
+            assert list(conn.stream("select n from t order by n")) == [(1,), (2,), (3,), (4,)]
+        with conn.transaction():
+            pass
+        assert conn.transaction_status == TransactionStatus.IDLE
+        assert count(url) == 4
+        # Behind a block, statements stand for themselves again.
+        conn.execute("insert into t values (5)")
+        assert count(url) == 5

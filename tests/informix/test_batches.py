@@ -269,12 +269,23 @@ def test_serial_columns_count_on_every_road(conn: Any, table: str) -> None:
         conn.execute(f"drop table {table}")
 
 
-def test_an_interrupted_batch_leaves_nothing(ifx: InformixServer, table: str) -> None:
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("after", [0.002, 0.01, 0.03, 0.06])
+def test_a_batch_leaves_nothing_whenever_it_is_interrupted(
+    ifx: InformixServer, table: str, after: float, inside: bool
+) -> None:
     with headrace.informix.connect(**ifx.parameters(), autocommit=True) as conn:
         conn.execute(f"create table {table} (a int)")
-        rows = [(n,) for n in range(300_000)]
-        with pytest.raises(TimeoutError):
-            conn.cursor().executemany(f"insert into {table} values (?)", rows, timeout=0.05)
-        if conn.closed:
-            conn = headrace.informix.connect(**ifx.parameters(), autocommit=True)
-        assert conn.fetchval(f"select count(*) from {table}") == 0
+        rows = [(n,) for n in range(100_000)]
+        for _ in range(5):
+            if inside:
+                conn.execute("begin work")
+                conn.execute(f"insert into {table} values (-1)")
+            try:
+                conn.cursor().executemany(f"insert into {table} values (?)", rows, timeout=after)
+            except TimeoutError:
+                assert not conn.closed
+                assert conn.fetchval(f"select count(*) from {table}") == int(inside)
+            if inside:
+                conn.execute("rollback work")
+            conn.execute(f"delete from {table}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 import headrace.informix
 from headrace import errors
+from headrace.lab.roundtrips import CountingRelay, through
 from headrace.rows import dict_row, namedtuple_row
 from headrace.testing import InformixServer
 from headrace.types import TransactionStatus
@@ -367,6 +369,73 @@ def test_pipeline(conn: Connection, table: str) -> None:
             wrong.fetchone()
         assert after.fetchone() == (10,)
     assert conn.fetchval(f"select count(*) from {table}") == 10
+
+
+def test_queries_of_a_pipeline_share_round_trips_and_nothing_else(url: str, table: str) -> None:
+    parts = urlsplit(url)
+    with CountingRelay(str(parts.hostname), parts.port or 9088) as relay:
+        conn = headrace.informix.connect(through(url, relay.port), autocommit=True)
+        conn.execute(f"create table {table} (a int, b varchar(200), t text)")
+        conn.executemany(f"insert into {table} values (?, ?, ?)", [(n, "x" * 200, f"text {n}") for n in range(1000)])
+        few, long = f"select a from {table} where a < ? order by a", f"select a, b from {table} order by a"
+        named = f"select t from {table} where a < ? order by a"
+        for length in (200, 1):
+            before = relay.trips
+            with conn.pipeline():
+                asked = [conn.execute(few, (n % 7,)) for n in range(600)]
+                behind = conn.execute(long)
+                texts = [conn.execute(named, (n % 3,)) for n in range(20)]
+                conn.execute(f"update {table} set b = 'y'")
+                after = conn.execute(f"select count(*) from {table} where b = 'y'")
+            trips = relay.trips - before
+            assert [cursor.fetchall() for cursor in asked] == [[(a,) for a in range(n % 7)] for n in range(600)]
+            assert [len(row[1]) for row in behind.fetchall()] == [length] * 1000
+            assert [cursor.fetchall() for cursor in texts] == [
+                [(f"text {a}",) for a in range(n % 3)] for n in range(20)
+            ]
+            assert after.fetchone() == (1000,)
+        assert trips < 200, "one for each of 622 queries, if they waited for one another"
+        conn.close()
+
+
+def test_a_transaction_begins_with_its_first_statement(url: str, table: str) -> None:
+    parts = urlsplit(url)
+    insert = f"insert into {table} values (?)"
+    with (
+        CountingRelay(str(parts.hostname), parts.port or 9088) as relay,
+        headrace.informix.connect(through(url, relay.port), autocommit=True) as conn,
+    ):
+        conn.execute(f"create table {table} (a int)")
+        conn.execute(insert, (0,))
+        before = relay.trips
+        with conn.transaction():
+            assert conn.transaction_status is TransactionStatus.INTRANS
+            assert relay.trips == before
+            conn.execute(insert, (1,))
+        assert relay.trips == before + 2
+        with conn.transaction(), conn.transaction():
+            conn.execute(insert, (2,))
+        with pytest.raises(errors.UndefinedTable), conn.transaction():
+            conn.execute(insert, (3,))
+            conn.execute("select * from nowhere")
+        before = relay.trips
+        with conn.transaction():
+            pass
+        assert relay.trips == before
+        assert conn.fetch(f"select a from {table} order by a") == [(0,), (1,), (2,)]
+
+
+def test_a_pipeline_outlives_a_change_of_its_table(conn: Connection, url: str, table: str) -> None:
+    conn.autocommit = True
+    conn.execute(f"create table {table} (a int)")
+    conn.execute(f"insert into {table} values (1)")
+    query = f"select * from {table}"
+    for n in range(3):
+        with conn.pipeline():
+            asked = [conn.execute(query) for _ in range(50)]
+        assert {tuple(cursor.fetchall()) for cursor in asked} == {((1, *[None] * n),)}
+        with headrace.informix.connect(url, autocommit=True) as other:
+            other.execute(f"alter table {table} add (b{n} int)")
 
 
 def test_pipeline_raises_its_first_error_at_the_end(conn: Connection) -> None:

@@ -131,6 +131,15 @@ class Machine(RuleBasedStateMachine):
         assert [cursor.fetchone()[0] for cursor in counts] == [len(self.rows) + 1 + i for i in range(len(batch))]
         self.rows.update(batch)
 
+    @rule(keys=st.lists(KEYS, max_size=40))
+    def pipeline_of_queries(self, keys: list[int]) -> None:
+        with self.conn.pipeline():
+            asked = [self.conn.execute(self.sql("select k, v from model where k >= %s"), (key,)) for key in keys]
+            counted = self.conn.execute("select count(*) from model")
+        for key, cursor in zip(keys, asked, strict=True):
+            assert sorted(cursor.fetchall()) == sorted(row for row in self.rows.items() if row[0] >= key)
+        assert counted.fetchone() == (len(self.rows),)
+
     @rule(stop=st.integers(0, 9))
     def part_of_a_stream(self, stop: int) -> None:
         with contextlib.closing(

@@ -24,6 +24,9 @@ pub const CHUNK_BYTES: usize = 256 * 1024;
 pub const CHUNK_ROWS: usize = 16_384;
 /// Commands with many rows that are in flight at a time.
 pub const CHUNKS_IN_FLIGHT: usize = 2;
+/// Rows of a batch to PostgreSQL that may be unanswered when its end, which commits it, is sent. Until then a batch that is
+/// cancelled is certain to be rolled back; the server is kept busy by so many rows for longer than a round trip takes.
+pub const ROWS_UNANSWERED: u64 = 1024;
 /// Notifications kept per connection until someone reads them; the oldest are dropped, and counted, beyond this.
 pub const NOTIFICATIONS: usize = 65_536;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.

@@ -9,6 +9,12 @@ pub const FETCH_BYTES: i32 = 128 * 1024;
 /// Fetches of one query that are in flight, so that the server makes the next rows while these are decoded.
 pub const FETCHES_IN_FLIGHT: usize = 4;
 
+/// Queries of a pipeline whose cursors are open at the same time.
+pub const SELECTS_IN_FLIGHT: usize = 32;
+
+/// Executions of one query that have to be waiting before it is prepared further times for them.
+pub const COPIES_WORTH: usize = 4;
+
 /// Bytes of rows that a server without large fetch buffers takes at most.
 pub const OLD_FETCH_BYTES: i32 = 32_767;
 

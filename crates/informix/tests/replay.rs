@@ -4,87 +4,11 @@
 mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Inbox, Outbox};
-use headrace_informix::machine::{Execute, Logging, Machine, Options, Request, Rows};
-use std::cell::RefCell;
-use std::rc::Rc;
-use support::{TestCaller, Told, V, bytes, hex};
+use headrace_informix::machine::{Execute, Logging, Request, Rows};
+use support::session::{EOT, Session, greeting};
+use support::{V, bytes, hex};
 
-const EOT: &str = "000c";
 const OK: &str = "000f000000000000000000000000000000370000000100000001000c";
-
-struct Session {
-    machine: Machine<TestCaller>,
-    inbox: Inbox,
-    outbox: Outbox,
-}
-
-/// What the server says while a session is set up, one reply for each flight.
-fn greeting() -> Vec<Vec<u8>> {
-    let set_up = [bytes("reply", "connect_004"), hex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
-    vec![
-        bytes("reply", "conacc_gbase_1"),
-        set_up,
-        bytes("reply", "srv_t2_connect_010"),
-        bytes("reply", "srv_t2_connect_012"),
-    ]
-}
-
-impl Session {
-    fn new() -> Self {
-        let mut outbox = Outbox::new();
-        let options = Options {
-            user: "informix".into(),
-            server: "informix".into(),
-            database: Some("testdb".into()),
-            ..Options::default()
-        };
-        let machine = Machine::new(options, 16, &mut outbox).unwrap();
-        Self { machine, inbox: Inbox::new(), outbox }
-    }
-
-    fn start() -> Self {
-        let mut session = Self::new();
-        for reply in greeting() {
-            session.feed(&reply).unwrap();
-        }
-        assert!(session.machine.is_ready());
-        session.feed(&hex("000c000c")).unwrap();
-        session.outbox.take();
-        session
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
-        self.inbox.extend(bytes);
-        self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
-        self.machine.transmit((), &mut self.outbox);
-        Ok(())
-    }
-
-    fn ask(&mut self, request: Request, row: Vec<V>, batch: Vec<Vec<V>>) -> Rc<RefCell<Told>> {
-        let told = Rc::new(RefCell::new(Told::default()));
-        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), again: None, row };
-        self.machine.enqueue(request, caller);
-        self.machine.transmit((), &mut self.outbox);
-        told
-    }
-
-    fn execute(&mut self, sql: &str, row: Vec<V>, begin: bool) -> Rc<RefCell<Told>> {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, road: None }), row, Vec::new())
-    }
-
-    fn batch(&mut self, rows: usize, begin: bool) -> Rc<RefCell<Told>> {
-        let rows = (0..rows).map(|i| vec![V::Int(i as i64), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
-        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, road: None };
-        self.ask(Request::Execute(request), Vec::new(), rows)
-    }
-
-    /// The groups that wait to be sent, each told by the tags that matter.
-    fn sent(&mut self) -> String {
-        let bytes = self.outbox.take();
-        bytes.iter().map(|b| format!("{b:02x}")).collect()
-    }
-}
 
 fn select_rows() -> Vec<Vec<String>> {
     [1, 5, 6].map(|n| vec![n.to_string()]).to_vec()
@@ -267,6 +191,65 @@ fn a_good_batch_is_committed_once_and_counted() {
     session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
     assert_eq!(told.borrow().results, [("INSERT".to_owned(), Some(3000), None)]);
     assert!(!session.machine.in_transaction());
+}
+
+/// -213 with nothing else.
+const INTERRUPTED: &str = "000dff2b0000000000000000000c";
+
+/// A batch of three rows whose second fails, up to the ROLLBACK that was sent.
+fn batch_being_rolled_back() -> (Session, std::rc::Rc<std::cell::RefCell<support::Told>>) {
+    let mut session = Session::start();
+    let told = session.batch(3, false);
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+    let sent = session.sent();
+    session.feed(&batch_replies(&sent, 1, false)).unwrap();
+    assert_eq!(session.sent(), "00140000000c");
+    (session, told)
+}
+
+#[test]
+fn a_rollback_that_an_interrupt_hits_is_sent_again() {
+    let (mut session, told) = batch_being_rolled_back();
+    session.feed(&hex(INTERRUPTED)).unwrap();
+    assert_eq!(session.sent(), "00140000000c");
+    assert_eq!(told.borrow().end, None);
+    session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+    assert_eq!(told.borrow().end.as_deref(), Some("server -268 -100 Some(1)"));
+    assert!(session.machine.is_idle() && !session.machine.in_transaction());
+}
+
+#[test]
+fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
+    let (mut session, _) = batch_being_rolled_back();
+    assert!(session.feed(&hex("000dff0c0000000000000000000c")).is_err());
+    // What was asked for behind it would be part of its transaction.
+    let (mut session, _) = batch_being_rolled_back();
+    session.ask(Request::Ping, Vec::new(), Vec::new());
+    assert!(session.feed(&hex(INTERRUPTED)).is_err());
+}
+
+#[test]
+fn a_batch_whose_commit_fails_is_rolled_back() {
+    for behind in [false, true] {
+        let mut session = Session::start();
+        let told = session.batch(3, false);
+        session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+        session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+        session.feed(&hex(&OK[..OK.len() - 4].repeat(3))).unwrap();
+        session.feed(&hex(EOT)).unwrap();
+        assert!(session.sent().ends_with("0013000c"));
+        if behind {
+            session.ask(Request::Ping, Vec::new(), Vec::new());
+        }
+        let failed = session.feed(&hex("000dfd4d0000000000000000000c"));
+        assert_eq!(failed.is_err(), behind);
+        if !behind {
+            assert_eq!(session.sent(), "00140000000c");
+            session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+            assert_eq!(told.borrow().end.as_deref(), Some("server -691 0 None"));
+        }
+    }
 }
 
 #[test]

@@ -220,6 +220,37 @@ fn a_batch_names_the_row_that_failed() {
 }
 
 #[test]
+fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_then() {
+    for discarded in [false, true] {
+        let mut session = Session::start();
+        let rows = (0..2000).map(|i| vec![i]).collect();
+        let told = session.execute("insert", Some(rows), Vec::new(), true);
+        session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
+        let flush = msg(b'H', b"");
+        assert!(session.outbox.take().ends_with(&flush), "all rows are sent, and not their end");
+        let answer = [msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat();
+        session.feed(&answer.repeat(2000 - 1025)).unwrap();
+        assert_eq!(session.outbox.take(), []);
+        if discarded {
+            assert!(session.machine.discard(1), "the server is at it");
+            session.machine.transmit((), &mut session.outbox);
+            let sent = session.outbox.take();
+            assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "{sent:?}");
+            session.feed(&answer.repeat(1025)).unwrap();
+            session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
+            assert_eq!(told.borrow().end, None);
+        } else {
+            session.feed(&answer).unwrap();
+            assert_eq!(session.outbox.take(), msg(b'S', b""));
+            session.feed(&answer.repeat(1024)).unwrap();
+            session.feed(&ready(b'I')).unwrap();
+            assert_eq!(told.borrow().end.as_deref(), Some("done"));
+        }
+        assert!(session.machine.is_idle());
+    }
+}
+
+#[test]
 fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
     let mut session = Session::start();
     session.execute("insert", None, vec![1], true);

@@ -80,15 +80,20 @@ class InformixCore(Core):
 
     # statements
 
+    @property
+    def begins(self) -> bool:
+        """Whether a statement begins a transaction, unless one is open."""
+        return not self.autocommit or self.depth > 0
+
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
-        return self.wire.sqli_execute(sql, params, begin=not self.autocommit)
+        return self.wire.sqli_execute(sql, params, begin=self.begins)
 
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
         if returning:
             raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
-        return self.wire.sqli_execute_batch(sql, rows, begin=not self.autocommit)
+        return self.wire.sqli_execute_batch(sql, rows, begin=self.begins)
 
     def submit_script(self, sql: str) -> Any:
         """Queues one statement without parameters."""
@@ -96,7 +101,7 @@ class InformixCore(Core):
 
     def fastpath(self, routine: str, arguments: Sequence[Any]) -> Flow[tuple[Any, ...]]:
         """What a routine returns that is called by its signature."""
-        result = yield self.wire.sqli_routine(signature(routine), arguments, begin=not self.autocommit)
+        result = yield self.wire.sqli_routine(signature(routine), arguments, begin=self.begins)
         return result.rows[0] if result.rows else ()
 
     def drop(self, asked: Iterable[Any]) -> None:
@@ -127,16 +132,18 @@ class InformixCore(Core):
         yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
 
     def enter_transaction(self, savepoint: str | None) -> Flow[str | None]:
-        """Begins a block; gives the savepoint (None for a transaction of its own)."""
+        """Begins a block; gives the savepoint (None for a transaction of its own). BEGIN WORK travels with the first
+        statement."""
         if self.wire.sqli_session()[3] == "none":
             raise NotSupportedError("the database has no transactions (it is not logged)")
         if self.depth == 0 and not self.in_transaction():
-            yield self.wire.sqli_begin()
             self.depth += 1
             return None
         name = savepoint or f"headrace_{next(self.numbers)}"
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ProgrammingError(f"{name!r} is no name of a savepoint")
+        if self.wire.last_status() == 0:
+            yield self.wire.sqli_begin()
         yield self.wire.sqli_savepoint("set", name)
         self.depth += 1
         return name

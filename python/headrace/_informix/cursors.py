@@ -31,7 +31,7 @@ class Stream:
         """The first block."""
         core = self.core
         result: PgResult = yield core.wire.sqli_declare(
-            self.number, sql, params, begin=not core.autocommit, bytes=self.fetch_bytes
+            self.number, sql, params, begin=core.begins, bytes=self.fetch_bytes
         )
         return result
 
@@ -89,7 +89,7 @@ class Declared(CursorBase[Any]):
             name=self.name,
             scroll=self.scrollable,
             hold=self.withhold,
-            begin=not core.autocommit,
+            begin=core.begins,
             bytes=size,
         )
         self._open = True

@@ -68,7 +68,7 @@ class LobState:
             raise ProgrammingError("the large object was opened for reading; open it with 'r+b'")
 
     def _call(self, signature: str, *arguments: Any) -> Any:
-        return self.core.wire.sqli_routine(signature, arguments, begin=not self.core.autocommit)
+        return self.core.wire.sqli_routine(signature, arguments, begin=self.core.begins)
 
     def _to_mark(self) -> Any:
         """Asks for the server's mark to be set, where it stands elsewhere."""
@@ -184,9 +184,7 @@ def opening(core: InformixCore, locator: Any, mode: str) -> Flow[LobState]:
     if mode not in _MODES:
         raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(_MODES)}")
     # The server's function is for both, under the one name.
-    result: Any = yield core.wire.sqli_routine(
-        _OPEN, (Opaque("blob", locator.data), _MODES[mode]), begin=not core.autocommit
-    )
+    result: Any = yield core.wire.sqli_routine(_OPEN, (Opaque("blob", locator.data), _MODES[mode]), begin=core.begins)
     state = LobState(core, locator, mode, _handle(result.rows[0][0]))
     if mode == "wb":
         yield from state.truncating(0)
@@ -199,7 +197,7 @@ def creating(core: InformixCore, kind: str, column: str | None) -> Flow[LobState
     makers: dict[str, Callable[[bytes], Locator]] = {"blob": BlobLocator, "clob": ClobLocator}
     if kind not in makers:
         raise ProgrammingError(f"a large object is of kind 'blob' or 'clob', not {kind!r}")
-    begin = not core.autocommit
+    begin = core.begins
     spec = Opaque("ifx_lo_spec", _PLAIN_SPEC)
     if column is not None:
         found: Any = yield core.wire.sqli_routine(_COLUMN, (column, spec), begin=begin)

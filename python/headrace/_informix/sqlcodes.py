@@ -66,6 +66,7 @@ _MEANINGS: Final[dict[int, tuple[type[DatabaseError], str]]] = {
     -526: (NotSupportedError, "a scroll cursor cannot be updated"),
     -530: (errors.CheckViolation, "check constraint {} is violated"),
     -535: (errors.ActiveSqlTransaction, "a transaction is open already"),
+    -458: (errors.TransactionRollback, "the server gave up the transaction; end it with a rollback"),
     -517: (ProgrammingError, "the index is too long or has too many columns"),
     -668: (OperationalError, "a system command failed"),
     -674: (errors.UndefinedFunction, "routine {} does not exist"),

@@ -306,7 +306,7 @@ class MySqlCore(Core):
         savepoint, outer = block
         self.depth -= 1
         # A deadlock, or a statement that commits by itself, may have ended it.
-        if self.wire.closed or not (self.in_transaction() or outer):
+        if self.wire.closed or not (self.wire.last_status() != 0 or outer):
             return
         tickets: list[Any] = []
         if savepoint is not None and not outer:

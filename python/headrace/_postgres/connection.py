@@ -134,7 +134,9 @@ class Connection(BlockingConnection[R]):
     def _stream(self, sql: str, params: Params, fetch_size: int) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         portal = f"headrace_{next(core.numbers)}"
-        result: PgResult = self._wait(wire.execute(sql, params, portal=(portal, fetch_size), named=core.named), None)
+        result: PgResult = self._wait(
+            wire.execute(sql, params, prelude=core.begin, portal=(portal, fetch_size), named=core.named), None
+        )
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)

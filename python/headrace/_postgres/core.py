@@ -75,7 +75,7 @@ class ConnectionCore(Core):
 
     def refresh_begin(self) -> None:
         """Remakes the statement that begins a transaction."""
-        self.begin = None if self.autocommit else "BEGIN" + self.characteristics()
+        self.begin = None if self.autocommit and not self.depth else "BEGIN" + self.characteristics()
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
@@ -91,38 +91,50 @@ class ConnectionCore(Core):
         if self.tpc is not None:
             raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
         self.check_end(rollback)
-        if self.wire.queued() == 0 and self.wire.last_status() == 0:
+        if not self._is_begun():
             return
         yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
 
+    def _is_begun(self) -> bool:
+        """Whether a transaction is open, or may be by what has been asked for."""
+        return self.wire.queued() > 0 or self.wire.last_status() != 0
+
     def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
-        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
+        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own.
+
+        BEGIN travels with the first statement.
+        """
         outer = self.depth == 0 and not self.in_transaction()
         if self.tpc is not None:
             raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
+        self._nest(1)
         if outer and savepoint is None:
-            yield self.wire.script("BEGIN" + self.characteristics())
-            self.depth += 1
             return None, True
         name = savepoint or f"headrace_{next(self.numbers)}"
-        prelude = "BEGIN" + self.characteristics() if outer else None
-        yield self.wire.script(f"SAVEPOINT {quote_identifier(name)}", prelude=prelude)
-        self.depth += 1
+        try:
+            yield self.wire.script(f"SAVEPOINT {quote_identifier(name)}", prelude=self.begin)
+        except BaseException:
+            self._nest(-1)
+            raise
         return name, outer
+
+    def _nest(self, blocks: int) -> None:
+        self.depth += blocks
+        self.refresh_begin()
 
     def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block."""
         savepoint, outer = block
-        self.depth -= 1
+        self._nest(-1)
         if self.wire.closed:
             return
         if savepoint is not None:
             name = quote_identifier(savepoint)
-            if rollback and not self.in_transaction():
+            if rollback and self.wire.last_status() == 0:
                 return
             back = f"ROLLBACK TO SAVEPOINT {name}; " if rollback else ""
             yield self.wire.script(f"{back}RELEASE SAVEPOINT {name}")
-        if outer:
+        if outer and self._is_begun():
             yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
 
     # two-phase commit
@@ -261,9 +273,10 @@ class ConnectionCore(Core):
         if mode not in ("none", "rollback", "discard"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
         self.depth = 0
+        self.refresh_begin()
         self.tpc = None
         self.pipelined = None
-        if mode != "none" and (self.wire.queued() or self.wire.last_status() != 0):
+        if mode != "none" and self._is_begun():
             yield self.wire.script("ROLLBACK", ends_block=True)
         if mode == "discard":
             yield self.wire.script("DISCARD ALL")

@@ -149,7 +149,7 @@ class AsyncConnection(LoopConnection[R]):
     async def _stream(self, sql: str, params: Params, fetch_size: int) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         portal = f"headrace_{next(core.numbers)}"
-        first = wire.execute(sql, params, portal=(portal, fetch_size), named=core.named)
+        first = wire.execute(sql, params, prelude=core.begin, portal=(portal, fetch_size), named=core.named)
         result: PgResult = await self._wait(first, None)
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")

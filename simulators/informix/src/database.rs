@@ -116,6 +116,18 @@ impl Database {
     }
 }
 
+impl Drop for Database {
+    fn drop(&mut self) {
+        drop(lock(&self.keeper).take());
+        for end in ["", "-wal", "-shm"] {
+            let mut path = self.path.clone().into_os_string();
+            path.push(end);
+            // Another of that name may come; what cannot be removed goes with the folder.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 /// A session's way into a database.
 pub struct Open {
     /// The database.
@@ -214,9 +226,14 @@ impl Open {
 
     /// Puts a table into the catalog and forgets what an older one of that name had counted.
     pub fn add_table(&self, table: &NewTable) -> Result<()> {
-        lock(&self.database.serials).remove(&table.name);
         if table.temporary {
             lock(&self.state.temporary).insert(table.name.clone());
+        }
+        lock(&self.database.serials).remove(&self.state.serial_key(&table.name));
+        if let Some(first) = table.serial {
+            self.start_serial(&table.name, first);
+        }
+        if table.temporary {
             self.temporary.borrow_mut().insert(table.name.clone(), table.columns.clone());
             self.add_defaults(&table.name, &table.defaults)?;
             return self.add_constraints(&table.name, &table.constraints);
@@ -227,6 +244,36 @@ impl Open {
             catalog::add_view(&self.connection, &table.name, &table.text)?;
         }
         self.add_constraints(&table.name, &table.constraints)
+    }
+
+    /// The number that the SERIAL of a table goes on with, if it is not beyond it.
+    pub fn start_serial(&self, table: &str, next: i64) {
+        let mut serials = lock(&self.database.serials);
+        let last = serials.entry(self.state.serial_key(table)).or_insert(0);
+        *last = (*last).max(next - 1);
+    }
+
+    /// Whether a table has a constraint of a name.
+    pub fn has_constraint(&self, table: &str, name: &str) -> bool {
+        let sql = "SELECT count(*) FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+                   WHERE t.tabname = ? AND c.constrname = ?";
+        self.constraints.borrow().iter().any(|(own, _, called)| own == table && called == name)
+            || self.connection.query_row(sql, [table, name], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
+    }
+
+    /// The names of a table's constraints of one kind.
+    pub fn constraints_of(&self, table: &str, kind: char) -> Vec<String> {
+        let sql = "SELECT c.constrname FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+                   WHERE t.tabname = ? AND c.constrtype = ?";
+        let found = self.connection.prepare_cached(sql).and_then(|mut select| {
+            select.query_map([table, &kind.to_string()], |row| row.get(0))?.collect::<Result<Vec<String>>>()
+        });
+        found.unwrap_or_default()
+    }
+
+    /// Forgets a constraint of a table that only this session has.
+    pub fn forget_constraint(&self, table: &str, name: &str) {
+        self.constraints.borrow_mut().retain(|(own, _, called)| !(own == table && called == name));
     }
 
     /// Remembers the defaults of columns.
@@ -284,12 +331,12 @@ impl Open {
     }
 
     /// New columns for a table that stays.
-    pub fn change_table(&self, name: &str, columns: &[Column]) -> Result<()> {
+    pub fn change_table(&self, name: &str, columns: &[Column], renamed: Option<&(String, String)>) -> Result<()> {
         if let Some(known) = self.temporary.borrow_mut().get_mut(name) {
             *known = columns.to_vec();
             return Ok(());
         }
-        catalog::add_table(&self.connection, name, 'T', columns)
+        catalog::change_table(&self.connection, name, columns, renamed)
     }
 
     /// Takes a table out of the catalog.
@@ -372,18 +419,19 @@ impl Catalog for Open {
         let own = database.is_none_or(|database| database == self.database.name);
         let master = database == Some("sysmaster") || (own && self.database.name == "sysmaster");
         if own && let Some(columns) = self.columns(name) {
-            return Some(Table { name: name.to_owned(), columns, defaults: self.defaults(name) });
+            let temporary = self.temporary.borrow().contains_key(name);
+            let derived = !temporary && catalog::table_kind(&self.connection, name).ok().flatten() == Some('V');
+            return Some(Table { name: name.to_owned(), columns, defaults: self.defaults(name), derived });
         }
         if own && let Some(base) = catalog::synonym(&self.connection, name) {
-            let defaults = self.defaults(&base);
-            return self.columns(&base).map(|columns| Table { name: base, columns, defaults });
+            return self.table(None, &base);
         }
         let name = format!("sysmaster:{name}");
         if master && let Some(definition) = catalog::SERVER.iter().find(|(server, _)| *server == name) {
             self.show_server(definition).ok()?;
         }
         let columns = if master { self.columns(&name) } else { None }?;
-        Some(Table { name, columns, defaults: Vec::new() })
+        Some(Table { name, columns, defaults: Vec::new(), derived: false })
     }
 
     fn primary_key(&self, table: &str) -> Vec<String> {
@@ -391,6 +439,17 @@ impl Catalog for Open {
                    WHERE i.tabname = ? AND c.constrtype = 'P'";
         let found = self.connection.query_row(sql, [table], |row| row.get::<_, String>(0)).optional().ok().flatten();
         found.map(|columns| columns.split(',').map(str::to_owned).collect()).unwrap_or_default()
+    }
+
+    fn unique_keys(&self, table: &str) -> Vec<Vec<String>> {
+        let sql = "SELECT columns FROM ifx_constraints WHERE tabname = ?";
+        let found = self.connection.prepare_cached(sql).and_then(|mut select| {
+            select.query_map([table], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>>>()
+        });
+        let own = self.constraints.borrow();
+        let own = own.iter().filter(|(of, ..)| of == table).map(|(_, columns, _)| columns.clone());
+        let all = found.unwrap_or_default().into_iter().chain(own);
+        all.map(|columns| columns.split(',').map(str::to_owned).collect()).collect()
     }
 
     fn is_temporary(&self, table: &str) -> bool {

@@ -11,6 +11,9 @@ pub const OBJECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Steps of SQLite's machine between two looks for an interrupt: rarely enough to cost nothing, often enough to end at
 /// once.
 pub const STEPS_PER_LOOK: i32 = 20_000;
+/// How long a change of rows may go on after an interrupt. SQLite forgets the whole transaction with a change that it breaks
+/// off, so one that is nearly through had better end.
+pub const CHANGE_PATIENCE: Duration = Duration::from_millis(100);
 /// Between two looks for an interrupt while a statement sleeps.
 pub const SLEEP_PAUSE: Duration = Duration::from_millis(2);
 /// How long a server that is silent on purpose stays so. The client's own patience ends it; no test is as long.
@@ -29,3 +32,5 @@ pub const FILE_PIECE: usize = 1024;
 pub const OBJECT_PIECE: u16 = 32_000;
 /// The stack of a session's thread, in bytes: expressions are read by recursion.
 pub const STACK: usize = 8 << 20;
+/// How deep brackets, queries and signs may stand inside each other.
+pub const NESTING: usize = 150;

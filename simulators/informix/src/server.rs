@@ -13,6 +13,7 @@ use crate::capabilities::Release;
 use crate::channel::Channel;
 use crate::database::{Database, Mode};
 use crate::engine::functions::lock;
+use crate::errors::SqlError;
 use crate::faults::Faults;
 use crate::limits::STACK;
 use crate::session::Session;
@@ -93,9 +94,20 @@ impl Server {
         Ok(true)
     }
 
-    /// Forgets a database.
-    pub fn drop_database(&self, name: &str) -> bool {
-        lock(&self.databases).remove(name).is_some()
+    /// Forgets a database and removes its files.
+    ///
+    /// # Errors
+    /// -329 if there is none of that name, -425 while a session has it open.
+    pub fn drop_database(&self, name: &str) -> Result<(), SqlError> {
+        let mut databases = lock(&self.databases);
+        match databases.get(name) {
+            None => Err(SqlError::isam(-329, -111, name)),
+            Some(database) if Arc::strong_count(database) > 1 => Err(SqlError::isam(-425, -107, name)),
+            Some(_) => {
+                databases.remove(name);
+                Ok(())
+            }
+        }
     }
 
     /// The database of a name.

@@ -1,8 +1,8 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one queue. The first `started` entries have begun to be sent; only the last of them can still have
-//! something to send, so groups leave in the order of the queue. Each group that left is in `groups`, and a reply always
-//! belongs to the first of these.
+//! Every request joins one queue. The first `started` entries have begun to be sent. Only the last of them can still have
+//! something to send, so groups leave in the order of the queue; but for queries, which read side by side: see
+//! [`side_by_side`]. Each group that left is in `groups`, and a reply always belongs to the first of these.
 
 mod batch;
 mod cursor;
@@ -10,6 +10,7 @@ mod receive;
 mod request;
 mod routine;
 mod send;
+mod side_by_side;
 mod startup;
 mod statement;
 
@@ -24,6 +25,7 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
 use request::{Asked, Entry, Failure, Group, Reply};
+use side_by_side::Copies;
 use startup::{Progress, Startup};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -75,6 +77,7 @@ pub struct Machine<C: Caller> {
     /// Handles of routines, by their signatures.
     routines: HashMap<Arc<str>, routine::Handle>,
     statements: StatementCache<Arc<str>, Arc<Statement>>,
+    copies: Copies,
     /// Evicted statements that the server has not been told about.
     to_release: Vec<u16>,
     capabilities: Capabilities,
@@ -112,6 +115,7 @@ impl<C: IfxCaller> Machine<C> {
             open_cursors: HashMap::new(),
             routines: HashMap::new(),
             statements: StatementCache::new(statements),
+            copies: Copies::default(),
             to_release: Vec::new(),
             capabilities: Capabilities::default(),
             codeset: CodeSet::Latin1,
@@ -264,6 +268,7 @@ impl<C: IfxCaller> Machine<C> {
     pub fn forget_statements(&mut self) {
         let ids = self.statements.drain().into_iter().map(|statement| statement.id);
         self.to_release.extend(ids);
+        self.release_copies();
     }
 
     /// Writes SQ_EXIT.

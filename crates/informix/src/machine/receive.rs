@@ -137,6 +137,7 @@ impl<C: IfxCaller> Machine<C> {
                 }
             }
             Message::Describe(described) if group.asked == Asked::Prepare => self.described(group, described),
+            Message::Describe(described) if group.asked == Asked::Copy => self.copied(&described),
             Message::Blob(piece) if group.asked == Asked::Large => {
                 if let Some(entry) = self.entry(group.entry) {
                     let size = entry.large.last().map_or(0, Vec::len);
@@ -184,6 +185,7 @@ impl<C: IfxCaller> Machine<C> {
         let parameters = lexer::count(&sql);
         let statement = Arc::new(Statement::new(described, sql.clone(), parameters, capabilities, codeset));
         entry.statement = Some(statement.clone());
+        entry.reads = !alone && statement.kind == kind::SELECT;
         if !alone && statement.is_worth_keeping() && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES {
             let id = statement.id;
             let evicted = self.statements.insert(sql, statement);
@@ -200,6 +202,9 @@ impl<C: IfxCaller> Machine<C> {
     fn end_of_group(&mut self, cx: C::Cx<'_>, group: Group, outbox: &mut Outbox) -> Result<(), Fatal> {
         self.groups.pop_front();
         let reply = std::mem::take(&mut self.reply);
+        if group.asked == Asked::Copy {
+            self.copy_answered(reply.error.is_some());
+        }
         if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Undo = group.asked {
             self.transaction_answered(group, &reply)?;
         }
@@ -256,11 +261,23 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
                 let guarded = entry.is_batch() && entry.guard == Guard::Transaction;
-                if reply.error.is_some() && group.asked == Asked::Commit && guarded {
-                    // A constraint that is checked at the end, for one. Nothing of the batch may stay.
-                    entry.stage = Stage::Draining;
-                }
                 if let Some(error) = reply.error {
+                    let again = match group.asked {
+                        // A constraint that is checked at the end, for one. Nothing of the batch may stay.
+                        Asked::Commit => guarded,
+                        // Hit by an interrupt that was meant for what is rolled back.
+                        Asked::Rollback if guarded && error.sqlcode == own::INTERRUPTED => true,
+                        Asked::Rollback if guarded => return Err(unfinished(&error)),
+                        _ => false,
+                    };
+                    if again {
+                        entry.stage = Stage::Draining;
+                        if self.queue.get(self.started - 1).is_none_or(|last| last.id != group.entry) {
+                            // What was sent behind it ran in its transaction.
+                            return Err(unfinished(&error));
+                        }
+                    }
+                    let Some(entry) = self.entry(group.entry) else { return Ok(()) };
                     let lost = group.asked == Asked::Guard && entry.guard == Guard::Savepoint;
                     entry.failure.get_or_insert(Failure::Server { error, row: None });
                     if lost && entry.stage == Stage::Sending {
@@ -273,7 +290,7 @@ impl<C: IfxCaller> Machine<C> {
                 }
             }
             Asked::GetRoutine | Asked::Routine | Asked::Object => self.routine_answered(group, reply),
-            Asked::Begin | Asked::CleanUp => {}
+            Asked::Begin | Asked::CleanUp | Asked::Copy => {}
         }
         self.settle(cx, outbox);
         Ok(())
@@ -313,6 +330,7 @@ impl<C: IfxCaller> Machine<C> {
             kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE => {
                 // Statements belong to their database.
                 self.statements.drain();
+                self.release_copies();
                 self.to_release.clear();
                 self.routines.clear();
                 self.open_cursors.clear();
@@ -403,82 +421,93 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Finishes the entries at the front that have nothing left to send or to be told.
     pub(super) fn settle(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        while let Some(entry) = self.queue.front_mut() {
-            let read_to_the_end = entry.ended && entry.statement.is_some();
-            let over = entry.stage == Stage::Sent && (entry.groups == 0 || read_to_the_end);
-            if self.started == 0 || !over {
+        while let Some(entry) = self.queue.front() {
+            if self.started == 0 || !entry.is_over() || self.retry(cx, outbox) {
                 return;
             }
-            if self.retry(outbox) {
-                return;
-            }
-            let Some(mut entry) = self.queue.pop_front() else { return };
+            let Some(entry) = self.queue.pop_front() else { return };
             self.started -= 1;
-            if let Some(statement) = entry.statement.take() {
-                // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
-                let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.caller.is_none());
-                let stale =
-                    matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE);
-                if stale && entry.kept {
-                    self.statements.remove(&*statement.sql);
-                }
-                let scroll =
-                    matches!(&entry.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
-                let more = entry.failure.is_none() && (scroll || !entry.ended);
-                match entry.request.cursor() {
-                    Some(cursor) if statement.columns.is_some() && !stale => {
-                        let keep = more && entry.caller.is_some();
-                        self.keep_cursor(cursor, &entry.request, statement.clone(), keep, outbox);
-                    }
-                    _ => self.clean_up(outbox, statement.id, opened, !entry.kept || stale),
-                }
-                let batch = entry.is_batch();
-                if let (Some(caller), None) = (&mut entry.caller, &entry.failure) {
-                    let tag = kind::name(statement.kind).as_bytes();
-                    let rows = match (scroll, entry.row_number) {
-                        (true, number) => number.and_then(|number| u64::try_from(number).ok()),
-                        _ => counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0)),
-                    };
-                    // The value of one row of many says nothing, and rows that are put have none.
-                    let generated = entry.serial.filter(|_| !batch).map(i128::from);
-                    let suspended = more && entry.request.cursor().is_some();
-                    caller.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
-                }
-            }
-            let outcome = entry.failure.take().map_or(Outcome::Done, Failure::<C::Error>::outcome);
-            if let Some(caller) = entry.caller {
-                caller.finish(cx, outcome);
-            }
+            self.finish(cx, entry, outbox);
         }
     }
 
-    /// Prepares a statement again that is older than its table. It had no effect, whatever the transaction.
-    fn retry(&mut self, outbox: &mut Outbox) -> bool {
-        let stale = |failure: &Option<Failure<C::Error>>| {
-            matches!(failure, Some(Failure::Server { error: ServerError { sqlcode: own::STALE, .. }, .. }))
-        };
-        let alone = self.started == 1;
-        let Some(entry) = self.queue.front_mut() else { return false };
-        let again = stale(&entry.failure)
-            && alone
-            && entry.from_cache
-            && !entry.retried
-            && !entry.is_batch()
-            && entry.rows == 0
-            && entry.caller.is_some();
-        if !again {
+    /// Tells the caller how it ended, and gives the statement back.
+    fn finish(&mut self, cx: C::Cx<'_>, mut entry: Entry<C, C::Error>, outbox: &mut Outbox) {
+        if let Some(statement) = entry.statement.take() {
+            // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
+            let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.caller.is_none());
+            let stale = entry.is_stale();
+            if stale && entry.kept {
+                self.statements.remove(&*statement.sql);
+            }
+            let scroll =
+                matches!(&entry.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
+            let more = entry.failure.is_none() && (scroll || !entry.ended);
+            match entry.request.cursor() {
+                Some(cursor) if statement.columns.is_some() && !stale => {
+                    let keep = more && entry.caller.is_some();
+                    self.keep_cursor(cursor, &entry.request, statement.clone(), keep, outbox);
+                }
+                _ => {
+                    let keep = entry.kept && !stale && (!entry.copy || self.take_back(&statement));
+                    self.clean_up(outbox, statement.id, opened, !keep);
+                }
+            }
+            let batch = entry.is_batch();
+            if let (Some(caller), None) = (&mut entry.caller, &entry.failure) {
+                let tag = kind::name(statement.kind).as_bytes();
+                let rows = match (scroll, entry.row_number) {
+                    (true, number) => number.and_then(|number| u64::try_from(number).ok()),
+                    _ => counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0)),
+                };
+                // The value of one row of many says nothing, and rows that are put have none.
+                let generated = entry.serial.filter(|_| !batch).map(i128::from);
+                let suspended = more && entry.request.cursor().is_some();
+                caller.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
+            }
+        }
+        let outcome = entry.failure.take().map_or(Outcome::Done, Failure::<C::Error>::outcome);
+        if let Some(caller) = entry.caller {
+            caller.finish(cx, outcome);
+        }
+    }
+
+    /// Has statements prepared again that are older than their tables. They had no effect, whatever the transaction.
+    /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
+    fn retry(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+        let Some(front) = self.queue.front() else { return false };
+        if !front.is_worth_retrying() || !(self.started == 1 || front.reads) {
             return false;
         }
-        let Some(mut old) = self.queue.pop_front() else { return false };
-        let mut fresh = Entry::new(old.id, old.request, old.caller.take());
-        fresh.retried = true;
-        self.queue.push_front(fresh);
-        if let Some(statement) = old.statement {
-            self.statements.remove(&*statement.sql);
-            self.clean_up(outbox, statement.id, false, true);
+        if !self.queue.iter().take(self.started).all(Entry::is_over) {
+            return true;
+        }
+        self.release_copies();
+        let mut again = Vec::new();
+        for _ in 0..std::mem::take(&mut self.started) {
+            let Some(mut entry) = self.queue.pop_front() else { break };
+            if !entry.is_worth_retrying() {
+                self.finish(cx, entry, outbox);
+                continue;
+            }
+            if let Some(statement) = entry.statement.take() {
+                self.statements.remove(&*statement.sql);
+                self.clean_up(outbox, statement.id, false, true);
+            }
+            let mut fresh = Entry::new(entry.id, entry.request, entry.caller);
+            fresh.retried = true;
+            again.push(fresh);
+        }
+        for entry in again.into_iter().rev() {
+            self.queue.push_front(entry);
         }
         true
     }
+}
+
+/// A batch is neither kept nor undone. Only the end of the session undoes it for certain.
+fn unfinished(error: &ServerError) -> Fatal {
+    Fatal::gone(format!("a batch could be neither committed nor rolled back: error {}", error.sqlcode))
 }
 
 /// Whether the rows of SQ_DONE are rows that the statement changed or returned.

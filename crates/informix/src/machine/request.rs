@@ -1,6 +1,7 @@
 //! What can be asked of a connection, and how far each request has come.
 
 use super::statement::Statement;
+use crate::limits as own;
 use crate::messages::server::ServerError;
 use headrace_core::{Mismatch, Outcome};
 use std::sync::Arc;
@@ -258,6 +259,8 @@ pub(super) enum Asked {
     CleanUp,
     Ping,
     Savepoint,
+    /// A further preparation of a query.
+    Copy,
     /// The handle of a routine.
     GetRoutine,
     /// A routine's result.
@@ -319,9 +322,13 @@ pub(super) struct Entry<C, E> {
     pub statement: Option<Arc<Statement>>,
     /// The statement is in the cache, so it outlives the request.
     pub kept: bool,
+    /// The statement is a copy of the one in the cache.
+    pub copy: bool,
     /// The statement came from the cache, so it may be older than its table.
     pub from_cache: bool,
     pub retried: bool,
+    /// A query, whose cursor may be open beside those of other queries: see [`super::copies`].
+    pub reads: bool,
     pub guard: Guard,
     pub batch: Batch<E>,
     /// Groups in flight.
@@ -352,8 +359,10 @@ impl<C, E> Entry<C, E> {
             stage: Stage::Queued,
             statement: None,
             kept: false,
+            copy: false,
             from_cache: false,
             retried: false,
+            reads: false,
             guard: Guard::None,
             batch: Batch {
                 road: Road::Groups,
@@ -400,6 +409,27 @@ impl<C, E> Entry<C, E> {
             self.stage = Stage::Draining;
         }
         !earlier
+    }
+
+    /// Nothing is left to be sent or to be told. Blocks that were asked for ahead of the end may still come.
+    pub(super) fn is_over(&self) -> bool {
+        let read_to_the_end = self.ended && self.statement.is_some();
+        self.stage == Stage::Sent && (self.groups == 0 || read_to_the_end)
+    }
+
+    /// The statement is older than its table, and was not executed.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(&self.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
+    }
+
+    /// The statement came from the cache, and did nothing because its table has changed: it is to be prepared again.
+    pub(super) fn is_worth_retrying(&self) -> bool {
+        self.is_stale()
+            && self.from_cache
+            && !self.retried
+            && !self.is_batch()
+            && self.rows == 0
+            && self.caller.is_some()
     }
 
     pub(super) fn is_batch(&self) -> bool {

@@ -18,10 +18,21 @@ impl<C: IfxCaller> Machine<C> {
             return;
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            match self.unread() {
+                Some((id, Stage::FetchMore)) => {
+                    self.fetch_more(id, outbox);
+                    continue;
+                }
+                Some((id, _)) => {
+                    self.fetch_large(id, outbox);
+                    continue;
+                }
+                None => {}
+            }
             match self.tail().map(|entry| (entry.stage, entry.groups)) {
-                None | Some((Stage::Sent, _)) => {
+                None | Some((Stage::Sent | Stage::Fetching, _)) => {
                     self.settle(cx, outbox);
-                    if self.held || self.started == self.queue.len() {
+                    if self.held || self.started == self.queue.len() || !self.can_start(outbox) {
                         return;
                     }
                     self.start_next(cx, outbox);
@@ -30,18 +41,22 @@ impl<C: IfxCaller> Machine<C> {
                 Some((Stage::Bindable, _)) => self.bind_tail(cx, outbox),
                 Some((Stage::Sending, _)) => self.send_rows(cx, outbox),
                 Some((Stage::Draining, 0)) => self.end_batch(cx, outbox),
-                Some((Stage::FetchMore, _)) => self.fetch_more(outbox),
-                Some((Stage::FetchLarge, 0)) => self.fetch_large(outbox),
                 Some(_) => return,
             }
         }
     }
 
+    /// A group of the entry that was started last went out.
     pub(super) fn ask(&mut self, asked: Asked) {
-        if let Some(entry) = self.tail() {
+        if let Some(id) = self.tail().map(|entry| entry.id) {
+            self.ask_for(id, asked);
+        }
+    }
+
+    fn ask_for(&mut self, id: u64, asked: Asked) {
+        if let Some(entry) = self.entry(id) {
             entry.groups += 1;
-            let entry = entry.id;
-            self.groups.push_back(Group { entry, asked });
+            self.groups.push_back(Group { entry: id, asked });
         }
     }
 
@@ -142,7 +157,11 @@ impl<C: IfxCaller> Machine<C> {
         let alone = entry.request.cursor().is_some();
         let known = if alone { self.statements.remove(&**sql) } else { self.statements.get(&**sql).cloned() };
         if let Some(known) = known {
-            entry.statement = Some(known);
+            let copy = self.copy_for(&known);
+            let entry = &mut self.queue[at];
+            entry.reads = !alone && known.kind == kind::SELECT;
+            entry.copy = copy.is_some();
+            entry.statement = Some(copy.unwrap_or(known));
             entry.from_cache = true;
             entry.kept = !alone;
             entry.stage = Stage::Bindable;
@@ -208,7 +227,8 @@ impl<C: IfxCaller> Machine<C> {
             let opening = Opening::of(&self.queue[at].request);
             self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, outbox);
             if statement.long.load(Ordering::Relaxed) && self.queue[at].request.cursor().is_none() {
-                self.fetch_more(outbox);
+                let id = self.queue[at].id;
+                self.fetch_more(id, outbox);
             }
         } else {
             let out = outbox.tail();
@@ -239,9 +259,9 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
-    pub(super) fn fetch_more(&mut self, outbox: &mut Outbox) {
+    pub(super) fn fetch_more(&mut self, entry_id: u64, outbox: &mut Outbox) {
         let size = self.buffer(own::FETCH_BYTES);
-        let Some(entry) = self.tail() else { return };
+        let Some(entry) = self.entry(entry_id) else { return };
         entry.stage = Stage::Fetching;
         let Some(statement) = &entry.statement else { return };
         let (id, groups) = (statement.id, entry.groups);
@@ -250,23 +270,25 @@ impl<C: IfxCaller> Machine<C> {
             client::id(outbox.tail(), id);
             client::nfetch(outbox.tail(), size);
             client::eot(outbox.tail());
-            self.ask(Asked::Fetch);
+            self.ask_for(entry_id, Asked::Fetch);
         }
     }
 
-    /// Asks for the next blocks while the first is still coming. Only the entry that blocks the queue may do so.
+    /// Asks for the next blocks while the first is still coming, if nothing else was asked for behind it.
     pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
-        let Some(entry) = self.tail() else { return };
+        let reading = self.groups.front().map(|group| group.entry);
+        let Some(entry) = self.tail().filter(|entry| full && Some(entry.id) == reading) else { return };
         let whole = entry.request.cursor().is_none();
-        if full && whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
-            self.fetch_more(outbox);
+        if whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+            let id = entry.id;
+            self.fetch_more(id, outbox);
         }
     }
 
     /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
-    fn fetch_large(&mut self, outbox: &mut Outbox) {
-        let Some(entry) = self.tail() else { return };
+    fn fetch_large(&mut self, entry_id: u64, outbox: &mut Outbox) {
+        let Some(entry) = self.entry(entry_id) else { return };
         let Some(statement) = entry.statement.clone() else { return };
         let Some(columns) = &statement.columns else { return };
         let held = std::mem::take(&mut entry.held);
@@ -282,9 +304,9 @@ impl<C: IfxCaller> Machine<C> {
             }
         }
         for _ in 0..asked {
-            self.ask(Asked::Large);
+            self.ask_for(entry_id, Asked::Large);
         }
-        if let Some(entry) = self.tail() {
+        if let Some(entry) = self.entry(entry_id) {
             entry.held = held;
             entry.stage = Stage::Fetching;
         }

@@ -31,25 +31,27 @@ impl Columns {
     pub fn new(fields: Vec<Field>, capabilities: Capabilities, codeset: CodeSet) -> Self {
         let decoders: Vec<Decoder> = fields.iter().map(|field| Decoder::new(field, capabilities)).collect();
         let large = decoders.iter().any(Decoder::is_large);
-        // Only BOOLEAN has a shorter form to be asked for; the binary form of a collection is nothing we can read.
-        let booleans = decoders.contains(&Decoder::Envelope(Inner::Boolean));
-        let plain = |decoder: &Decoder| !matches!(decoder, Decoder::Envelope(inner) if !matches!(inner, Inner::Boolean | Inner::Text));
+        // BOOLEAN and locators have a shorter form to be asked for; the binary form of a collection, or of a type of
+        // the user's own, is nothing we can read.
+        let shorter = |d: &Decoder| matches!(d, Decoder::Envelope(Inner::Boolean | Inner::Locator(_)));
+        let text = |d: &Decoder| !matches!(d, Decoder::Envelope(inner) if *inner != Inner::Text);
         let collections = fields.iter().any(|f| matches!(f.type_word & 0xff, code::SET..=code::COLLECTION));
-        let wanted = if booleans && !collections && decoders.iter().all(plain) {
-            fields.iter().map(return_type).collect()
-        } else {
-            Vec::new()
+        let readable = !collections && decoders.iter().all(|d| text(d) || shorter(d));
+        let wanted = match readable && decoders.iter().any(shorter) {
+            true => fields.iter().zip(&decoders).map(|(field, decoder)| return_type(field, decoder)).collect(),
+            false => Vec::new(),
         };
         Self { fields, decoders, codeset, large, wanted }
     }
 }
 
-fn return_type(field: &Field) -> ReturnType {
+fn return_type(field: &Field, decoder: &Decoder) -> ReturnType {
     let type_code = field.type_word & 0xff;
-    let (type_code, owner, name) = match type_code {
-        code::UDTVAR | code::LVARCHAR => (code::LVARCHAR, "", ""),
-        code::UDTFIXED | code::BOOLEAN => (code::BOOLEAN, "informix", "boolean"),
-        other => (other, "", ""),
+    let (type_code, owner, name) = match (type_code, decoder) {
+        (_, Decoder::Envelope(Inner::Locator(_))) => (code::SENDRECV, &*field.owner, &*field.type_name),
+        (code::UDTVAR | code::LVARCHAR, _) => (code::LVARCHAR, "", ""),
+        (code::UDTFIXED | code::BOOLEAN, _) => (code::BOOLEAN, "informix", "boolean"),
+        (other, _) => (other, "", ""),
     };
     ReturnType { type_code, owner: owner.into(), name: name.into(), length: field.length }
 }
@@ -108,6 +110,22 @@ impl Statement {
             put_refused: AtomicBool::new(false),
             long: AtomicBool::new(false),
         }
+    }
+
+    /// The same statement, prepared once more as `described`; `None` when its table has changed meanwhile.
+    pub(super) fn copy(&self, described: &Description) -> Option<Self> {
+        let columns = self.columns.as_ref().filter(|columns| columns.fields == described.fields)?;
+        (described.kind == self.kind).then(|| Self {
+            id: described.id,
+            kind: self.kind,
+            sql: self.sql.clone(),
+            parameters: self.parameters,
+            columns: Some(columns.clone()),
+            targets: Vec::new(),
+            put: None,
+            put_refused: AtomicBool::new(false),
+            long: AtomicBool::new(false),
+        })
     }
 
     /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.

@@ -323,14 +323,21 @@ fn counts_months(field: &Field) -> bool {
     (field.length >> 4 & 15) as u8 <= qualifier::MONTH
 }
 
-/// An interval of nothing is one of months where `in_months` says so.
-fn interval(months: i32, days: i32, micros: i64, in_months: bool, out: &mut Vec<u8>) -> Result<(), Mismatch> {
-    if months != 0 || (in_months && days == 0 && micros == 0) {
-        if days != 0 || micros != 0 {
-            return Err(Mismatch::wrong_type(
-                "an INTERVAL counts years and months or days and seconds, and this value has both",
-            ));
+/// Whether an interval counts months; one of nothing does where `calendar` says so.
+pub(super) fn is_of_months(months: i32, days: i32, micros: i64, calendar: bool) -> Result<bool, Mismatch> {
+    match (months, days, micros) {
+        (0, 0, 0) => Ok(calendar),
+        (0, ..) => Ok(false),
+        (_, 0, 0) => Ok(true),
+        _ => {
+            let why = "an INTERVAL counts years and months or days and seconds, and this value has both";
+            Err(Mismatch::wrong_type(why))
         }
+    }
+}
+
+fn interval(months: i32, days: i32, micros: i64, calendar: bool, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    if is_of_months(months, days, micros, calendar)? {
         let (years, rest) = (months.unsigned_abs() / 12, months.unsigned_abs() % 12);
         let lead: u8 = if years > 9999 { 9 } else { 4 };
         let mut pairs = leading(u64::from(years), lead);

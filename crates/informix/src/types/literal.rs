@@ -2,6 +2,7 @@
 //! that text to their types; the binary form has no public description.
 
 use super::code;
+use super::encode::is_of_months;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
@@ -73,12 +74,7 @@ fn cut(text: &str) -> String {
 }
 
 fn interval(months: i32, days: i32, micros: i64, calendar: bool) -> Result<String, Mismatch> {
-    if months != 0 && (days != 0 || micros != 0) {
-        return Err(Mismatch::wrong_type(
-            "an INTERVAL counts years and months or days and seconds, and this value has both",
-        ));
-    }
-    if months != 0 || (calendar && days == 0 && micros == 0) {
+    if is_of_months(months, days, micros, calendar)? {
         let sign = if months < 0 { "-" } else { "" };
         return Ok(format!("{sign}{}-{:02}", months.unsigned_abs() / 12, months.unsigned_abs() % 12));
     }

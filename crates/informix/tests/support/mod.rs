@@ -1,6 +1,8 @@
 //! A caller and values for tests, and the golden bytes.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod session;
+
 use headrace_core::params::RangeParts;
 use headrace_core::protocol::{Caller, Outcome, Summary};
 use headrace_core::{Container, Inet, Mismatch, Parameters, Sink, Value, ValueKind};

@@ -124,7 +124,9 @@ impl Request {
 /// | Describing | RowDescription or NoData | Bindable, or Introspecting when a type is unknown |
 /// | Introspecting | ReadyForQuery | Bindable |
 /// | Bindable | one row sent | Sent |
-/// | Bindable | batch begun | Sending, then Sent |
+/// | Bindable | batch begun | Sending |
+/// | Sending | all rows sent | Answering, or AwaitSync where few are unanswered |
+/// | Answering | few rows are unanswered | AwaitSync, then Sent |
 /// | Queued | COPY sent | Sent, then Copying at CopyInResponse |
 /// | any but Sent | error | AwaitSync: a Sync must still be sent |
 #[derive(Debug)]
@@ -134,6 +136,7 @@ pub(super) enum Stage {
     Introspecting { rows: Vec<Vec<Option<String>>>, statement: Arc<Statement> },
     Bindable,
     Sending,
+    Answering,
     Copying,
     AwaitSync,
     Sent,

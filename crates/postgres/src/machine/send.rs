@@ -28,6 +28,7 @@ impl<C: PgCaller> Machine<C> {
                     self.send_rows(cx, outbox);
                     false
                 }
+                Some(Stage::Answering) => !self.end_of_batch(outbox),
                 Some(Stage::Copying) => !self.abandon_copy(outbox),
                 Some(_) => true,
             };
@@ -51,6 +52,21 @@ impl<C: PgCaller> Machine<C> {
                 frontend::sync(outbox.tail());
             }
         }
+    }
+
+    /// Ends a batch whose rows are all sent, once most of them are answered, or its caller is gone; says whether it did.
+    /// Behind its Sync nothing could take it back.
+    fn end_of_batch(&mut self, outbox: &mut Outbox) -> bool {
+        let Some(at) = self.started.checked_sub(1) else { return false };
+        let entry = &mut self.queue[at];
+        if entry.caller.is_none() {
+            self.poison(at, outbox);
+        } else if entry.rows_sent.saturating_sub(entry.results) <= limits::ROWS_UNANSWERED {
+            entry.stage = Stage::AwaitSync;
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Makes a COPY fail whose caller is gone; says whether it was so.
@@ -228,7 +244,11 @@ impl<C: PgCaller> Machine<C> {
             let sent = match caller.next_row(cx) {
                 Ok(true) => send_row(entry, &statement, cx, outbox),
                 Ok(false) => {
-                    entry.stage = Stage::AwaitSync;
+                    entry.stage = Stage::Answering;
+                    if !self.end_of_batch(outbox) {
+                        // Whoever gathers answers, a pooler for one, is to let them go.
+                        frontend::flush(outbox.tail());
+                    }
                     return;
                 }
                 Err(error) => Err(error),

@@ -8,6 +8,7 @@ use crate::params::{Args, sequence};
 use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
+use std::sync::Arc;
 
 impl Wire {
     fn bare(&self, py: Python<'_>, request: Request) -> PyResult<Py<PyAny>> {
@@ -15,6 +16,22 @@ impl Wire {
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Informix>(py, &state, args, Want::One, "".into())?;
         self.enqueue(py, state, request, call)
+    }
+
+    /// Queues what is asked of a statement with one row of parameters.
+    fn with_row(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        params: Option<&Bound<'_, PyAny>>,
+        request: impl FnOnce(Arc<str>) -> Request,
+    ) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let query = self.query(&state, sql, true)?;
+        let query = query.get();
+        let row = query.arrange(py, params)?;
+        let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        self.enqueue::<Informix>(py, state, request(query.sql.clone()), call)
     }
 }
 
@@ -29,13 +46,7 @@ impl Wire {
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
-        let query = self.query(&state, sql, true)?;
-        let query = query.get();
-        let row = query.arrange(py, params)?;
-        let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
-        let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, begin, road: None });
-        self.enqueue::<Informix>(py, state, request, call)
+        self.with_row(py, sql, params, |sql| Request::Execute(Execute { sql, rows: Rows::One, begin, road: None }))
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `road` says how it is to travel, for
@@ -109,14 +120,9 @@ impl Wire {
         begin: bool,
         bytes: i32,
     ) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
-        let query = self.query(&state, sql, true)?;
-        let query = query.get();
-        let row = query.arrange(py, params)?;
-        let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
         let name = name.map(Into::into);
-        let request = Request::Declare(Declare { cursor, sql: query.sql.clone(), name, scroll, hold, begin, bytes });
-        self.enqueue::<Informix>(py, state, request, call)
+        let request = |sql| Request::Declare(Declare { cursor, sql, name, scroll, hold, begin, bytes });
+        self.with_row(py, sql, params, request)
     }
 
     /// Queues the fetch of more rows of a cursor.

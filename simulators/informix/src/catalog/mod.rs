@@ -94,7 +94,7 @@ pub fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Col
     connection.execute(
         "INSERT INTO systables (tabname, owner, tabid, rowsize, ncols, nindexes, nrows, created, version, tabtype, \
          locklevel, npused, fextsize, nextsize, flags, site, dbname, type_xid, am_id, partnum, dirpath) \
-         VALUES (?, 'informix', ?, ?, ?, 0, 0.0, ?, 1, ?, 'R', 1.0, 16, 16, 0, '', '', 0, 0, ?, '')",
+         VALUES (?1, 'informix', ?2, ?3, ?4, (SELECT count(*) FROM sysindices WHERE tabid = ?2), 0.0, ?, 1, ?, 'R', 1.0, 16, 16, 0, '', '', 0, 0, ?, '')",
         params![
             name,
             tabid,
@@ -123,6 +123,49 @@ pub fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Col
     Ok(())
 }
 
+/// Writes the columns of a table that changed; what is about a column is about it still, wherever it stands now.
+pub fn change_table(
+    connection: &Connection,
+    name: &str,
+    columns: &[Column],
+    renamed: Option<&(String, String)>,
+) -> Result<()> {
+    let Some(tabid) = table_id(connection, name)? else { return Ok(()) };
+    let mut moved = String::new();
+    {
+        let mut select = connection.prepare("SELECT colno, colname FROM syscolumns WHERE tabid = ?")?;
+        let old = select.query_map([tabid], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+        for (number, old) in old.collect::<Result<Vec<_>>>()? {
+            let now = renamed.filter(|(from, _)| *from == old).map_or(&old, |(_, to)| to);
+            if let Some(place) = columns.iter().position(|column| column.name == *now) {
+                moved += &format!(" WHEN {number} THEN {0} WHEN -{number} THEN -{0}", place + 1);
+            }
+        }
+    }
+    let parts = (1..=16).map(|part| format!("part{part}"));
+    let parts: Vec<String> = parts.map(|part| format!("{part} = CASE {part}{moved} ELSE 0 END")).collect();
+    for (table, change) in [
+        ("syscoldepend", format!("colno = CASE colno{moved} ELSE 0 END")),
+        ("sysdefaults", format!("colno = CASE colno{moved} ELSE 0 END")),
+        ("sysindexes", parts.join(", ")),
+    ] {
+        connection.execute(&format!("UPDATE {table} SET {change} WHERE tabid = ?"), [tabid])?;
+    }
+    connection.execute("DELETE FROM sysdefaults WHERE tabid = ? AND colno = 0", [tabid])?;
+    add_table(connection, name, 'T', columns)
+}
+
+/// The views of a database that read what is not there any more.
+pub fn broken_views(connection: &Connection) -> Result<Vec<String>> {
+    let mut select = connection.prepare("SELECT tabname FROM systables WHERE tabtype = 'V'")?;
+    let names: Vec<String> = select.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
+    let broken = |name: &String| {
+        let sql = format!("SELECT 1 FROM \"{}\"", name.replace('"', "\"\""));
+        connection.prepare(&sql).is_err()
+    };
+    Ok(names.into_iter().filter(broken).collect())
+}
+
 /// Takes a table out, with all that hangs on it.
 pub fn remove_table(connection: &Connection, name: &str) -> Result<()> {
     let Some(tabid) = table_id(connection, name)? else { return Ok(()) };
@@ -137,6 +180,55 @@ pub fn remove_table(connection: &Connection, name: &str) -> Result<()> {
         connection.execute(&format!("DELETE FROM {table} WHERE tabid = ?"), [tabid])?;
     }
     Ok(())
+}
+
+/// What a name of the catalog is: `T` a table, `V` a view, `S` a synonym, `Q` a sequence.
+pub fn table_kind(connection: &Connection, name: &str) -> Result<Option<char>> {
+    let mut select = connection.prepare_cached("SELECT tabtype FROM systables WHERE tabname = ?")?;
+    let kind: Option<String> = select.query_row([name], |row| row.get(0)).optional()?;
+    Ok(kind.and_then(|kind| kind.chars().next()))
+}
+
+/// The foreign keys of other tables that point to one: table and name.
+pub fn pointing(connection: &Connection, name: &str) -> Result<Vec<(String, String)>> {
+    let mut select = connection.prepare_cached(
+        "SELECT t.tabname, c.constrname FROM sysreferences r JOIN sysconstraints c ON c.constrid = r.constrid \
+         JOIN systables t ON t.tabid = c.tabid JOIN systables p ON p.tabid = r.ptabid \
+         WHERE p.tabname = ?1 AND t.tabname <> ?1",
+    )?;
+    select.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// Takes out what a column was defined with and is no more: NOT NULL, foreign keys of this column alone, its default.
+pub fn forget_column_rules(connection: &Connection, table: &str, column: &str) -> Result<()> {
+    let mut select = connection.prepare(
+        "SELECT c.constrname FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+         JOIN syscoldepend d ON d.constrid = c.constrid JOIN syscolumns s ON s.tabid = t.tabid AND s.colno = d.colno \
+         WHERE t.tabname = ?1 AND c.constrtype IN ('N', 'R') GROUP BY c.constrid \
+         HAVING count(*) = 1 AND max(s.colname) = ?2",
+    )?;
+    let names: Vec<String> = select.query_map([table, column], |row| row.get(0))?.collect::<Result<_>>()?;
+    for name in names {
+        remove_constraint(connection, table, &name)?;
+    }
+    connection.execute("DELETE FROM ifx_defaults WHERE tabname = ? AND colname = ?", [table, column])?;
+    let Some(tabid) = table_id(connection, table)? else { return Ok(()) };
+    let delete = "DELETE FROM sysdefaults WHERE tabid = ?1 AND colno = \
+                  (SELECT colno FROM syscolumns WHERE tabid = ?1 AND colname = ?2)";
+    connection.execute(delete, params![tabid, column])?;
+    Ok(())
+}
+
+/// The keys, foreign keys and indexes of a table that a column is in.
+pub fn keys_of_column(connection: &Connection, table: &str, column: &str) -> Result<Vec<String>> {
+    let mut select = connection.prepare(
+        "SELECT substr(l.name, 4) FROM pragma_index_list(?1) l JOIN pragma_index_info(l.name) i ON i.name = ?2 \
+         WHERE l.name LIKE 'ix %' \
+         UNION SELECT c.constrname FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+         JOIN syscoldepend d ON d.constrid = c.constrid JOIN syscolumns s ON s.tabid = t.tabid AND s.colno = d.colno \
+         WHERE t.tabname = ?1 AND s.colname = ?2",
+    )?;
+    select.query_map([table, column], |row| row.get(0))?.collect()
 }
 
 fn column_numbers(connection: &Connection, tabid: i64, names: &[String]) -> Result<Vec<i64>> {

@@ -3,8 +3,16 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::errors::SqlError;
+
 /// The most digits a DECIMAL holds.
 const DIGITS: u32 = 32;
+/// Digits in front of the point that no DECIMAL has any more, the greatest being 9.9…E125.
+const MOST_WHOLE_DIGITS: i32 = 127;
+/// Digits in front of the point of the least one, 1E-130.
+const LEAST_WHOLE_DIGITS: i32 = -129;
+/// An exponent that no number has that any type can hold.
+const WILD_EXPONENT: i32 = 1000;
 
 /// `mantissa * 10^-scale`; the mantissa has no trailing zeros and at most 32 digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +57,7 @@ impl Decimal {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (number, exponent) = match text.find(['e', 'E']) {
-            Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
+            Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok().filter(|by| by.abs() < WILD_EXPONENT)?),
             None => (text, 0),
         };
         let (negative, number) = match number.as_bytes().first()? {
@@ -112,6 +120,16 @@ impl Decimal {
             self.round(precision - (digits_of(self.mantissa) as i32 - self.scale))
         } else {
             self.round(scale)
+        }
+    }
+
+    /// The number, if a DECIMAL has so many digits in front of its point, or so few behind it.
+    pub fn checked(self) -> Result<Self, SqlError> {
+        match digits_of(self.mantissa) as i32 - self.scale {
+            _ if self.mantissa == 0 => Ok(self),
+            MOST_WHOLE_DIGITS.. => Err(SqlError::new(-1200, "")),
+            ..LEAST_WHOLE_DIGITS => Err(SqlError::new(-1201, "")),
+            _ => Ok(self),
         }
     }
 

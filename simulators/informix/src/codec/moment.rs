@@ -3,6 +3,8 @@
 //! Inside, a DATE is days since 1899-12-31, a DATETIME is 10 µs units since 1970-01-01 with the fields that the
 //! qualifier lacks taken from 2000-01-01, an INTERVAL is months or 10 µs units. So order and difference are plain.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use super::decimal::{pack, unpack};
 
 const YEAR: i32 = 0;
@@ -15,6 +17,11 @@ pub const SECOND_UNITS: i64 = 100_000;
 pub const DAY_UNITS: i64 = 86_400 * SECOND_UNITS;
 /// 1899-12-31 in days since 1970-01-01.
 pub const DATE_EPOCH: i64 = -25_568;
+
+/// 0001-01-01 as a DATE.
+pub const FIRST_DATE: i64 = -693_594;
+/// 9999-12-31 as a DATE.
+pub const LAST_DATE: i64 = 2_958_464;
 
 /// Which fields a DATETIME or INTERVAL has: `digits << 8 | start << 4 | end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +71,11 @@ impl Qualifier {
     /// Whether an INTERVAL with it counts months.
     pub fn is_months(self) -> bool {
         self.start() <= MONTH
+    }
+
+    /// How many fields it has.
+    pub fn fields(self) -> i32 {
+        (index(self.end()) - index(self.start()) + 1) as i32
     }
 
     fn exponent(self) -> i32 {
@@ -136,6 +148,16 @@ pub fn from_fields(fields: [i64; 7]) -> Option<i64> {
     (valid && hour >= 0 && minute >= 0 && second >= 0).then(|| {
         days_from_civil(year, month, day) * DAY_UNITS + (hour * 3600 + minute * 60 + second) * SECOND_UNITS + units
     })
+}
+
+/// The year of its digits; two of them are of this century, as DBCENTURY=R has it.
+pub fn full_year(digits: &str) -> Option<i64> {
+    let year: i64 = digits.parse().ok()?;
+    if digits.len() > 2 {
+        return Some(year);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 86_400;
+    Some(civil_from_days(now as i64).0 / 100 * 100 + year)
 }
 
 fn index(field: i32) -> usize {
@@ -275,7 +297,11 @@ pub fn parse_datetime(text: &str, qualifier: Qualifier) -> Option<i64> {
             // A server fills what is missing on the right with zeros, as long as one field is there.
             return if at > index(qualifier.start()) { from_fields(all) } else { None };
         };
-        *field = if at == 6 { fraction_units(part)? } else { part.parse().ok()? };
+        *field = match at {
+            0 => full_year(part)?,
+            6 => fraction_units(part)?,
+            _ => part.parse().ok()?,
+        };
     }
     // Finer fields than the qualifier's are cut when they are times, as they are on assignment.
     if parts.any(|part| !part.bytes().all(|byte| byte.is_ascii_digit())) {
@@ -313,13 +339,25 @@ pub fn parse_interval(text: &str, qualifier: Qualifier) -> Option<i64> {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let mut parts = text.split(['-', ' ', ':', '.']).filter(|part| !part.is_empty());
     let mut total = 0;
-    for size in steps(qualifier) {
-        total += parts.next()?.parse::<i64>().ok()? * size;
+    let sizes = steps(qualifier);
+    for (at, size) in sizes.iter().enumerate() {
+        let count = parts.next()?.parse::<i64>().ok()?;
+        // Only the first field may be as large as its digits let it.
+        if at > 0 && count >= sizes[at - 1] / size {
+            return None;
+        }
+        total += count.checked_mul(*size)?;
     }
     if qualifier.end() > SECOND {
         total += parts.next().map_or(Some(0), fraction_units)?;
     }
     parts.next().is_none().then_some(if negative { -total } else { total })
+}
+
+/// Cuts an INTERVAL to the fields of a qualifier.
+pub fn cut_interval(value: i64, qualifier: Qualifier) -> i64 {
+    let last = steps(qualifier).last().copied().unwrap_or(1);
+    value - value % if qualifier.end() > SECOND { 10i64.pow((15 - qualifier.end()) as u32) } else { last }
 }
 
 /// An INTERVAL as text, its first field padded with blanks to its digits as the server prints it.
@@ -347,10 +385,14 @@ pub fn format_interval(value: i64, qualifier: Qualifier) -> String {
 /// Reads a DATE as DBDATE=Y4MD- or the default MDY4/ writes it.
 pub fn parse_date(text: &str) -> Option<i64> {
     let text = text.trim();
-    let mut numbers = text.split(['-', '/', '.']).map(|part| part.trim().parse::<i64>());
-    let (first, second, third) = (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
-    let iso = text.find(['-', '/', '.'])? == 4;
+    let mut numbers = text.split(['-', '/', '.']).map(str::trim);
+    let (first, second, third) = (numbers.next()?, numbers.next()?, numbers.next()?);
+    let iso = first.len() == 4;
+    if !iso && !text.contains('/') {
+        return None;
+    }
     let (year, month, day) = if iso { (first, second, third) } else { (third, first, second) };
+    let (year, month, day) = (full_year(year)?, month.parse().ok()?, day.parse().ok()?);
     (numbers.next().is_none() && is_date(year, month, day)).then(|| days_from_civil(year, month, day) - DATE_EPOCH)
 }
 

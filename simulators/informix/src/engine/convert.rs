@@ -2,6 +2,8 @@
 
 use rusqlite::types::Value;
 
+use super::functions::now;
+use super::times::extend;
 use crate::codec::charset::Charset;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS};
@@ -38,28 +40,21 @@ pub fn render(value: &Value, from: Option<Type>) -> String {
     }
 }
 
-fn whole(value: &Value) -> Result<i64> {
-    let bad = |text: &str| SqlError::new(-1213, text);
-    match value {
-        Value::Integer(value) => Ok(*value),
-        Value::Real(value) if value.abs() < 9.3e18 => Ok(*value as i64),
-        Value::Real(value) => Err(SqlError::new(-1215, value.to_string())),
-        Value::Text(text) => {
-            let number = Decimal::parse(text).ok_or_else(|| bad(""))?;
-            number.truncate(0).to_i64().ok_or_else(|| SqlError::new(-1215, ""))
-        }
-        _ => Err(bad("")),
-    }
-}
-
-fn in_range(value: i64, kind: Kind) -> Result<i64> {
+fn whole(value: &Value, kind: Kind) -> Result<i64> {
     // The lowest number of each type is its NULL, so it is out of range as well.
-    let (least, most, code) = match kind {
-        Kind::SmallInt => (-32_767, 32_767, -1214),
-        Kind::Int | Kind::Serial => (-i64::from(i32::MAX), i64::from(i32::MAX), -1215),
-        _ => (-i64::MAX, i64::MAX, -1284),
+    let (most, code) = match kind {
+        Kind::SmallInt => (32_767, -1214),
+        Kind::Int | Kind::Serial => (i64::from(i32::MAX), -1215),
+        _ => (i64::MAX, -1284),
     };
-    if (least..=most).contains(&value) { Ok(value) } else { Err(SqlError::new(code, "")) }
+    let number = match value {
+        Value::Integer(value) => Some(*value),
+        Value::Real(value) if value.abs() < 9.2e18 => Some(*value as i64),
+        Value::Real(_) => None,
+        Value::Text(text) => Decimal::parse(text).ok_or_else(|| SqlError::new(-1213, ""))?.truncate(0).to_i64(),
+        _ => return Err(SqlError::new(-1213, "")),
+    };
+    number.filter(|number| (-most..=most).contains(number)).ok_or_else(|| SqlError::new(code, ""))
 }
 
 /// `value`, which is of type `from` if that is known, as a value of `to`.
@@ -69,20 +64,24 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
     }
     let from_kind = from.map(|ty| ty.kind);
     let mismatch = || SqlError::new(-1260, "");
+    // Inside, they are numbers, which nobody may see.
+    let timed = matches!(from_kind, Some(Kind::DateTime | Kind::Interval));
     match to.kind {
+        kind if timed && (kind.is_integer() || kind.is_decimal() || kind.is_float() || kind == Kind::Boolean) => {
+            Err(mismatch())
+        }
         kind if kind.is_text() => {
             let text = render(&value, from);
             let limit = if kind == Kind::LVarChar { to.length } else { to.length & 0x7fff };
             let kept = charset.fit(&text, limit as usize);
+            // Text is cut; what a number or a date says with fewer characters is something else.
+            if kept.len() < text.len() && from_kind.is_some_and(|kind| !kind.is_text() && !kind.is_complex()) {
+                return Err(SqlError::new(-1207, ""));
+            }
             let kept = if matches!(kind, Kind::Char | Kind::NChar) { kept.trim_end_matches(' ') } else { kept };
             Ok(Value::Text(kept.to_owned()))
         }
-        kind if kind.is_integer() => {
-            if matches!(from_kind, Some(Kind::DateTime | Kind::Interval)) {
-                return Err(mismatch());
-            }
-            Ok(Value::Integer(in_range(whole(&value)?, kind)?))
-        }
+        kind if kind.is_integer() => Ok(Value::Integer(whole(&value, kind)?)),
         kind if kind.is_decimal() => {
             let number = match &value {
                 Value::Integer(value) => Some(Decimal::new(i128::from(*value), 0)),
@@ -90,7 +89,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 Value::Text(text) => Decimal::parse(&text.replacen('$', "", 1)),
                 _ => None,
             };
-            let number = number.ok_or_else(|| SqlError::new(-1213, ""))?.shaped(to.precision(), to.scale());
+            let number = number.ok_or_else(|| SqlError::new(-1213, ""))?.checked()?.shaped(to.precision(), to.scale());
             if !number.fits(to.precision(), to.scale()) {
                 return Err(SqlError::new(-1226, ""));
             }
@@ -119,7 +118,10 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             _ => Err(mismatch()),
         },
         Kind::DateTime => match (&value, from_kind) {
-            (Value::Integer(value), Some(Kind::DateTime)) => Ok(Value::Integer(moment::cut(*value, to.qualifier()))),
+            (Value::Integer(value), Some(Kind::DateTime)) => {
+                let own = from.map_or(to.qualifier(), Type::qualifier);
+                Ok(Value::Integer(extend(*value, own, to.qualifier(), now())))
+            }
             (Value::Integer(days), Some(Kind::Date)) => {
                 Ok(Value::Integer(moment::cut((days + DATE_EPOCH) * DAY_UNITS, to.qualifier())))
             }
@@ -136,7 +138,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 if moment::encode_interval(*value, to.qualifier()).is_none() {
                     return Err(SqlError::new(-1265, ""));
                 }
-                Ok(Value::Integer(*value))
+                Ok(Value::Integer(moment::cut_interval(*value, to.qualifier())))
             }
             (Value::Text(text), _) => {
                 let value = moment::parse_interval(text, to.qualifier()).ok_or_else(|| moment_error(text))?;
@@ -162,7 +164,8 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             value => Ok(Value::Blob(render(&value, from).into_bytes())),
         },
         Kind::Boolean => match &value {
-            Value::Integer(value) => Ok(Value::Integer(i64::from(*value != 0))),
+            Value::Integer(value @ (0 | 1)) => Ok(Value::Integer(*value)),
+            Value::Integer(_) => Err(SqlError::new(-9648, "")),
             Value::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
                 "t" | "true" | "1" | "y" => Ok(Value::Integer(1)),
                 "f" | "false" | "0" | "n" => Ok(Value::Integer(0)),
@@ -180,6 +183,12 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
         },
         _ => Ok(Value::Text(render(&value, from))),
     }
+}
+
+/// Whether a conversion reads or writes a DATE as text, which the session may have its own form for.
+pub fn writes_dates(from: Option<Type>, to: Type) -> bool {
+    let (date, text) = (|ty: Type| ty.kind == Kind::Date, |ty: Type| ty.kind.is_text());
+    from.is_some_and(|from| (date(from) && text(to)) || (text(from) && date(to)))
 }
 
 /// What is wrong with the text of a DATETIME or INTERVAL.

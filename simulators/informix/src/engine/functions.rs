@@ -4,19 +4,20 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Atomic};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 
-use super::convert::{convert, render};
+use super::convert::{convert, writes_dates};
+use super::texts::text;
 use crate::codec::charset::Charset;
 use crate::codec::complex;
 use crate::codec::decimal::Decimal;
 use crate::codec::moment;
 use crate::errors::SqlError;
-use crate::limits::SLEEP_PAUSE;
+use crate::limits::{CHANGE_PATIENCE, SLEEP_PAUSE};
 use crate::types::{Kind, Type};
 
 /// What the functions of one session share with it.
@@ -33,6 +34,12 @@ pub struct State {
     pub rows: AtomicI64,
     /// Whether the client asked for the running statement to end.
     pub interrupted: AtomicBool,
+    /// When the change of rows began that is running.
+    pub changing: Mutex<Option<Instant>>,
+    /// Whether the client asked for another form of dates than this server writes.
+    pub foreign_dates: bool,
+    /// Whether somebody watches, on standard error.
+    pub trace: bool,
     /// The number of the session.
     pub session: i64,
     /// Who is logged in.
@@ -55,9 +62,14 @@ pub struct State {
     pub objects: Mutex<Vec<ObjectRequest>>,
     /// The number of the next smart large object.
     pub next_object: Arc<AtomicI64>,
+    /// When the running statement began, which is the only moment that it knows.
+    pub clock: AtomicI64,
     /// Whether the client sent its urgent byte, which is taken, or has gone.
     pub urgent: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
+
+/// What is not done where it did.
+pub const FOREIGN_DATES: &str = "dates as text where DBDATE is not Y4MD-";
 
 /// Work on smart large objects that a function asked for and the session does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +111,19 @@ impl State {
         self.interrupted.load(Atomic::Relaxed)
     }
 
+    /// Whether the running step is to be broken off. A change of rows may end if that does not take long.
+    pub fn breaks_off(&self) -> bool {
+        self.poll_urgent() && lock(&self.changing).is_none_or(|since| since.elapsed() >= CHANGE_PATIENCE)
+    }
+
+    /// A change of rows, which an interrupt does not break off at once.
+    pub fn change<T>(&self, work: impl FnOnce() -> T) -> T {
+        *lock(&self.changing) = Some(Instant::now());
+        let done = work();
+        *lock(&self.changing) = None;
+        done
+    }
+
     /// NEXTVAL or CURRVAL; nothing if this session has asked for no NEXTVAL yet.
     fn sequence(&self, name: &str, next: bool, start: i64, step: i64) -> Option<i64> {
         let mut seen = lock(&self.sequences);
@@ -111,9 +136,14 @@ impl State {
         seen.get(name).copied()
     }
 
-    fn next_serial(&self, table: &str, asked: i64) -> i64 {
+    /// The name that the numbers of a table are counted under.
+    pub fn serial_key(&self, table: &str) -> String {
         let temporary = lock(&self.temporary).contains(table);
-        let key = if temporary { format!("{}:{table}", self.session) } else { table.to_owned() };
+        if temporary { format!("{}:{table}", self.session) } else { table.to_owned() }
+    }
+
+    fn next_serial(&self, table: &str, asked: i64) -> i64 {
+        let key = self.serial_key(table);
         let mut serials = lock(&self.serials);
         let last = serials.entry(key).or_insert(0);
         let given = if asked == 0 { *last + 1 } else { asked };
@@ -150,45 +180,6 @@ fn compare_decimals(left: &str, right: &str) -> Ordering {
         (Some(left), Some(right)) => left.compare(right),
         _ => left.cmp(right),
     }
-}
-
-fn text(context: &Context<'_>, index: usize) -> Result<Option<String>> {
-    let value: Value = context.get(index)?;
-    Ok(if matches!(value, Value::Null) { None } else { Some(render(&value, None)) })
-}
-
-/// LIKE and MATCHES: `any` stands for any number of characters, `one` for one; MATCHES also has sets in brackets.
-fn pattern_matches(text: &[char], pattern: &[char], any: char, one: char, escape: Option<char>) -> bool {
-    let Some((&first, rest)) = pattern.split_first() else { return text.is_empty() };
-    if Some(first) == escape && !rest.is_empty() {
-        return text.first() == Some(&rest[0]) && pattern_matches(&text[1..], &rest[1..], any, one, escape);
-    }
-    if first == any {
-        return (0..=text.len()).any(|skip| pattern_matches(&text[skip..], rest, any, one, escape));
-    }
-    let Some((&character, tail)) = text.split_first() else { return false };
-    if first == one {
-        return pattern_matches(tail, rest, any, one, escape);
-    }
-    if first == '['
-        && any == '*'
-        && let Some(end) = rest.iter().position(|&next| next == ']')
-    {
-        let (negated, set) = if rest[0] == '^' { (true, &rest[1..end]) } else { (false, &rest[..end]) };
-        let mut found = false;
-        let mut at = 0;
-        while at < set.len() {
-            if at + 2 < set.len() && set[at + 1] == '-' {
-                found |= (set[at]..=set[at + 2]).contains(&character);
-                at += 3;
-            } else {
-                found |= set[at] == character;
-                at += 1;
-            }
-        }
-        return found != negated && pattern_matches(tail, &rest[end + 1..], any, one, escape);
-    }
-    first == character && pattern_matches(tail, rest, any, one, escape)
 }
 
 /// STDEV, VARIANCE and RANGE.
@@ -251,9 +242,32 @@ impl Aggregate<Option<(Decimal, i64)>, Value> for Sum {
     }
 
     fn finalize(&self, _: &mut Context<'_>, total: Option<Option<(Decimal, i64)>>) -> Result<Value> {
-        Ok(shown(total.flatten().and_then(|(sum, count)| {
-            if self.average { sum.divided_by(Decimal::new(i128::from(count), 0)) } else { Some(sum) }
-        })))
+        Ok(self.shown(total.flatten()))
+    }
+}
+
+impl Sum {
+    fn shown(&self, total: Option<(Decimal, i64)>) -> Value {
+        let total = total.filter(|(_, count)| *count > 0);
+        shown(total.and_then(
+            |(sum, count)| {
+                if self.average { sum.divided_by(Decimal::new(i128::from(count), 0)) } else { Some(sum) }
+            },
+        ))
+    }
+}
+
+impl WindowAggregate<Option<(Decimal, i64)>, Value> for Sum {
+    fn value(&self, total: Option<&mut Option<(Decimal, i64)>>) -> Result<Value> {
+        Ok(self.shown(total.copied().flatten()))
+    }
+
+    fn inverse(&self, context: &mut Context<'_>, total: &mut Option<(Decimal, i64)>) -> Result<()> {
+        if let (Some(value), Some((sum, count))) = (decimal(&context.get(0)?)?, total.as_mut()) {
+            *sum = sum.plus(value.negated());
+            *count -= 1;
+        }
+        Ok(())
     }
 }
 
@@ -268,9 +282,13 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     let impure = FunctionFlags::SQLITE_UTF8;
     let charset = state.charset;
     register_collation(connection)?;
+    let foreign_dates = state.foreign_dates;
     connection.create_scalar_function("ifx_conv", 3, pure, move |context| {
         let from = Type::from_tag(context.get(1)?);
         let to = Type::from_tag(context.get(2)?).ok_or(rusqlite::Error::InvalidParameterCount(3, 3))?;
+        if foreign_dates && writes_dates(from, to) {
+            return Err(SqlError::unsupported(FOREIGN_DATES).through_sqlite());
+        }
         convert(context.get(0)?, from, to, charset).map_err(|error| error.through_sqlite())
     })?;
     connection.create_scalar_function("ifx_dcmp", 2, pure, |context| {
@@ -290,7 +308,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
                 return Ok(Value::Null);
             };
             let result = operation(left, right).ok_or_else(|| SqlError::new(-1202, "").through_sqlite())?;
-            Ok(shown(Some(result)))
+            Ok(shown(Some(result.checked().map_err(|error| error.through_sqlite())?)))
         })?;
     }
     type Rounding = fn(Decimal, i32) -> Decimal;
@@ -317,58 +335,28 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             Ok(shown(decimal(&context.get(0)?)?.map(|value| operation(value, digits))))
         })?;
     }
-    connection.create_aggregate_function("ifx_dsum", 1, pure, Sum { average: false })?;
-    connection.create_aggregate_function("ifx_davg", 1, pure, Sum { average: true })?;
-    for (name, any, one) in [("ifx_like", '%', '_'), ("ifx_matches", '*', '?')] {
-        connection.create_scalar_function(name, 3, pure, move |context| {
-            let (Some(value), Some(pattern)) = (text(context, 0)?, text(context, 1)?) else { return Ok(None) };
-            let escape = text(context, 2)?.and_then(|escape| escape.chars().next());
-            let value: Vec<char> = value.trim_end_matches(' ').chars().collect();
-            let pattern: Vec<char> = pattern.trim_end_matches(' ').chars().collect();
-            Ok(Some(pattern_matches(&value, &pattern, any, one, escape)))
-        })?;
-    }
-    connection.create_scalar_function("ifx_pad", 2, pure, |context| {
-        let width: usize = context.get::<i64>(1)? as usize;
-        Ok(text(context, 0)?.map(|value| format!("{value:<width$}")))
-    })?;
-    connection.create_scalar_function("ifx_upper", 1, pure, |context| {
-        Ok(text(context, 0)?.map(|value| value.to_uppercase()))
-    })?;
-    connection.create_scalar_function("ifx_lower", 1, pure, |context| {
-        Ok(text(context, 0)?.map(|value| value.to_lowercase()))
-    })?;
-    connection.create_scalar_function("ifx_initcap", 1, pure, |context| {
-        let mut inside = false;
-        Ok(text(context, 0)?.map(|value| {
-            let step = |character: char| {
-                let shown: String =
-                    if inside { character.to_lowercase().collect() } else { character.to_uppercase().collect() };
-                inside = character.is_alphanumeric();
-                shown
-            };
-            value.chars().map(step).collect::<String>()
-        }))
-    })?;
-    for (name, left) in [("ifx_lpad", true), ("ifx_rpad", false)] {
-        connection.create_scalar_function(name, 3, pure, move |context| {
-            let (Some(value), Some(fill)) = (text(context, 0)?, text(context, 2)?) else { return Ok(None) };
-            let width = context.get::<i64>(1)?.clamp(0, 32_739) as usize;
-            let value: Vec<char> = value.chars().take(width).collect();
-            let padding = fill.chars().cycle().take(if fill.is_empty() { 0 } else { width - value.len() });
-            Ok(Some(if left {
-                padding.chain(value.iter().copied()).collect::<String>()
-            } else {
-                value.iter().copied().chain(padding).collect()
-            }))
-        })?;
-    }
+    connection.create_window_function("ifx_dsum", 1, pure, Sum { average: false })?;
+    connection.create_window_function("ifx_davg", 1, pure, Sum { average: true })?;
     connection.create_scalar_function("ifx_scalar", 2, pure, |context| {
         if context.get::<i64>(0)? > 1 {
             return Err(SqlError::new(-284, "").through_sqlite());
         }
         context.get::<Value>(1)
     })?;
+    connection.create_scalar_function("ifx_fail", 1, impure, |context| -> Result<Value> {
+        Err(SqlError::new(context.get::<i64>(0)? as i16, "").through_sqlite())
+    })?;
+    type Whole = fn(i64, i64) -> Option<i64>;
+    let wholes: [(&str, Whole); 3] =
+        [("ifx_iadd", i64::checked_add), ("ifx_isub", i64::checked_sub), ("ifx_imul", i64::checked_mul)];
+    for (name, operation) in wholes {
+        connection.create_scalar_function(name, 3, pure, move |context| {
+            let (left, right): (Option<i64>, Option<i64>) = (context.get(0)?, context.get(1)?);
+            let Some((left, right)) = left.zip(right) else { return Ok(None) };
+            let code = context.get::<i64>(2)? as i16;
+            operation(left, right).map(Some).ok_or_else(|| SqlError::new(code, "").through_sqlite())
+        })?;
+    }
     connection.create_scalar_function("ifx_fdiv", 2, pure, |context| {
         let number = |index| -> Result<Option<f64>> { Ok(decimal_or_float(&context.get(index)?)) };
         let Some((left, right)) = number(0)?.zip(number(1)?) else { return Ok(None) };
@@ -386,6 +374,12 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
         };
         let result = match name.as_str() {
             "sqrt" => x.sqrt(),
+            "root" => x.powf(1.0 / y),
+            "degrees" => x.to_degrees(),
+            "radians" => x.to_radians(),
+            "sinh" => x.sinh(),
+            "cosh" => x.cosh(),
+            "tanh" => x.tanh(),
             "exp" => x.exp(),
             "logn" => x.ln(),
             "log10" => x.log10(),
@@ -403,7 +397,8 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     for (name, form) in [("ifx_stdev", 's'), ("ifx_variance", 'v'), ("ifx_range", 'r')] {
         connection.create_aggregate_function(name, 1, pure, Spread { form })?;
     }
-    super::times::register(connection)?;
+    super::texts::register(connection)?;
+    super::times::register(connection, state)?;
     super::schema::register(connection)?;
     let shared = Arc::clone(state);
     connection.create_scalar_function("ifx_sequence", 4, impure, move |context| {
@@ -427,7 +422,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             "sqlca.sqlerrd1" | "serial8" | "bigserial" => Value::Integer(shared.last_serial.load(Atomic::Relaxed)),
             "sqlca.sqlerrd2" => Value::Integer(shared.rows.load(Atomic::Relaxed)),
             "sessionid" => Value::Integer(shared.session),
-            "utc_current" => Value::Integer(now() / moment::SECOND_UNITS),
+            "utc_current" => Value::Integer(shared.clock.load(Atomic::Relaxed) / moment::SECOND_UNITS),
             "dbname" => Value::Text(shared.database.clone()),
             "dbhostname" => Value::Text("localhost".into()),
             _ => {

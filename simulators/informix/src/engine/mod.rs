@@ -1,9 +1,12 @@
 //! SQLite, as the executor of what the translator wrote.
 
 pub mod convert;
+pub mod definition;
+mod formats;
 pub mod functions;
 pub mod schema;
 pub mod statement;
+mod texts;
 pub mod times;
 
 pub use rusqlite::types::{Value, ValueRef};

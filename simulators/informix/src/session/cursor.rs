@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::rows::{self, Encoder};
-use super::statement::Prepared;
+use super::statement::{Prepared, taken};
 use super::{Session, Transaction, failures, files, replies};
 use crate::database::Mode;
-use crate::engine::convert::convert;
 use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
@@ -32,7 +31,7 @@ pub struct Cursor {
 
 impl Session {
     pub(super) fn open_cursor(&mut self) -> Result<()> {
-        self.forget_interrupt();
+        self.start_statement();
         self.start_reads()?;
         self.refresh()?;
         let prepared = self.prepared()?;
@@ -240,7 +239,7 @@ impl Session {
     }
 
     pub(super) fn put(&mut self, rows: u16, bytes: &[u8]) -> Result<()> {
-        let charset = self.charset();
+        let (charset, foreign_dates) = (self.charset(), self.foreign_dates);
         let prepared = self.prepared()?;
         if !prepared.insert_open {
             return Err(SqlError::new(-400, ""));
@@ -265,7 +264,7 @@ impl Session {
             let values = row
                 .into_iter()
                 .zip(types)
-                .map(|(bound, ty): (_, &Type)| convert(bound.value, Some(bound.ty), *ty, charset))
+                .map(|(bound, ty): (_, &Type)| taken(bound, *ty, charset, foreign_dates))
                 .collect::<Result<Vec<Value>>>();
             let changed = values.and_then(|values| {
                 self.prepared()?.values = values;

@@ -31,6 +31,21 @@ fn duplicate(open: &Open, message: &str) -> SqlError {
     }
 }
 
+/// A foreign key that broke. SQLite does not say which: the table's own one is known where it is the only one.
+fn foreign(open: &Open, table: &str, deleting: bool) -> SqlError {
+    if table.is_empty() {
+        // Found at the end of a transaction, for all that it did.
+        return SqlError::isam(-691, -111, "");
+    }
+    let own = open.constraints_of(table, 'R');
+    if deleting || own.is_empty() {
+        let key = open.constraints_of(table, 'P').pop().unwrap_or_else(|| format!("r_{table}"));
+        return SqlError::new(-692, format!("informix.{key}"));
+    }
+    let name = if let [only] = &own[..] { only.clone() } else { format!("r_{table}") };
+    SqlError::isam(-691, -111, format!("informix.{name}"))
+}
+
 /// An Informix error for a failure of SQLite; `table` is the one that was to change.
 pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, waited: bool) -> SqlError {
     if let Some(error) = SqlError::from_sqlite_text(&failure.message) {
@@ -42,8 +57,7 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
         // A primary key that nobody called NOT NULL besides has an error of its own.
         ffi::SQLITE_CONSTRAINT_NOTNULL if open.only_key(detail) => SqlError::new(-703, table),
         ffi::SQLITE_CONSTRAINT_NOTNULL => SqlError::new(-391, detail),
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY if deleting => SqlError::isam(-692, 0, format!("informix.r_{table}")),
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => SqlError::isam(-691, -111, format!("informix.r_{table}")),
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => foreign(open, table, deleting),
         ffi::SQLITE_CONSTRAINT_CHECK => SqlError::new(-530, format!("informix.{detail}")),
         ffi::SQLITE_INTERRUPT => SqlError::new(-213, ""),
         ffi::SQLITE_BUSY_SNAPSHOT => SqlError::isam(-244, -143, table),
@@ -57,6 +71,15 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
         _ if failure.message.starts_with("no such index") => SqlError::new(-319, detail.trim_start_matches("ix ")),
         _ if failure.message.starts_with("misuse of aggregate") => SqlError::new(-294, ""),
         ffi::SQLITE_FULL => SqlError::isam(-271, -131, table),
-        _ => SqlError::unsupported(failure.message.clone()),
+        // What SQLite says is about SQL that nobody wrote.
+        _ if failure.message.contains("because it is a view") => SqlError::unsupported("a change of a view's rows"),
+        _ if failure.message.starts_with("Expression tree is too large") => {
+            SqlError::unsupported("an expression as long as this")
+        }
+        _ if open.state.trace => {
+            eprintln!("{} ! SQLite: {}", open.state.session, failure.message);
+            SqlError::unsupported("this statement")
+        }
+        _ => SqlError::unsupported("this statement"),
     }
 }

@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 
 use rusqlite::OptionalExtension;
 
+use super::statement::taken;
 use super::{Session, failures, replies, rows};
 use crate::codec::decimal::Decimal;
-use crate::engine::convert::{convert, render};
+use crate::engine::convert::render;
 use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
@@ -219,7 +220,7 @@ impl Session {
         let values: Result<Vec<Value>> = arguments
             .iter()
             .zip(&compiled.parameters)
-            .map(|(bound, ty)| convert(bound.value.clone(), Some(bound.ty), *ty, charset))
+            .map(|(bound, ty)| taken(bound.clone(), *ty, charset, self.foreign_dates))
             .collect();
         let values = values?;
         self.call(&changes, raised, &values)?;

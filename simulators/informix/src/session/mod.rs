@@ -1,6 +1,7 @@
 //! One connection: groups of messages in, one reply for each.
 
 mod cursor;
+mod define;
 mod failures;
 mod files;
 mod link;
@@ -14,8 +15,8 @@ mod statement;
 use std::collections::HashMap;
 use std::io;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -25,7 +26,7 @@ use crate::capabilities::Capabilities;
 use crate::channel::Channel;
 use crate::codec::charset::Charset;
 use crate::database::{Mode, Open};
-use crate::engine::functions::State;
+use crate::engine::functions::{State, now};
 use crate::errors::{Result, SqlError};
 use crate::faults::Faults;
 use crate::limits::{REPLY_BUFFER, STEPS_PER_LOOK};
@@ -56,6 +57,8 @@ pub struct Session {
     user: String,
     number: i64,
     delimited: bool,
+    /// Whether dates as text are to have a form that this server does not write.
+    foreign_dates: bool,
     /// How many of the questions of PAM are answered.
     answered: usize,
     // Statements are dropped before the connection they belong to.
@@ -117,6 +120,7 @@ impl Session {
             user: String::new(),
             number,
             delimited: false,
+            foreign_dates: false,
             answered: 0,
             statements: Vec::new(),
             current: 0,
@@ -189,8 +193,10 @@ impl Session {
         let mut bytes = login::write_reply(&reply);
         Faults::default().send(self.link.input.source(), &mut bytes)?;
         self.user = request.user;
-        let delimited = request.environment.iter().find(|(name, _)| name == "DELIMIDENT");
-        self.delimited = delimited.is_some_and(|(_, value)| !value.eq_ignore_ascii_case("n"));
+        let set = |wanted: &str| request.environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+        self.delimited = set("DELIMIDENT").is_some_and(|value| !value.eq_ignore_ascii_case("n"));
+        self.foreign_dates = set("DBDATE").is_some_and(|value| !value.eq_ignore_ascii_case("Y4MD-"))
+            || set("GL_DATE").is_some_and(|value| !value.is_empty());
         Ok(accepted)
     }
 
@@ -222,7 +228,7 @@ impl Session {
         }
     }
 
-    /// The socket that urgent bytes come on; none come through TLS.
+    /// The database that is open.
     fn opened(&self) -> Result<&Open> {
         self.open.as_ref().ok_or_else(|| SqlError::new(-349, ""))
     }
@@ -316,7 +322,11 @@ impl Session {
             temporary: std::sync::Mutex::default(),
             last_serial: AtomicI64::new(0),
             rows: AtomicI64::new(0),
+            clock: AtomicI64::new(now()),
             interrupted: AtomicBool::new(false),
+            changing: Mutex::new(None),
+            foreign_dates: self.foreign_dates,
+            trace: self.link.trace.is_some(),
             session: self.number,
             user: self.user.clone(),
             server: self.server.config.server.clone(),
@@ -334,7 +344,7 @@ impl Session {
         let server = Arc::clone(&self.server);
         let all = Box::new(move || server.databases());
         let open = Open::new(&database, Arc::clone(&state), self.delimited, all).map_err(internal)?;
-        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.poll_urgent()));
+        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.breaks_off()));
         self.open = Some(open);
         Ok(())
     }
@@ -344,6 +354,14 @@ impl Session {
         let ansi = self.open.as_ref().is_some_and(|open| open.database.mode == Mode::Ansi);
         if ansi && self.transaction == Transaction::None {
             self.transaction = Transaction::Open { started: false };
+        }
+    }
+
+    /// A statement starts to run: from here on, its CURRENT stands still.
+    fn start_statement(&mut self) {
+        self.forget_interrupt();
+        if let Some(open) = &self.open {
+            open.state.clock.store(now(), Ordering::Relaxed);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::codec::charset::Charset;
 use crate::codec::clientvalue;
 use crate::codec::decimal::Decimal;
 use crate::codec::int8;
-use crate::codec::moment::{decode_datetime, decode_interval, encode_datetime, encode_interval};
+use crate::codec::moment::{FIRST_DATE, LAST_DATE, decode_datetime, decode_interval, encode_datetime, encode_interval};
 use crate::engine::convert::convert;
 use crate::engine::{Value, ValueRef};
 use crate::errors::{Result, SqlError};
@@ -36,6 +36,12 @@ impl Encoder<'_> {
         match (ty.kind, value) {
             (_, ValueRef::Null) => self.null(out, ty),
             (Kind::SmallInt, ValueRef::Integer(value)) => out.put_i16(value as i16),
+            (Kind::Date, ValueRef::Integer(value)) if !(FIRST_DATE..=LAST_DATE).contains(&value) => {
+                return Err(SqlError::new(-1210, ""));
+            }
+            (Kind::Float | Kind::SmallFloat, ValueRef::Real(value)) if value.is_infinite() => {
+                return Err(SqlError::new(-1226, ""));
+            }
             (Kind::Int | Kind::Serial | Kind::Date, ValueRef::Integer(value)) => match i32::try_from(value) {
                 Ok(value) => out.put_i32(value),
                 Err(_) => return Err(SqlError::new(-1215, "")),

@@ -1,6 +1,7 @@
 //! Carrying out what is no query: changes, definitions, transactions, settings.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -11,22 +12,25 @@ use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
 use crate::limits::{LOCK_GRACE, LOCK_PAUSE};
-use crate::sql::{Action, Isolation, NewIndex, NewTable, Written, index_name};
+use crate::sql::{Action, Isolation, Written, quote};
 use crate::types::Kind;
 
 fn busy(failure: &Failure) -> bool {
     matches!(failure.code & 0xff, rusqlite::ffi::SQLITE_BUSY | rusqlite::ffi::SQLITE_LOCKED)
 }
 
+/// The statement type of TRUNCATE.
+const TRUNCATE: i16 = 109;
+
 fn is_delete(kind: i16) -> bool {
-    matches!(kind, 5 | 8 | 32 | 109)
+    matches!(kind, 5 | 8 | 32 | TRUNCATE)
 }
 
 impl Session {
     /// Repeats what fails for a lock until the session's patience ends.
     fn patiently<T>(
         &mut self,
-        table: &str,
+        (table, deleting): (&str, bool),
         mut work: impl FnMut(&Self) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
         let since = Instant::now();
@@ -48,7 +52,7 @@ impl Session {
             let over = stale || limit.is_some_and(|limit| since.elapsed() >= limit);
             if !busy(&failure) || over {
                 let waited = self.lock_wait != Some(Duration::ZERO);
-                return Err(failures::translate(open, &failure, table, false, waited));
+                return Err(failures::translate(open, &failure, table, deleting, waited));
             }
             if open.state.poll_urgent() {
                 return Err(SqlError::new(-213, ""));
@@ -59,15 +63,27 @@ impl Session {
 
     pub(super) fn run_sql(&mut self, sql: &str, table: &str) -> Result<()> {
         self.opened()?;
-        self.patiently(table, |session| {
+        self.patiently((table, false), |session| {
             let Some(open) = &session.open else { return Ok(()) };
-            Statement::prepare(&open.connection, sql)?.step().map(|_| ())
+            open.state.change(|| Statement::prepare(&open.connection, sql)?.step().map(|_| ()))
         })
+    }
+
+    /// Refuses to go on in a transaction that SQLite has forgotten, with a long change that was broken off. The error is
+    /// that of a transaction which the server ended by itself; ROLLBACK WORK is what helps.
+    fn check_transaction(&self) -> Result<()> {
+        if self.is_lost() { Err(SqlError::new(-458, "")) } else { Ok(()) }
+    }
+
+    fn is_lost(&self) -> bool {
+        let forgotten = self.open.as_ref().is_some_and(|open| open.connection.is_autocommit());
+        forgotten && self.transaction == (Transaction::Open { started: true })
     }
 
     /// SQLite's transaction, before the first change.
     pub(super) fn start_changes(&mut self) -> Result<()> {
         self.begin_implicitly();
+        self.check_transaction()?;
         if self.transaction == (Transaction::Open { started: false }) {
             self.run_sql("BEGIN IMMEDIATE", "")?;
             self.transaction = Transaction::Open { started: true };
@@ -78,6 +94,7 @@ impl Session {
     /// SQLite's transaction, before the first read of one that must see nothing change.
     pub(super) fn start_reads(&mut self) -> Result<()> {
         self.begin_implicitly();
+        self.check_transaction()?;
         if self.isolation == Isolation::Repeatable && self.transaction == (Transaction::Open { started: false }) {
             self.run_sql("BEGIN", "")?;
             self.transaction = Transaction::Open { started: true };
@@ -88,29 +105,14 @@ impl Session {
     /// Changes rows with the values bound last; returns how many.
     pub(super) fn write(&mut self, sql: &str, table: &str, deleting: bool) -> Result<i64> {
         let values = self.parameter_values()?;
-        let kept = self.prepared()?.write.take();
-        let (statement, changed) = self.change(kept, sql, table, deleting, &values);
-        if let Ok(prepared) = self.prepared() {
-            prepared.write = statement;
-        }
+        let mut kept = self.prepared()?.write.take();
+        let changed = self.change(&mut kept, sql, table, deleting, &values);
+        self.prepared()?.write = kept;
         changed
     }
 
-    /// Changes rows; the statement comes back, to be used again.
+    /// Changes rows with a statement that is made if it is not there yet.
     fn change(
-        &mut self,
-        kept: Option<Statement>,
-        sql: &str,
-        table: &str,
-        deleting: bool,
-        values: &[Value],
-    ) -> (Option<Statement>, Result<i64>) {
-        let mut kept = kept;
-        let changed = self.try_change(&mut kept, sql, table, deleting, values);
-        (kept, changed)
-    }
-
-    fn try_change(
         &mut self,
         kept: &mut Option<Statement>,
         sql: &str,
@@ -118,25 +120,28 @@ impl Session {
         deleting: bool,
         values: &[Value],
     ) -> Result<i64> {
-        self.forget_interrupt();
+        self.start_statement();
         self.start_changes()?;
         let open = self.opened()?;
+        if open.state.interrupted.load(Ordering::Relaxed) {
+            // It came while the row before was changed.
+            return Err(SqlError::new(-213, ""));
+        }
         let connection = Rc::clone(&open.connection);
         if kept.is_none() {
             let made = Statement::prepare(&connection, sql);
             *kept = Some(made.map_err(|failure| failures::translate(open, &failure, table, deleting, false))?);
         }
         open.state.last_serial.store(0, Ordering::Relaxed);
-        let result = self.patiently(table, |_| match kept {
+        let state = Arc::clone(&open.state);
+        let result = self.patiently((table, deleting), |_| match kept {
             Some(statement) => {
                 statement.bind(values)?;
-                statement.run()
+                state.change(|| statement.run())
             }
             None => Ok(0),
         });
-        result.map_err(|error| {
-            if deleting && error.code == -691 { SqlError { code: -692, isam: 0, ..error } } else { error }
-        })?;
+        result?;
         let changed = connection.changes() as i64;
         self.opened()?.state.rows.store(changed, Ordering::Relaxed);
         self.serve_objects()?;
@@ -158,7 +163,7 @@ impl Session {
         }
         self.together(|session| {
             for Written { sql, table, kind } in changes {
-                session.change(None, sql, table, is_delete(*kind), values).1?;
+                session.change(&mut None, sql, table, is_delete(*kind), values)?;
             }
             raised.map_or(Ok(()), Err)
         })
@@ -166,6 +171,9 @@ impl Session {
 
     pub(super) fn execute_write(&mut self, kind: i16, sql: &str, table: &str, serials: Option<Kind>) -> Result<()> {
         let deleting = is_delete(kind);
+        if kind == TRUNCATE {
+            self.truncatable(table)?;
+        }
         let before = self.opened()?.state.last_serial.load(Ordering::Relaxed);
         let changed = self.write(sql, table, deleting)?;
         let open = self.opened()?;
@@ -177,10 +185,20 @@ impl Session {
         if kind == 6 {
             replies::insert_done(&mut self.link.out, serial, serials);
         }
-        // In an ANSI database a search that found nothing is a warning.
-        let warnings = 0;
-        replies::done(&mut self.link.out, &self.caps, warnings, changed, rowid, serial);
+        replies::done(&mut self.link.out, &self.caps, 0, changed, rowid, serial);
         replies::cost(&mut self.link.out, changed as i32);
+        Ok(())
+    }
+
+    /// A table that others point to is not emptied while they have rows, whatever they do on delete.
+    fn truncatable(&self, table: &str) -> Result<()> {
+        let open = self.opened()?;
+        for (child, constraint) in catalog::pointing(&open.connection, table).map_err(Self::catalog_failure)? {
+            let sql = format!("SELECT EXISTS (SELECT 1 FROM {})", quote(&child));
+            if open.connection.query_row(&sql, [], |row| row.get(0)).map_err(Self::catalog_failure)? {
+                return Err(SqlError::new(-692, format!("informix.{constraint}")));
+            }
+        }
         Ok(())
     }
 
@@ -190,7 +208,7 @@ impl Session {
     }
 
     /// Several steps that hold together even outside a transaction.
-    fn together(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(super) fn together(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.start_changes()?;
         if self.transaction == Transaction::None {
             self.run_sql("BEGIN IMMEDIATE", "")?;
@@ -207,49 +225,11 @@ impl Session {
         result
     }
 
-    fn catalog_failure(error: rusqlite::Error) -> SqlError {
-        SqlError::isam(-243, -107, error.to_string())
-    }
-
-    fn create_table(&mut self, table: &NewTable) -> Result<()> {
-        let known = crate::sql::Catalog::table(self.opened()?, None, &table.name).is_some();
-        if known && table.if_not_exists {
-            return Ok(());
-        }
-        if known {
-            return Err(SqlError::new(if table.temporary { -958 } else { -310 }, table.name.clone()));
-        }
-        self.together(|session| {
-            session.run_sql(&table.sql, &table.name)?;
-            for sql in &table.indexes {
-                session.run_sql(sql, &table.name)?;
-            }
-            session.opened()?.add_table(table).map_err(Self::catalog_failure)
-        })
-    }
-
-    fn select_into(&mut self, table: &NewTable) -> Result<i64> {
-        let values = self.parameter_values()?;
-        if crate::sql::Catalog::table(self.opened()?, None, &table.name).is_some() {
-            return Err(SqlError::isam(-958, 0, table.name.clone()));
-        }
-        let (create, fill) = table.sql.split_once(';').unwrap_or((&table.sql, ""));
-        self.run_sql(create, &table.name)?;
-        let open = self.opened()?;
-        let filled = Statement::prepare(&open.connection, fill).and_then(|mut statement| {
-            statement.bind(&values)?;
-            statement.step()
-        });
-        filled.map_err(|failure| failures::translate(open, &failure, "", false, false))?;
-        open.add_table(table).map_err(Self::catalog_failure)?;
-        Ok(open.connection.changes() as i64)
-    }
-
     pub(super) fn run_action(&mut self, kind: i16, action: Action) -> Result<()> {
-        self.forget_interrupt();
+        self.start_statement();
         let defining = matches!(
             action,
-            Action::Alter { .. }
+            Action::Alter(_)
                 | Action::DropTable { .. }
                 | Action::RenameTable { .. }
                 | Action::CreateRoutine(..)
@@ -268,6 +248,9 @@ impl Session {
                 return Ok(());
             }
             Action::CloseDatabase => self.close_database(),
+            Action::CreateDatabase { .. } if self.transaction != Transaction::None => {
+                return Err(SqlError::new(-377, ""));
+            }
             Action::CreateDatabase { name, mode } => {
                 let mode = Mode::from_name(mode).unwrap_or(Mode::Unlogged);
                 let created = self.server.create_database(&name, mode);
@@ -281,9 +264,7 @@ impl Session {
             Action::DropDatabase(name) if self.open.as_ref().is_some_and(|open| open.database.name == name) => {
                 return Err(SqlError::new(-359, ""));
             }
-            Action::DropDatabase(name) if !self.server.drop_database(&name) => {
-                return Err(SqlError::isam(-329, -111, name));
-            }
+            Action::DropDatabase(name) => self.server.drop_database(&name)?,
             Action::Isolation(level) => self.isolation = level,
             Action::Call { changes, raised, .. } => {
                 let values = self.parameter_values()?;
@@ -294,10 +275,11 @@ impl Session {
             }
             Action::DropType(name) => self.together(|session| session.opened()?.set_type(&name, None))?,
             Action::CreateSynonym { name, table, if_not_exists } => {
-                if crate::sql::Catalog::table(self.opened()?, None, &name).is_some() {
-                    return if if_not_exists { Ok(()) } else { Err(SqlError::new(-310, name)) };
+                match crate::sql::Catalog::table(self.opened()?, None, &name) {
+                    Some(_) if if_not_exists => {}
+                    Some(_) => return Err(SqlError::new(-310, name)),
+                    None => self.with_catalog(|catalog| catalog::add_synonym(catalog, &name, &table))?,
                 }
-                self.with_catalog(|catalog| catalog::add_synonym(catalog, &name, &table))?;
             }
             Action::CreateSequence { name, start, step } => {
                 if self.with_catalog(|catalog| catalog::table_id(catalog, &name))?.is_some() {
@@ -314,6 +296,17 @@ impl Session {
             }
             Action::CreateIndex { index, if_not_exists } => self.create_index(&index, if_not_exists)?,
             Action::DropIndex { name, if_exists } => self.drop_index(&name, if_exists)?,
+            Action::LockTable => match self.transaction {
+                Transaction::None if self.opened()?.database.mode == Mode::Logged => {
+                    return Err(SqlError::new(-255, ""));
+                }
+                // SQLite has one lock for all who change something.
+                _ => self.start_changes()?,
+            },
+            Action::DeferConstraints => {
+                self.start_changes()?;
+                self.run_sql("PRAGMA defer_foreign_keys = ON", "")?;
+            }
             Action::LockMode(wait) => self.lock_wait = wait.map(Duration::from_secs),
             Action::Environment(name, value) if name == "headrace_fault" => {
                 let mut faults = self.link.faults;
@@ -327,42 +320,9 @@ impl Session {
                 replies::cost(&mut self.link.out, 1);
                 return Ok(());
             }
-            Action::DropTable { name, if_exists } => self.drop_table(kind, &name, if_exists)?,
-            Action::RenameTable { from, to } => self.together(|session| {
-                session.run_sql(&format!("ALTER TABLE \"{from}\" RENAME TO \"{to}\""), &from)?;
-                let open = session.opened()?;
-                if let Some(last) = lock(&open.database.serials).remove(&from) {
-                    lock(&open.database.serials).insert(to.clone(), last);
-                }
-                for table in ["systables", "ifx_constraints", "ifx_defaults"] {
-                    let update = format!("UPDATE {table} SET tabname = ? WHERE tabname = ?");
-                    open.connection.execute(&update, [&to, &from]).map_err(Self::catalog_failure)?;
-                }
-                Ok(())
-            })?,
-            Action::Alter { table, sql, columns, defaults, constraints, dropped, renamed } => {
-                self.together(|session| {
-                    let connection = Rc::clone(&session.opened()?.connection);
-                    for name in &dropped {
-                        let found =
-                            catalog::remove_constraint(&connection, &table, name).map_err(Self::catalog_failure)?;
-                        if !found {
-                            return Err(SqlError::new(-623, name.clone()));
-                        }
-                        catalog::remove_index(&connection, name).map_err(Self::catalog_failure)?;
-                    }
-                    for sql in &sql {
-                        session.run_sql(sql, &table)?;
-                    }
-                    if let Some((from, to)) = &renamed {
-                        catalog::rename_column(&connection, &table, from, to).map_err(Self::catalog_failure)?;
-                    }
-                    let open = session.opened()?;
-                    open.change_table(&table, &columns).map_err(Self::catalog_failure)?;
-                    open.add_defaults(&table, &defaults).map_err(Self::catalog_failure)?;
-                    open.add_constraints(&table, &constraints).map_err(Self::catalog_failure)
-                })?
-            }
+            Action::DropTable { name, if_exists, restrict } => self.drop_table(kind, &name, if_exists, restrict)?,
+            Action::RenameTable { from, to } => self.rename_table(&from, &to)?,
+            Action::Alter(change) => self.alter_table(&change)?,
             Action::CreateRoutine(name, routine) => {
                 self.together(|session| session.opened()?.set_routine(&name, Some(routine)))?;
             }
@@ -374,68 +334,6 @@ impl Session {
         }
         self.finish(0);
         Ok(())
-    }
-
-    fn drop_table(&mut self, kind: i16, name: &str, if_exists: bool) -> Result<()> {
-        if if_exists && crate::sql::Catalog::table(self.opened()?, None, name).is_none() {
-            return Ok(());
-        }
-        for prepared in self.statements.iter_mut().flatten() {
-            prepared.write = None;
-        }
-        let what = if kind == 41 { "VIEW" } else { "TABLE" };
-        self.together(|session| {
-            session.run_sql(&format!("DROP {what} \"{name}\""), name)?;
-            session.opened()?.remove_table(name).map_err(Self::catalog_failure)
-        })
-    }
-
-    fn with_catalog<T>(&mut self, work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T> {
-        let mut made = None;
-        self.together(|session| {
-            made = Some(work(&session.opened()?.connection).map_err(Self::catalog_failure)?);
-            Ok(())
-        })?;
-        made.ok_or_else(|| SqlError::new(-243, ""))
-    }
-
-    fn create_index(&mut self, index: &NewIndex, if_not_exists: bool) -> Result<()> {
-        let known = "SELECT count(*) FROM sysindices WHERE idxname = ?";
-        let open = self.opened()?;
-        let count: i64 =
-            open.connection.query_row(known, [&index.name], |row| row.get(0)).map_err(Self::catalog_failure)?;
-        if count > 0 && if_not_exists {
-            return Ok(());
-        }
-        if count > 0 {
-            return Err(SqlError::new(-316, index.name.clone()));
-        }
-        let temporary = crate::sql::Catalog::is_temporary(open, &index.table);
-        self.together(|session| {
-            for sql in &index.sql {
-                session.run_sql(sql, &index.table).map_err(|error| {
-                    // Rows that are there already and not unique.
-                    if matches!(error.code, -239 | -268) {
-                        SqlError::isam(-371, -100, index.name.clone())
-                    } else {
-                        error
-                    }
-                })?;
-            }
-            if temporary {
-                return Ok(());
-            }
-            catalog::add_index(&session.opened()?.connection, index).map_err(Self::catalog_failure)
-        })
-    }
-
-    fn drop_index(&mut self, name: &str, if_exists: bool) -> Result<()> {
-        self.together(|session| {
-            let exists = if if_exists { "IF EXISTS " } else { "" };
-            session.run_sql(&format!("DROP INDEX {exists}{}", index_name(name)), "")?;
-            session.run_sql(&format!("DROP INDEX IF EXISTS {}", index_name(&format!("{name}:null"))), "")?;
-            catalog::remove_index(&session.opened()?.connection, name).map_err(Self::catalog_failure)
-        })
     }
 
     /// DATABASE and CREATE DATABASE: all but the statement that is running goes with the old one.
@@ -469,7 +367,11 @@ impl Session {
         }
         // Readers must not keep SQLite from ending what they were opened in; held ones go on after a commit.
         self.close_unheld_cursors(event == 3);
-        if self.transaction == (Transaction::Open { started: true }) {
+        if self.is_lost() {
+            if event != 3 {
+                return self.check_transaction();
+            }
+        } else if self.transaction == (Transaction::Open { started: true }) {
             self.run_sql(sql, "")?;
         }
         self.transaction = Transaction::None;

@@ -36,10 +36,10 @@ impl Session {
 
     /// The end of a transaction in which tables may have changed.
     pub(super) fn definitions_settle(&mut self) {
-        if std::mem::take(&mut self.redefined) {
+        if self.redefined {
             self.definitions_change();
-            self.redefined = false;
         }
+        self.redefined = false;
     }
 
     /// Prepares the current statement again if tables changed since, or refuses it.
@@ -51,17 +51,15 @@ impl Session {
         }
         let text = prepared.text.clone();
         let open = self.opened()?;
-        let again = match sql::compile(&text, open) {
-            Ok(again) => again,
+        let again = sql::compile(&text, open).map_err(|error| match error.code {
             // The table is gone.
-            Err(error) if error.code == -206 => return Err(SqlError::new(-710, error.text)),
-            Err(_) => return Err(SqlError::new(-710, named(&text, open))),
-        };
-        let table = named(&text, open);
-        let prepared = self.prepared()?;
-        if !alike(&prepared.compiled, &again) {
-            return Err(SqlError::new(-710, table));
+            -206 => SqlError::new(-710, error.text),
+            _ => stale(&text, open),
+        })?;
+        if !alike(&self.prepared()?.compiled, &again) {
+            return Err(stale(&text, self.opened()?));
         }
+        let prepared = self.prepared()?;
         prepared.compiled = again;
         prepared.put_plan = None;
         prepared.write = None;
@@ -70,8 +68,8 @@ impl Session {
     }
 }
 
-/// The first table that a text names.
-fn named(text: &str, catalog: &dyn Catalog) -> String {
+/// -710 with the first table that a text names.
+fn stale(text: &str, catalog: &dyn Catalog) -> SqlError {
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).map(str::to_lowercase);
-    words.into_iter().find(|word| catalog.table(None, word).is_some()).unwrap_or_default()
+    SqlError::new(-710, words.into_iter().find(|word| catalog.table(None, word).is_some()).unwrap_or_default())
 }

@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use super::cursor::Cursor;
 use super::{Session, replies};
-use crate::engine::convert::convert;
+use crate::codec::charset::Charset;
+use crate::engine::convert::{convert, writes_dates};
+use crate::engine::functions::FOREIGN_DATES;
 use crate::engine::{Statement, Value};
 use crate::errors::{Result, SqlError};
 use crate::messages::{Bound, Message};
@@ -153,12 +155,12 @@ impl Session {
 
     fn convert_bound(&mut self) -> Result<()> {
         let charset = self.charset();
+        let foreign_dates = self.foreign_dates;
         let prepared = self.prepared()?;
         let types: &[Type] = &prepared.compiled.parameters;
         let bound = prepared.bound.drain(..).zip(types);
-        prepared.values = bound
-            .map(|(bound, target)| convert(bound.value, Some(bound.ty), *target, charset))
-            .collect::<Result<_>>()?;
+        prepared.values =
+            bound.map(|(bound, target)| taken(bound, *target, charset, foreign_dates)).collect::<Result<_>>()?;
         Ok(())
     }
 
@@ -186,6 +188,14 @@ impl Session {
     }
 }
 
+/// What a client sent as a value of the type that it is for.
+pub fn taken(bound: Bound, target: Type, charset: Charset, foreign_dates: bool) -> Result<Value> {
+    if foreign_dates && writes_dates(Some(bound.ty), target) {
+        return Err(SqlError::unsupported(FOREIGN_DATES));
+    }
+    convert(bound.value, Some(bound.ty), target, charset)
+}
+
 /// The catalog of a session that has no database open.
 struct NoDatabase;
 
@@ -203,6 +213,10 @@ impl sql::Catalog for NoDatabase {
     }
 
     fn primary_key(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn unique_keys(&self, _: &str) -> Vec<Vec<String>> {
         Vec::new()
     }
 

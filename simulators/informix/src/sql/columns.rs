@@ -2,7 +2,7 @@
 
 use super::expr::{Expr, Form};
 use super::lexer::TokenKind;
-use super::parser::{Parser, literal, quote};
+use super::parser::{Parser, Source, literal, quote};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 use crate::usertypes::UserType;
@@ -47,8 +47,19 @@ impl Parser<'_> {
             && (what == "nextval" || what == "currval")
             && let Some((start, step)) = self.catalog.sequence(name)
         {
+            let next = what == "nextval";
+            // A server counts once for each row, wherever in it the number is asked for.
+            if self.sequences.iter().any(|(own, _)| own == name)
+                && (next || !self.sequences.contains(&(name.clone(), true)))
+            {
+                return Err(SqlError::unsupported("a sequence that is asked twice").at(offset));
+            }
+            self.sequences.push((name.clone(), next));
             let sql = format!("ifx_sequence({}, {}, {start}, {step})", literal(name), what == "nextval");
             return Ok(Expr { name: what.clone(), ..Expr::computed(sql, Type::of(Kind::BigInt)) });
+        }
+        if self.blind {
+            return Ok(Expr::computed("NULL".into(), Type::of(Kind::Int)));
         }
         if path.len() > 1 && table.is_none() {
             let table = path.swap_remove(path.len() - 2);
@@ -59,7 +70,7 @@ impl Parser<'_> {
 
     pub(super) fn find_column(&mut self, table: Option<&str>, name: &str, offset: usize) -> Result<Option<Expr>> {
         for (depth, scope) in self.scopes.iter().enumerate().rev() {
-            let mut found: Option<(&str, Type)> = None;
+            let mut found: Option<(&Source, Type)> = None;
             for source in scope.iter().filter(|source| table.is_none_or(|table| table == source.alias)) {
                 let ty = match source.columns.iter().find(|column| column.name == name) {
                     Some(column) => column.ty,
@@ -69,13 +80,14 @@ impl Parser<'_> {
                 if found.is_some() {
                     return Err(SqlError::new(-324, name).at(offset));
                 }
-                found = Some((&source.alias, ty));
+                found = Some((source, ty));
             }
-            if let Some((alias, ty)) = found {
-                let sql = format!("{}.{}", quote(alias), quote(name));
-                self.touched.push(alias.to_owned());
+            if let Some((source, ty)) = found {
+                let form = if source.derived { Form::Derived } else { Form::Column };
+                let sql = format!("{}.{}", quote(&source.alias), quote(name));
+                self.touched.push(source.alias.clone());
                 self.plain.push((depth, sql.clone(), name.to_owned()));
-                return Ok(Some(Expr { sql, ty: Some(ty), form: Form::Column, name: name.to_owned() }));
+                return Ok(Some(Expr { sql, ty: Some(ty), form, name: name.to_owned() }));
             }
         }
         Ok(None)

@@ -16,10 +16,20 @@ pub(super) struct Definition {
     pub(super) parts: Vec<String>,
     pub(super) constraints: Vec<Constraint>,
     pub(super) defaults: Vec<Default>,
+    /// The first number of a SERIAL that says one.
+    pub(super) serial: Option<i64>,
 }
 
 impl Definition {
-    fn key(&mut self, name: String, primary: bool, columns: Vec<String>) {
+    fn key(&mut self, name: String, primary: bool, columns: Vec<String>) -> Result<()> {
+        let known = |other: &Constraint| match other.kind {
+            'P' => primary || other.columns == columns,
+            'U' => other.columns == columns,
+            _ => false,
+        };
+        if self.constraints.iter().any(known) {
+            return Err(SqlError::new(-577, ""));
+        }
         for column in self.columns.iter_mut().filter(|column| primary && columns.contains(&column.name)) {
             column.not_null = true;
             let start = quote(&column.name);
@@ -29,6 +39,7 @@ impl Definition {
         }
         let kind = if primary { 'P' } else { 'U' };
         self.constraints.push(Constraint { name, kind, columns, references: None, check: None });
+        Ok(())
     }
 }
 
@@ -70,7 +81,10 @@ impl Parser<'_> {
     pub(super) fn create(&mut self) -> Result<Compiled> {
         let offset = self.offset();
         let temporary = self.accept("temp") || self.accept("temporary");
-        for word in ["raw", "standard", "external", "dba", "or", "replace"] {
+        if self.is("external") {
+            return Err(SqlError::unsupported("CREATE EXTERNAL TABLE").at(offset));
+        }
+        for word in ["raw", "standard", "dba"] {
             self.accept(word);
         }
         if self.accept("table") {
@@ -159,7 +173,7 @@ impl Parser<'_> {
         } else {
             self.expect_symbol("(")?;
         }
-        while made.columns.is_empty() || self.at_table_part() {
+        while made.columns.is_empty() || *self.peek() != TokenKind::End {
             if self.is("primary")
                 || self.is("unique")
                 || self.is("foreign")
@@ -175,13 +189,24 @@ impl Parser<'_> {
                 break;
             }
         }
-        // Where and how it is stored is the business of a real server.
-        self.skip_statement();
+        self.storage(&[
+            "in",
+            "with",
+            "extent",
+            "next",
+            "lock",
+            "fragment",
+            "partition",
+            "put",
+            "using",
+            "compressed",
+            "statchange",
+        ])?;
         let keyword = if temporary { "CREATE TEMP TABLE" } else { "CREATE TABLE" };
         let sql = format!("{keyword} {} ({})", quote(&name), made.parts.join(", "));
         let kind = if temporary { 45 } else { 14 };
         let indexes = made.unique_indexes(&name, temporary, 0);
-        let Definition { columns, constraints, defaults, .. } = made;
+        let Definition { columns, constraints, defaults, serial, .. } = made;
         let table = NewTable {
             name,
             columns,
@@ -193,12 +218,19 @@ impl Parser<'_> {
             defaults,
             text: String::new(),
             if_not_exists,
+            serial,
         };
         Ok(self.compiled(kind, Action::CreateTable(table), Vec::new()))
     }
 
-    fn at_table_part(&self) -> bool {
-        !matches!(self.peek(), TokenKind::End)
+    /// Where and how something is stored, which is the business of a real server.
+    fn storage(&mut self, words: &[&str]) -> Result<()> {
+        let known = words.iter().any(|word| self.is(word));
+        if !known && !matches!(self.peek(), TokenKind::End | TokenKind::Symbol(";")) {
+            return Err(self.syntax());
+        }
+        self.skip_statement();
+        Ok(())
     }
 
     /// `OF TYPE a`: the columns are the fields of a row type.
@@ -223,6 +255,12 @@ impl Parser<'_> {
         let name = self.identifier()?;
         if made.columns.iter().any(|column| column.name == name) {
             return Err(SqlError::new(-328, name).at(offset));
+        }
+        if let (TokenKind::Word(word), TokenKind::Symbol("("), TokenKind::Number(first)) =
+            (self.peek(), self.ahead(1), self.ahead(2))
+            && word.contains("serial")
+        {
+            made.serial = first.parse().ok();
         }
         let ty = self.type_declaration()?;
         let mut sql = format!("{} {}", quote(&name), ty.affinity());
@@ -263,12 +301,12 @@ impl Parser<'_> {
                     self.at += 1;
                 }
                 let constraint = self.constraint_name(format!("u{ordinal}_{table}"))?;
-                made.key(constraint, primary, vec![name.clone()]);
+                made.key(constraint, primary, vec![name.clone()]).map_err(|error| error.at(offset))?;
             } else if self.accept("references") {
-                let reference = self.reference(table, made, vec![name.clone()])?;
+                let reference = self.reference(table, made, vec![name.clone()], (true, None))?;
                 sql += &reference;
             } else if self.is("check") {
-                let check = self.check(table, made, Some(Column { name: name.clone(), ty, not_null }))?;
+                let check = self.check(table, made, Some(Column { name: name.clone(), ty, not_null }), None)?;
                 sql += &check;
             } else if self.accept("put") {
                 self.expect("in")?;
@@ -295,30 +333,51 @@ impl Parser<'_> {
     }
 
     /// What follows REFERENCES. SQLite asks at the end of the statement by itself, as deferred checks would not.
-    fn reference(&mut self, own: &str, made: &mut Definition, columns: Vec<String>) -> Result<String> {
+    fn reference(
+        &mut self,
+        own: &str,
+        made: &mut Definition,
+        columns: Vec<String>,
+        (inline, early): (bool, Option<String>),
+    ) -> Result<String> {
         // A table may point to itself, which is not there yet.
         let parent = match self.peek().clone() {
             TokenKind::Word(name) if name == own => self.identifier()?,
             _ => self.table()?.name,
         };
-        let mut sql = format!(" REFERENCES {}", quote(&parent));
+        let offset = self.offset();
         let names = if self.is_symbol("(") { self.column_names()? } else { self.catalog.primary_key(&parent) };
         let names = if names.is_empty() { made.primary_key() } else { names };
-        let names: Vec<String> = names.iter().map(|name| quote(name)).collect();
-        sql += &format!("({})", names.join(", "));
+        if parent != own && !self.catalog.unique_keys(&parent).contains(&names) {
+            return Err(SqlError::new(-297, parent).at(offset));
+        }
+        let list = |names: &[String]| names.iter().map(|name| quote(name)).collect::<Vec<String>>().join(", ");
         let cascade = self.accept("on");
         if cascade {
             self.expect("delete")?;
             self.expect("cascade")?;
-            sql += " ON DELETE CASCADE";
         }
-        let name = self.constraint_name(format!("r{}_{own}", made.constraints.len() + 1))?;
+        let name = self.constraint_name(early.unwrap_or(format!("r{}_{own}", made.constraints.len() + 1)))?;
+        let sql = format!(
+            " CONSTRAINT {} {}REFERENCES {}({}){}",
+            quote(&name),
+            if inline { String::new() } else { format!("FOREIGN KEY ({}) ", list(&columns)) },
+            quote(&parent),
+            list(&names),
+            if cascade { " ON DELETE CASCADE" } else { "" }
+        );
         let references = Some((parent, cascade));
         made.constraints.push(Constraint { name, kind: 'R', columns, references, check: None });
         Ok(sql)
     }
 
-    fn check(&mut self, table: &str, made: &mut Definition, current: Option<Column>) -> Result<String> {
+    fn check(
+        &mut self,
+        table: &str,
+        made: &mut Definition,
+        current: Option<Column>,
+        early: Option<String>,
+    ) -> Result<String> {
         self.expect("check")?;
         let mut columns = made.columns.clone();
         columns.extend(current);
@@ -330,7 +389,7 @@ impl Parser<'_> {
         let condition = condition?.sql.replace(&format!("{}.", quote(table)), "");
         self.expect_symbol(")")?;
         let check = Some(self.source(start, self.at).to_owned());
-        let name = self.constraint_name(format!("c{}_{table}", made.constraints.len() + 1))?;
+        let name = self.constraint_name(early.unwrap_or(format!("c{}_{table}", made.constraints.len() + 1)))?;
         let sql = format!(" CONSTRAINT {} CHECK ({condition})", quote(&name));
         made.constraints.push(Constraint { name, kind: 'C', columns: Vec::new(), references: None, check });
         Ok(sql)
@@ -342,15 +401,16 @@ impl Parser<'_> {
         let early = if self.accept("constraint") { Some(self.object_name()?.1) } else { None };
         if self.accept("foreign") {
             self.expect("key")?;
+            let offset = self.offset();
             let names = self.column_names()?;
-            let list: Vec<String> = names.iter().map(|name| quote(name)).collect();
+            Self::known_columns(made, &names, offset)?;
             self.expect("references")?;
-            let target = self.reference(table, made, names)?;
-            made.parts.push(format!("FOREIGN KEY ({}){target}", list.join(", ")));
+            let part = self.reference(table, made, names, (false, early))?;
+            made.parts.push(part);
             return Ok(());
         }
         if self.is("check") {
-            let check = self.check(table, made, None)?;
+            let check = self.check(table, made, None, early)?;
             made.parts.push(check);
             return Ok(());
         }
@@ -362,12 +422,16 @@ impl Parser<'_> {
         }
         let offset = self.offset();
         let names = self.column_names()?;
-        if let Some(unknown) = names.iter().find(|name| made.columns.iter().all(|column| column.name != **name)) {
-            return Err(SqlError::new(-217, unknown.clone()).at(offset));
-        }
+        Self::known_columns(made, &names, offset)?;
         let name = self.constraint_name(early.unwrap_or(default))?;
-        made.key(name, primary, names);
-        Ok(())
+        made.key(name, primary, names).map_err(|error| error.at(offset))
+    }
+
+    fn known_columns(made: &Definition, names: &[String], offset: usize) -> Result<()> {
+        match names.iter().find(|name| made.columns.iter().all(|column| column.name != **name)) {
+            Some(unknown) => Err(SqlError::new(-217, unknown.clone()).at(offset)),
+            None => Ok(()),
+        }
     }
 
     fn create_index(&mut self, unique: bool) -> Result<Compiled> {
@@ -378,11 +442,24 @@ impl Parser<'_> {
         let offset = self.offset();
         let names = self.ordered_names()?;
         let mut columns = Vec::new();
-        for (name, down) in &names {
+        for (index, (name, down)) in names.iter().enumerate() {
+            if names[..index].iter().any(|(other, _)| other == name) {
+                return Err(SqlError::syntax(offset, name));
+            }
             let found = table.columns.iter().find(|column| column.name == *name);
             columns.push((found.ok_or_else(|| SqlError::new(-217, name.clone()).at(offset))?, *down));
         }
-        self.skip_statement();
+        self.storage(&[
+            "in",
+            "using",
+            "fillfactor",
+            "fragment",
+            "partition",
+            "online",
+            "enabled",
+            "extent",
+            "compressed",
+        ])?;
         let temporary = self.catalog.is_temporary(&table.name);
         let sql = if unique {
             unique_index(&name, &table.name, temporary, &columns)
@@ -405,15 +482,19 @@ impl Parser<'_> {
         let names = if self.is_symbol("(") { self.column_names()? } else { Vec::new() };
         self.expect("as")?;
         let start = self.at;
-        let query = self.subquery()?;
+        let query = self.query()?;
         let text = format!("create view {name} as {}", self.source(start, self.at));
         if self.accept("with") {
             self.skip_statement();
         }
         let mut columns = query.columns;
+        if !names.is_empty() && names.len() != columns.len() {
+            return Err(self.syntax());
+        }
         for (column, name) in columns.iter_mut().zip(names) {
             column.name = name;
         }
+        Self::check_names(&columns)?;
         let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
         let sql = format!("CREATE VIEW {} ({}) AS {}", quote(&name), list.join(", "), query.sql);
         let table = NewTable {
@@ -427,8 +508,22 @@ impl Parser<'_> {
             defaults: Vec::new(),
             text,
             if_not_exists,
+            serial: None,
         };
         Ok(self.compiled(40, Action::CreateTable(table), Vec::new()))
+    }
+
+    /// Columns that become those of a table or view have names, each another.
+    pub(super) fn check_names(columns: &[Column]) -> Result<()> {
+        for (index, column) in columns.iter().enumerate() {
+            if column.name.starts_with('(') {
+                return Err(SqlError::new(-249, ""));
+            }
+            if columns[..index].iter().any(|other| other.name == column.name) {
+                return Err(SqlError::new(-328, column.name.clone()));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn drop(&mut self) -> Result<Compiled> {
@@ -449,8 +544,8 @@ impl Parser<'_> {
                     return Err(SqlError::isam(-206, -111, name).at(offset));
                 }
                 self.accept("cascade");
-                self.accept("restrict");
-                Ok(self.compiled(kind, Action::DropTable { name, if_exists }, Vec::new()))
+                let restrict = self.accept("restrict");
+                Ok(self.compiled(kind, Action::DropTable { name, if_exists, restrict }, Vec::new()))
             }
             "index" => {
                 self.accept("online");

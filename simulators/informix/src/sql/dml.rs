@@ -1,6 +1,6 @@
 //! INSERT, UPDATE, DELETE.
 
-use super::parser::{Parser, Source, quote};
+use super::parser::{Parser, Source, literal, quote};
 use super::{Action, Column, Compiled, Table};
 use crate::catalog;
 use crate::errors::{Result, SqlError};
@@ -37,6 +37,9 @@ impl Parser<'_> {
         loop {
             let offset = self.offset();
             let name = self.identifier()?;
+            if columns.iter().any(|column: &Column| column.name == name) {
+                return Err(SqlError::syntax(offset, &name));
+            }
             let found = table.columns.iter().find(|column| column.name == name);
             columns.push(found.ok_or_else(|| SqlError::new(-217, name).at(offset))?.clone());
             if !self.accept_symbol(",") {
@@ -54,7 +57,7 @@ impl Parser<'_> {
         // A column left out gets its default, and a SERIAL left out its next number.
         let serial = table.columns.iter().find(|column| column.ty.kind.is_serial());
         let added = serial.filter(|serial| columns.iter().all(|column| column.name != serial.name));
-        let next = |value: &str| format!("ifx_serial({}, {value})", Self::name_argument(&table.name));
+        let next = |value: &str| format!("ifx_serial({}, {value})", literal(&table.name));
         let mut names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
         names.extend(added.map(|serial| quote(&serial.name)));
         let missing = |(name, _): &&(String, String)| columns.iter().all(|column| column.name != *name);
@@ -84,7 +87,7 @@ impl Parser<'_> {
             values.extend(defaults.iter().map(|(_, value)| value.clone()));
             sql += &format!("VALUES ({})", values.join(", "));
         } else {
-            let query = self.subquery()?;
+            let query = self.query()?;
             if query.columns.len() != columns.len() {
                 return Err(SqlError::new(-236, "").at(self.offset()));
             }
@@ -125,7 +128,7 @@ impl Parser<'_> {
                 return Err(SqlError::new(-277, read).at(offset));
             }
             // Which row that is, is known when the statement runs.
-            return Ok((format!(" WHERE rowid = ifx_current_row({})", Self::name_argument(&name)), true, true));
+            return Ok((format!(" WHERE rowid = ifx_current_row({})", literal(&name)), true, true));
         }
         Ok((format!(" WHERE {}", self.expression()?.sql), true, false))
     }

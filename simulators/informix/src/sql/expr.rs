@@ -2,6 +2,7 @@
 
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal};
+use super::select::Query;
 use crate::codec::moment::{DAY_UNITS, Qualifier};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -11,6 +12,8 @@ use crate::types::{Kind, Type};
 pub enum Form {
     /// A column: it has an affinity and a collation in SQLite.
     Column,
+    /// A column of a query or view, which may have neither.
+    Derived,
     /// The n-th parameter.
     Parameter(usize),
     /// A string literal.
@@ -41,36 +44,39 @@ impl Expr {
         Self { sql, ty: Some(ty), form: Form::Computed, name: "(expression)".to_owned() }
     }
 
-    fn is(&self, test: impl Fn(Kind) -> bool) -> bool {
+    pub(super) fn is(&self, test: impl Fn(Kind) -> bool) -> bool {
         self.ty.is_some_and(|ty| test(ty.kind))
     }
 }
 
-const BOOLEAN: Type = Type::of(Kind::Boolean);
+pub(super) const BOOLEAN: Type = Type::of(Kind::Boolean);
 
 impl Parser<'_> {
     /// An expression, OR and all.
     pub(super) fn expression(&mut self) -> Result<Expr> {
-        let mut left = self.conjunction()?;
-        while self.accept("or") {
-            let right = self.conjunction()?;
-            left = Expr::computed(format!("({} OR {})", left.sql, right.sql), BOOLEAN);
-        }
-        Ok(left)
+        self.deeper(|parser| parser.chain("or", Self::conjunction))
     }
 
     fn conjunction(&mut self) -> Result<Expr> {
-        let mut left = self.negation()?;
-        while self.accept("and") {
-            let right = self.negation()?;
-            left = Expr::computed(format!("({} AND {})", left.sql, right.sql), BOOLEAN);
+        self.chain("and", Self::negation)
+    }
+
+    /// Conditions with one word between them.
+    fn chain(&mut self, word: &str, read: fn(&mut Self) -> Result<Expr>) -> Result<Expr> {
+        let first = read(self)?;
+        if !self.is(word) {
+            return Ok(first);
         }
-        Ok(left)
+        let mut conditions = vec![first.sql];
+        while self.accept(word) {
+            conditions.push(read(self)?.sql);
+        }
+        Ok(Expr::computed(balanced(&conditions, word), BOOLEAN))
     }
 
     pub(super) fn negation(&mut self) -> Result<Expr> {
         if self.accept("not") {
-            let inner = self.negation()?;
+            let inner = self.deeper(Self::negation)?;
             return Ok(Expr::computed(format!("(NOT {})", inner.sql), BOOLEAN));
         }
         self.predicate()
@@ -80,7 +86,7 @@ impl Parser<'_> {
         if self.is("exists") {
             self.at += 1;
             self.expect_symbol("(")?;
-            let inner = self.subquery()?;
+            let inner = self.query()?;
             self.expect_symbol(")")?;
             return Ok(Expr::computed(format!("EXISTS ({})", inner.sql), BOOLEAN));
         }
@@ -140,7 +146,7 @@ impl Parser<'_> {
         let all = self.is("all");
         self.at += 1;
         self.expect_symbol("(")?;
-        let inner = self.subquery()?;
+        let inner = self.one_column()?;
         self.expect_symbol(")")?;
         let ty = inner.columns.first().map(|column| column.ty);
         let right = Expr { sql: "ifx_each.c".into(), ty, form: Form::Computed, name: String::new() };
@@ -155,15 +161,46 @@ impl Parser<'_> {
         Ok(Expr::computed(sql, BOOLEAN))
     }
 
+    /// A query whose rows are values.
+    fn one_column(&mut self) -> Result<Query> {
+        let offset = self.offset();
+        let query = self.query()?;
+        if query.columns.len() != 1 {
+            return Err(SqlError::unsupported("several columns of a subquery as one value").at(offset));
+        }
+        Ok(query)
+    }
+
     fn membership(&mut self, left: Expr, not: &str) -> Result<Expr> {
         if !self.is_symbol("(") {
             return self.collection_member(left, not);
         }
         self.expect_symbol("(")?;
         if self.is("select") || self.is("with") {
-            let inner = self.subquery()?;
+            let inner = self.one_column()?;
             self.expect_symbol(")")?;
             let target = inner.columns.first().map(|column| column.ty);
+            let same = match (left.ty, target) {
+                (Some(own), Some(ty)) => {
+                    let both = |test: fn(Kind) -> bool| test(own.kind) && test(ty.kind);
+                    // Only a column of a table brings to texts how they compare.
+                    (own.kind == ty.kind && !own.kind.is_text())
+                        || both(Kind::is_integer)
+                        || (both(Kind::is_text) && left.form == Form::Column)
+                }
+                _ => true,
+            };
+            if !same {
+                // Compared as any other two values, not as SQLite's.
+                let right = Expr { sql: "ifx_each.c".into(), ty: target, form: Form::Computed, name: String::new() };
+                let test = self.compare(left, "=", right).sql;
+                let sql = format!(
+                    "({not}(WITH ifx_each(c) AS ({}) SELECT CASE WHEN max({test}) = 1 THEN 1 \
+                     WHEN count({test}) < count(*) THEN NULL ELSE 0 END FROM ifx_each))",
+                    inner.sql
+                );
+                return Ok(Expr::computed(sql, BOOLEAN));
+            }
             let value = match target {
                 Some(ty) if matches!(left.form, Form::Parameter(_)) => self.coerce(left, ty),
                 _ => left.sql,
@@ -183,7 +220,7 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(")")?;
-        Ok(Expr::computed(format!("({not}({}))", tests.join(" OR ")), BOOLEAN))
+        Ok(Expr::computed(format!("({not}{})", balanced(&tests, "or")), BOOLEAN))
     }
 
     fn collection_member(&mut self, left: Expr, not: &str) -> Result<Expr> {
@@ -197,76 +234,6 @@ impl Parser<'_> {
     fn member(&mut self, left: Expr, not: &str, collection: Expr) -> Expr {
         let value = self.coerce(left, Type::new(Kind::LVarChar, 32_739));
         Expr::computed(format!("({not}ifx_member({value}, {}))", collection.sql), BOOLEAN)
-    }
-
-    /// Compares, after giving both sides one type where SQLite would not see that they mean the same.
-    pub(super) fn compare(&mut self, left: Expr, operator: &str, right: Expr) -> Expr {
-        let (left, right) = self.meet(left, right);
-        let plain = |left: &Expr, right: &Expr| format!("({} {operator} {})", left.sql, right.sql);
-        let sql = match (left.ty, right.ty) {
-            (Some(a), Some(b)) if a.kind.is_decimal() || b.kind.is_decimal() => {
-                let simple = |side: &Expr| matches!(side.form, Form::Column | Form::Number | Form::Parameter(_));
-                let columns = left.form == Form::Column || right.form == Form::Column;
-                if columns && simple(&left) && simple(&right) && !(a.kind.is_text() || b.kind.is_text()) {
-                    plain(&left, &right)
-                } else {
-                    format!("(ifx_dcmp({}, {}) {operator} 0)", left.sql, right.sql)
-                }
-            }
-            (Some(a), Some(b)) if a.kind.is_text() && b.kind.is_text() => {
-                if left.form == Form::Column || right.form == Form::Column {
-                    plain(&left, &right)
-                } else {
-                    format!("({} COLLATE RTRIM {operator} {})", left.sql, right.sql)
-                }
-            }
-            _ => plain(&left, &right),
-        };
-        Expr::computed(sql, BOOLEAN)
-    }
-
-    /// Gives a literal or parameter the type of the other side, a DATE that of a DATETIME, text that of a number.
-    fn meet(&mut self, left: Expr, right: Expr) -> (Expr, Expr) {
-        let settle = |parser: &mut Self, side: Expr, other: &Expr| -> Expr {
-            let Some(target) = other.ty else { return side };
-            let weak = match side.form {
-                Form::Parameter(_) => true,
-                _ => side.is(Kind::is_text) && !target.kind.is_text(),
-            };
-            let widen = side.is(|kind| kind == Kind::Date) && target.kind == Kind::DateTime;
-            if (weak && !target.kind.is_smart_lob() && !target.kind.is_simple_lob()) || widen {
-                let form = side.form;
-                let target =
-                    if target.kind.is_text() && target.length < 255 { Type::new(target.kind, 255) } else { target };
-                let sql = parser.coerce(side, target);
-                let form = if matches!(form, Form::Parameter(_)) { form } else { Form::Computed };
-                return Expr { sql, ty: Some(target), form, name: "(expression)".into() };
-            }
-            side
-        };
-        if left.ty.is_none() {
-            let left = settle(self, left, &right);
-            return (left, right);
-        }
-        let right = settle(self, right, &left);
-        let left = settle(self, left, &right);
-        (left, right)
-    }
-
-    /// The expression as a value of a type: a parameter learns it, anything else is converted.
-    pub(super) fn coerce(&mut self, expr: Expr, target: Type) -> String {
-        match (expr.form, expr.ty) {
-            (Form::Parameter(index), _) => {
-                self.parameters[index - 1].get_or_insert(target);
-                expr.sql
-            }
-            (Form::Null, _) => expr.sql,
-            (_, Some(ty)) if ty == target => expr.sql,
-            (_, ty) => {
-                let from = ty.map_or(-1, Type::tag);
-                format!("ifx_conv({}, {from}, {})", expr.sql, target.tag())
-            }
-        }
     }
 
     pub(super) fn sum(&mut self) -> Result<Expr> {
@@ -287,25 +254,6 @@ impl Parser<'_> {
         }
     }
 
-    fn concatenate(&mut self, left: Expr, right: Expr) -> Expr {
-        let text = Type::new(Kind::LVarChar, 32_739);
-        let mut length = 0;
-        let mut side = |parser: &mut Self, side: Expr| {
-            length += side.ty.map_or(255, |ty| if ty.kind.is_text() { ty.length & 0x7fff } else { 40 });
-            match side.ty {
-                // A CHAR keeps its blanks when something is put behind it; stored it has none.
-                Some(ty) if matches!(ty.kind, Kind::Char | Kind::NChar) && side.form == Form::Column => {
-                    format!("ifx_pad({}, {})", side.sql, ty.length)
-                }
-                Some(ty) if ty.kind.is_text() => side.sql,
-                _ => parser.coerce(side, text),
-            }
-        };
-        let (left, right) = (side(self, left), side(self, right));
-        let ty = if length <= 255 { Type::new(Kind::VarChar, length) } else { Type::new(Kind::LVarChar, length) };
-        Expr::computed(format!("({left} || {right})"), ty)
-    }
-
     fn product(&mut self) -> Result<Expr> {
         let mut left = self.unary()?;
         loop {
@@ -319,92 +267,20 @@ impl Parser<'_> {
         }
     }
 
-    fn arithmetic(&mut self, left: Expr, operator: &str, right: Expr) -> Result<Expr> {
-        let (left, right) = match (left.ty, right.ty) {
-            (Some(_), Some(_)) => (left, right),
-            _ => self.meet(left, right),
-        };
-        let number = |parser: &mut Self, side: Expr| -> Expr {
-            match side.ty {
-                Some(ty) if !ty.kind.is_text() => side,
-                _ => Expr::computed(parser.coerce(side, Type::decimal(32, 255)), Type::decimal(32, 255)),
-            }
-        };
-        let (left, right) = (number(self, left), number(self, right));
-        let (Some(a), Some(b)) = (left.ty, right.ty) else { return Err(self.syntax()) };
-        let plain = format!("({} {operator} {})", left.sql, right.sql);
-        let subtract = operator == "-";
-        let day_interval = Type::new(Kind::Interval, Qualifier::interval(4, 4, 8).0);
-        Ok(match (a.kind, b.kind) {
-            (Kind::Date, Kind::Date) if subtract => Expr::computed(plain, Type::of(Kind::Int)),
-            (Kind::Date, kind) if kind.is_integer() && operator != "*" && operator != "/" => Expr::computed(plain, a),
-            (kind, Kind::Date) if kind.is_integer() && operator == "+" => Expr::computed(plain, b),
-            (Kind::Date | Kind::DateTime, Kind::Interval) if operator == "+" || subtract => {
-                let sign = if subtract { "-" } else { "" };
-                if b.qualifier().is_months() {
-                    let months = format!("ifx_add_months({}, {sign}({}), {})", left.sql, right.sql, a.tag());
-                    Expr::computed(months, a)
-                } else if a.kind == Kind::Date {
-                    let sql = format!("({} {operator} ({}) / {DAY_UNITS})", left.sql, right.sql);
-                    Expr::computed(sql, a)
-                } else {
-                    Expr::computed(plain, a)
-                }
-            }
-            (Kind::DateTime | Kind::Date, Kind::DateTime | Kind::Date) if subtract => {
-                let end = if a.kind == Kind::DateTime { a.qualifier().end() } else { b.qualifier().end() };
-                if end < 4 {
-                    let sql = format!("(ifx_months({}) - ifx_months({}))", left.sql, right.sql);
-                    return Ok(Expr::computed(sql, Type::new(Kind::Interval, Qualifier::interval(0, end, 4).0)));
-                }
-                let wide = Type::new(Kind::DateTime, 0x130f);
-                let (left, right) = (self.coerce(left, wide), self.coerce(right, wide));
-                let ty =
-                    if end <= 4 { day_interval } else { Type::new(Kind::Interval, Qualifier::interval(4, end, 8).0) };
-                Expr::computed(format!("({left} - {right})"), ty)
-            }
-            (Kind::Interval, Kind::Interval)
-                if a.qualifier().is_months() == b.qualifier().is_months() && (operator == "+" || subtract) =>
-            {
-                Expr::computed(plain, a)
-            }
-            (Kind::Interval, kind) if kind.is_integer() && (operator == "*" || operator == "/") => {
-                Expr::computed(plain, a)
-            }
-            (x, y) if x.is_float() || y.is_float() => {
-                if operator == "/" {
-                    Expr::computed(format!("ifx_fdiv({}, {})", left.sql, right.sql), Type::of(Kind::Float))
-                } else {
-                    let real = |side: &Expr| format!("CAST({} AS REAL)", side.sql);
-                    Expr::computed(format!("({} {operator} {})", real(&left), real(&right)), Type::of(Kind::Float))
-                }
-            }
-            (x, y) if (x.is_integer() || x.is_decimal()) && (y.is_integer() || y.is_decimal()) => {
-                if operator != "/" && x.is_integer() && y.is_integer() {
-                    let wide = |kind| !matches!(kind, Kind::SmallInt | Kind::Int | Kind::Serial);
-                    let kind = if wide(x) || wide(y) { Kind::BigInt } else { Kind::Int };
-                    return Ok(Expr::computed(plain, Type::of(kind)));
-                }
-                let function = match operator {
-                    "+" => "ifx_dadd",
-                    "-" => "ifx_dsub",
-                    "*" => "ifx_dmul",
-                    _ => "ifx_ddiv",
-                };
-                Expr::computed(format!("{function}({}, {})", left.sql, right.sql), Type::decimal(32, 255))
-            }
-            _ => return Err(SqlError::new(-1260, "")),
-        })
-    }
-
     fn unary(&mut self) -> Result<Expr> {
         if self.accept_symbol("+") {
-            return self.unary();
+            return self.deeper(Self::unary);
         }
         if self.accept_symbol("-") {
-            let inner = self.unary()?;
+            let inner = self.deeper(Self::unary)?;
             if inner.form == Form::Number {
-                return Ok(Expr { sql: format!("-{}", inner.sql).replace("-'", "'-"), ..inner });
+                // Two signs would begin a comment.
+                let sql = match inner.sql.strip_prefix('-').or(inner.sql.strip_prefix("'-")) {
+                    Some(rest) if inner.sql.starts_with('\'') => format!("'{rest}"),
+                    Some(rest) => rest.to_owned(),
+                    None => format!("-{}", inner.sql).replace("-'", "'-"),
+                };
+                return Ok(Expr { sql, ..inner });
             }
             let zero = Expr::computed("0".into(), Type::of(Kind::Int));
             if inner.is(|kind| kind == Kind::Interval) {
@@ -435,10 +311,14 @@ impl Parser<'_> {
                 expr = Expr::computed(format!("({count} * {size})"), ty);
             } else if self.is_symbol("[") && expr.is(Kind::is_text) {
                 self.at += 1;
+                let offset = self.offset();
                 let from = self.integer()?;
                 let to = if self.accept_symbol(",") { self.integer()? } else { from };
+                if from < 1 || to < from {
+                    return Err(SqlError::syntax(offset, &to.to_string()));
+                }
                 self.expect_symbol("]")?;
-                let length = (to - from + 1).max(0);
+                let length = to - from + 1;
                 let sql = format!("substr({}, {from}, {length})", expr.sql);
                 expr = Expr { name: expr.name.clone(), ..Expr::computed(sql, Type::new(Kind::Char, length as i32)) };
             } else {
@@ -450,7 +330,11 @@ impl Parser<'_> {
     /// A cast. SQL that casts a parameter thereby says its type.
     pub(super) fn cast(&mut self, expr: Expr, target: Type) -> Expr {
         let sql = self.coerce(expr, target);
-        Expr::computed(sql, target)
+        // What is stored of a CHAR has no blanks behind it; what is made one here has.
+        match target.kind {
+            Kind::Char | Kind::NChar => Expr::computed(format!("ifx_pad({sql}, {})", target.length), target),
+            _ => Expr::computed(sql, target),
+        }
     }
 
     fn primary(&mut self) -> Result<Expr> {
@@ -466,7 +350,9 @@ impl Parser<'_> {
                     Ok(value) if is_whole => constant(value.to_string(), Type::of(Kind::BigInt), Form::Number),
                     _ => {
                         let value = crate::codec::decimal::Decimal::parse(&number)
-                            .ok_or_else(|| SqlError::syntax(offset, &number))?;
+                            .ok_or_else(|| SqlError::syntax(offset, &number))?
+                            .checked()
+                            .map_err(|error| error.at(offset))?;
                         let digits = number.bytes().filter(u8::is_ascii_digit).count().clamp(1, 32);
                         let scale = number.split_once('.').map_or(255, |(_, fraction)| fraction.len());
                         let exponent = number.contains(['e', 'E']);
@@ -488,7 +374,7 @@ impl Parser<'_> {
             }),
             TokenKind::Symbol("(") => {
                 if self.is("select") || self.is("with") {
-                    let inner = self.subquery()?;
+                    let inner = self.one_column()?;
                     self.expect_symbol(")")?;
                     let ty = inner.columns.first().map(|column| column.ty);
                     let sql = format!("ifx_scalar(({}), ({}))", inner.counted(), inner.sql);
@@ -511,6 +397,8 @@ impl Parser<'_> {
         let named = |sql: &str, ty: Type| Ok(Expr::computed(sql.to_owned(), ty));
         let call = self.is_symbol("(");
         match word.as_str() {
+            // No name, wherever one is looked for.
+            "from" | "where" if !self.is_column(&word) => Err(SqlError::syntax(offset, &word)),
             "null" => Ok(Expr { sql: "NULL".into(), ty: None, form: Form::Null, name: "(constant)".into() }),
             "case" => self.case(),
             "cast" if call => {
@@ -544,37 +432,14 @@ impl Parser<'_> {
     }
 }
 
-/// The type that can hold values of all of these.
-pub fn common_type(types: &[Type]) -> Option<Type> {
-    let mut types = types.iter().copied();
-    let mut result = types.next()?;
-    for ty in types {
-        let (a, b) = (result.kind, ty.kind);
-        result = if a == b {
-            if result.scale() == 255 || a.is_text() || a == Kind::Interval || a == Kind::DateTime {
-                Type::new(a, result.length.max(ty.length))
-            } else if a.is_decimal() {
-                let scale = result.scale().max(ty.scale());
-                let whole = (result.precision() - result.scale()).max(ty.precision() - ty.scale());
-                if ty.scale() == 255 { Type::decimal(32, 255) } else { Type::decimal((whole + scale).min(32), scale) }
-            } else {
-                result
-            }
-        } else if a.is_text() && b.is_text() {
-            let kind = if a == Kind::LVarChar || b == Kind::LVarChar { Kind::LVarChar } else { Kind::VarChar };
-            Type::new(kind, (result.length & 0x7fff).max(ty.length & 0x7fff))
-        } else if a.is_float() || b.is_float() {
-            Type::of(Kind::Float)
-        } else if a.is_decimal() || b.is_decimal() {
-            Type::decimal(32, 255)
-        } else if a.is_integer() && b.is_integer() {
-            let small = |kind| matches!(kind, Kind::SmallInt | Kind::Int | Kind::Serial);
-            Type::of(if small(a) && small(b) { Kind::Int } else { Kind::BigInt })
-        } else if a.is_text() || matches!((a, b), (Kind::Date, Kind::DateTime)) {
-            ty
-        } else {
-            result
-        };
+/// Conditions with AND or OR between them, in a tree that is as flat as can be: SQLite's may be 1000 deep.
+fn balanced(conditions: &[String], word: &str) -> String {
+    match conditions {
+        [] => "0".to_owned(),
+        [one] => one.clone(),
+        _ => {
+            let (left, right) = conditions.split_at(conditions.len() / 2);
+            format!("({} {word} {})", balanced(left, word), balanced(right, word))
+        }
     }
-    Some(result)
 }

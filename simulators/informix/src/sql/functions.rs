@@ -1,7 +1,8 @@
 //! The built-in functions, with the types of their results.
 
-use super::expr::{Expr, Form, common_type};
+use super::expr::{Expr, Form};
 use super::lexer::TokenKind;
+use super::operators::common_type;
 use super::parser::{Parser, literal};
 use crate::codec::moment::Qualifier;
 use crate::engine::schema;
@@ -42,14 +43,25 @@ impl Parser<'_> {
         if let Some((_, ty)) = schema::FUNCTIONS.iter().find(|(known, _)| *known == name) {
             return self.schema_function(name, *ty);
         }
+        if super::windows::needs_window(name) {
+            return self.window_call(name, offset);
+        }
         if let Some(routine) = self.catalog.routine(name) {
             return self.routine_call(name, &routine, offset);
         }
-        let arguments = self.arguments()?;
+        let mut arguments = self.arguments()?;
         let count = arguments.len();
         let types: Vec<Type> = arguments.iter().filter_map(|argument| argument.ty).collect();
         let common = common_type(&types);
         let first = types.first().copied();
+        // What is stored of a CHAR has no blanks behind it; who counts characters counts them.
+        if matches!(name, "char_length" | "character_length" | "octet_length")
+            && let [argument] = &mut arguments[..]
+            && matches!(argument.form, Form::Column | Form::Derived)
+            && let Some(ty) = first.filter(|ty| matches!(ty.kind, Kind::Char | Kind::NChar))
+        {
+            argument.sql = format!("ifx_pad({}, {})", argument.sql, ty.length);
+        }
         let mut arguments = arguments.into_iter();
         let mut next = |parser: &mut Self, ty: Type| {
             arguments.next().map_or("NULL".into(), |argument| parser.coerce(argument, ty))
@@ -61,7 +73,7 @@ impl Parser<'_> {
         };
         let done = |sql: String, ty: Type| Ok(Expr::computed(sql, ty));
         match (name, count) {
-            ("nvl" | "coalesce" | "isnull", 1..) => {
+            ("nvl" | "isnull", 2) | ("coalesce", 1..) => {
                 let ty = common.unwrap_or(TEXT);
                 let list: Vec<String> = (0..count).map(|_| next(self, ty)).collect();
                 done(if count == 1 { list[0].clone() } else { format!("coalesce({})", list.join(", ")) }, ty)
@@ -94,18 +106,56 @@ impl Parser<'_> {
                 done(format!("length({trim}({}))", next(self, TEXT)), INT)
             }
             ("octet_length", 1) => done(format!("length(CAST({} AS BLOB))", next(self, TEXT)), INT),
-            ("upper" | "lower", 1) => done(format!("ifx_{name}({})", next(self, TEXT)), text_type),
+            ("len", 1) => done(format!("length(rtrim({}))", next(self, TEXT)), INT),
+            ("reverse", 1) => done(format!("ifx_reverse({})", next(self, TEXT)), text_type),
+            ("left" | "right", 2) => done(format!("ifx_{name}({}, {})", next(self, TEXT), next(self, INT)), text_type),
+            ("ascii", 1) => done(format!("unicode({})", next(self, TEXT)), INT),
+            ("chr", 1) => {
+                let code = next(self, INT);
+                let sql = format!("iif({code} NOT BETWEEN 0 AND 255, ifx_fail(-1226), char({code}))");
+                done(format!("iif({code} IS NULL, NULL, {sql})"), Type::new(Kind::VarChar, 1))
+            }
+            ("space", 1) => done(format!("ifx_lpad('', {}, ' ')", next(self, INT)), Type::new(Kind::LVarChar, 2048)),
+            ("substring_index", 3) => done(
+                format!("ifx_substring_index({}, {}, {})", next(self, TEXT), next(self, TEXT), next(self, INT)),
+                text_type,
+            ),
+            ("nullif", 2) => {
+                let (one, two) = (arguments.next(), arguments.next());
+                let (Some(one), Some(two)) = (one, two) else { return Err(self.syntax()) };
+                let test = self.compare(one.clone(), "=", two).sql;
+                done(format!("CASE WHEN {test} THEN NULL ELSE {} END", one.sql), one.ty.unwrap_or(TEXT))
+            }
+            ("bitand" | "bitor" | "bitxor" | "bitandnot", 2) => {
+                let whole = Type::of(Kind::BigInt);
+                let (one, two) = (next(self, whole), next(self, whole));
+                let sql = match name {
+                    "bitand" => format!("({one} & {two})"),
+                    "bitor" => format!("({one} | {two})"),
+                    "bitxor" => format!("(({one} | {two}) - ({one} & {two}))"),
+                    _ => format!("({one} & ~{two})"),
+                };
+                done(sql, common.filter(|ty| ty.kind.is_integer()).unwrap_or(whole))
+            }
+            ("bitnot", 1) => {
+                let ty = first.filter(|ty| ty.kind.is_integer()).unwrap_or(Type::of(Kind::BigInt));
+                done(format!("(~{})", next(self, ty)), ty)
+            }
+            ("sign", 1) => done(format!("ifx_dcmp({}, 0)", next(self, DECIMAL)), INT),
+            ("upper" | "lower" | "ucase" | "lcase", 1) => {
+                let upper = matches!(name, "upper" | "ucase");
+                let function = if upper { "ifx_upper" } else { "ifx_lower" };
+                done(format!("{function}({})", next(self, TEXT)), text_type)
+            }
             ("initcap", 1) => done(format!("ifx_initcap({})", next(self, TEXT)), text_type),
             ("ltrim" | "rtrim", 1 | 2) => {
                 let list: Vec<String> = (0..count).map(|_| next(self, TEXT)).collect();
                 done(format!("{name}({})", list.join(", ")), text_type)
             }
             ("substr", 2 | 3) => {
-                let mut sql = format!("substr({}, {}", next(self, TEXT), next(self, INT));
-                if count == 3 {
-                    sql += &format!(", {}", next(self, INT));
-                }
-                done(sql + ")", text_type)
+                let (text, start) = (next(self, TEXT), next(self, INT));
+                let length = if count == 3 { next(self, INT) } else { "NULL".into() };
+                done(format!("ifx_substring({text}, {start}, {length}, 1)"), text_type)
             }
             ("replace", 2 | 3) => {
                 let (text, from) = (next(self, TEXT), next(self, TEXT));
@@ -120,7 +170,17 @@ impl Parser<'_> {
             ("concat", 2) => {
                 done(format!("({} || {})", next(self, TEXT), next(self, TEXT)), Type::new(Kind::LVarChar, 2048))
             }
-            ("instr", 2) => done(format!("instr({}, {})", next(self, TEXT), next(self, TEXT)), INT),
+            ("instr", 2..=4) => {
+                let (text, wanted) = (next(self, TEXT), next(self, TEXT));
+                let start = if count > 2 { next(self, INT) } else { "1".into() };
+                let nth = if count > 3 { next(self, INT) } else { "1".into() };
+                done(format!("ifx_place({text}, {wanted}, {start}, {nth})"), INT)
+            }
+            ("charindex", 2 | 3) => {
+                let (wanted, text) = (next(self, TEXT), next(self, TEXT));
+                let start = if count == 3 { next(self, INT) } else { "1".into() };
+                done(format!("ifx_place({text}, {wanted}, max({start}, 1), 1)"), INT)
+            }
             ("abs" | "floor" | "ceil", 1) => {
                 let ty = first.filter(|ty| ty.kind.is_integer() || ty.kind.is_float()).unwrap_or(DECIMAL);
                 let value = next(self, ty);
@@ -148,12 +208,30 @@ impl Parser<'_> {
             ("sqrt" | "exp" | "logn" | "log10" | "sin" | "cos" | "tan" | "asin" | "acos" | "atan", 1) => {
                 done(format!("ifx_math('{name}', {}, 0)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
             }
-            ("pow" | "power" | "atan2", 2) => {
+            ("degrees" | "radians" | "sinh" | "cosh" | "tanh", 1) => {
+                done(format!("ifx_math('{name}', {}, 0)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
+            }
+            ("root", 1) => {
+                done(format!("ifx_math('root', {}, 2)", next(self, Type::of(Kind::Float))), Type::of(Kind::Float))
+            }
+            ("pow" | "power" | "atan2" | "root", 2) => {
                 let float = Type::of(Kind::Float);
                 done(format!("ifx_math('{name}', {}, {})", next(self, float), next(self, float)), float)
             }
-            ("year" | "month" | "day" | "weekday" | "hour" | "minute" | "second", 1) => {
-                let value = next(self, Type::new(Kind::DateTime, 0x130f));
+            ("year" | "month" | "day" | "weekday" | "quarter" | "hour" | "minute" | "second", 1) => {
+                let moment = Type::new(Kind::DateTime, 0x130f);
+                let of_day = !matches!(name, "hour" | "minute" | "second");
+                let value = match first {
+                    Some(ty) if of_day && ty.kind.is_text() => {
+                        let date = Type::of(Kind::Date);
+                        format!("ifx_conv({}, {}, {})", next(self, date), date.tag(), moment.tag())
+                    }
+                    // Of a time of day alone, the day is not known.
+                    Some(ty) if of_day && ty.kind == Kind::DateTime && ty.qualifier().start() > 4 => {
+                        return Err(SqlError::new(-1268, "").at(offset));
+                    }
+                    _ => next(self, moment),
+                };
                 done(format!("ifx_part('{name}', {value})"), Type::of(Kind::SmallInt))
             }
             ("mdy", 3) => done(
@@ -163,7 +241,7 @@ impl Parser<'_> {
             ("date", 1) => done(next(self, Type::of(Kind::Date)), Type::of(Kind::Date)),
             ("add_months", 2) => {
                 let ty = first.filter(|ty| ty.kind == Kind::DateTime).unwrap_or(Type::of(Kind::Date));
-                done(format!("ifx_add_months({}, {}, {})", next(self, ty), next(self, INT), ty.tag()), ty)
+                done(format!("ifx_add_months({}, {}, {}, 1)", next(self, ty), next(self, INT), ty.tag()), ty)
             }
             ("last_day", 1) => {
                 done(format!("ifx_last_day({})", next(self, Type::of(Kind::Date))), Type::of(Kind::Date))
@@ -171,12 +249,25 @@ impl Parser<'_> {
             ("to_char", 1) => done(next(self, TEXT), Type::new(Kind::LVarChar, 255)),
             ("to_char", 2) => {
                 let ty = Type::new(Kind::DateTime, 0x130f);
-                done(format!("ifx_strftime({}, {})", next(self, ty), next(self, TEXT)), Type::new(Kind::LVarChar, 255))
+                if first.is_some_and(|ty| ty.kind.is_integer() || ty.kind.is_decimal() || ty.kind.is_float()) {
+                    return Err(SqlError::unsupported("TO_CHAR of a number with a format").at(offset));
+                }
+                done(format!("ifx_format({}, {})", next(self, ty), next(self, TEXT)), Type::new(Kind::LVarChar, 255))
+            }
+            ("to_date", 2) => {
+                let sql = format!("ifx_parse({}, {})", next(self, TEXT), next(self, TEXT));
+                done(sql, Type::new(Kind::DateTime, 0x130f))
             }
             ("to_date", 1) => done(next(self, Type::new(Kind::DateTime, 0x130f)), Type::new(Kind::DateTime, 0x130f)),
             ("to_number", 1) => done(next(self, DECIMAL), DECIMAL),
             ("hex", 1) => {
-                done(format!("printf('0x%08X', {})", next(self, Type::of(Kind::BigInt))), Type::new(Kind::Char, 18))
+                let wide = first.is_some_and(|ty| !matches!(ty.kind, Kind::SmallInt | Kind::Int | Kind::Serial));
+                let value = next(self, Type::of(Kind::BigInt));
+                let sql = match wide {
+                    true => format!("printf('0x%016X', {value})"),
+                    false => format!("printf('0x%08X', {value} & 0xffffffff)"),
+                };
+                done(format!("iif({value} IS NULL, NULL, {sql})"), Type::new(Kind::Char, 18))
             }
             ("locopy", 1..) if first.is_some_and(|ty| ty.kind.is_smart_lob()) => {
                 let ty = first.unwrap_or(Type::of(Kind::Blob));
@@ -258,11 +349,13 @@ impl Parser<'_> {
 
     fn aggregate(&mut self, name: &str, offset: usize) -> Result<Expr> {
         self.expect_symbol("(")?;
+        let own = self.aggregates.len();
         self.aggregates.push(self.scopes.len());
         let label = if name == "count" { "(count)".to_owned() } else { format!("({name})") };
         if name == "count" && self.accept_symbol("*") {
             self.expect_symbol(")")?;
-            return Ok(Expr { name: "(count(*))".into(), ..Expr::computed("count(*)".into(), Type::decimal(15, 0)) });
+            let sql = self.over("count(*)".into(), own)?;
+            return Ok(Expr { name: "(count(*))".into(), ..Expr::computed(sql, Type::decimal(15, 0)) });
         }
         let distinct = if self.accept("distinct") || self.accept("unique") { "DISTINCT " } else { "" };
         self.accept("all");
@@ -287,13 +380,27 @@ impl Parser<'_> {
             "sum" if ty.kind.is_float() || ty.kind == Kind::Interval => (format!("sum({distinct}{argument})"), ty),
             "avg" if ty.kind.is_float() => (format!("avg({distinct}{argument})"), ty),
             "sum" | "avg" if ty.kind.is_decimal() || ty.kind.is_integer() => {
+                let ty = if ty.kind.is_integer() { Type::decimal(32, 0) } else { ty };
                 let result = if name == "sum" && ty.scale() != 255 { Type::decimal(32, ty.scale()) } else { DECIMAL };
                 (format!("ifx_d{name}({distinct}{argument})"), result)
             }
             "sum" | "avg" if ty.kind.is_text() => return Err(SqlError::new(-367, "").at(offset)),
             _ => return Err(SqlError::unsupported(format!("{name} of {}", ty.declaration())).at(offset)),
         };
+        if self.is("over") && (!distinct.is_empty() || matches!(name, "stdev" | "variance" | "range")) {
+            return Err(SqlError::unsupported(format!("{name} {distinct}OVER")).at(offset));
+        }
+        let sql = self.over(sql, own)?;
         Ok(Expr { name: label, ..Expr::computed(sql, ty) })
+    }
+
+    /// An aggregate with the window behind it, if there is one: then it is none of the query's aggregates.
+    fn over(&mut self, sql: String, own: usize) -> Result<String> {
+        if !self.is("over") {
+            return Ok(sql);
+        }
+        self.aggregates.remove(own);
+        Ok(sql + &self.window()?)
     }
 
     fn extend(&mut self) -> Result<Expr> {
@@ -343,17 +450,13 @@ impl Parser<'_> {
         let ty = text.ty.filter(|ty| ty.kind == Kind::VarChar).unwrap_or(Type::new(Kind::LVarChar, 2048));
         let text = self.coerce(text, TEXT);
         let from = self.expression()?;
-        let mut sql = format!("substr({text}, {}", self.coerce(from, INT));
+        let from = self.coerce(from, INT);
+        let mut length = "NULL".to_owned();
         if self.accept("for") || self.accept_symbol(",") {
-            let length = self.expression()?;
-            sql += &format!(", {}", self.coerce(length, INT));
+            let count = self.expression()?;
+            length = self.coerce(count, INT);
         }
         self.expect_symbol(")")?;
-        Ok(Expr::computed(sql + ")", ty))
-    }
-
-    /// The name of something as a string for a function of ours.
-    pub(super) fn name_argument(name: &str) -> String {
-        literal(name)
+        Ok(Expr::computed(format!("ifx_substring({text}, {from}, {length}, 0)"), ty))
     }
 }

@@ -96,6 +96,10 @@ pub fn tokenize(text: &str, delimited: bool) -> Result<Vec<Token>> {
                 None => return Err(SqlError::isam(-202, 0, first).at(offset)),
             },
         };
+        // `0x41` is no number with a name behind it.
+        if matches!(kind, TokenKind::Number(_)) && rest[length..].starts_with(|next: char| next.is_alphabetic()) {
+            return Err(SqlError::syntax(offset, &rest[..length]));
+        }
         tokens.push(Token { kind, offset, span: (at, at + length) });
         at += length;
     }

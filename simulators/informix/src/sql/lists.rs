@@ -10,11 +10,12 @@ use crate::types::{Kind, Type};
 /// The columns that an item of a list names, outside of aggregates: SQLite's text and the name.
 pub type Plain = Vec<(String, String)>;
 
-/// Whether a name stands for what follows a table, so that it is no alias.
-pub fn ends_table(word: &str) -> bool {
+/// Whether a word begins what follows a table or an item of a list, so that it is no alias.
+fn ends_item(word: &str) -> bool {
     matches!(
         word,
-        "where"
+        "from"
+            | "where"
             | "group"
             | "having"
             | "order"
@@ -94,7 +95,7 @@ impl Parser<'_> {
                 if matches!(item.form, Form::Parameter(_)) {
                     return Err(SqlError::syntax(offset, "?"));
                 }
-                let name = self.item_alias()?.unwrap_or_else(|| item.name.clone());
+                let name = self.alias()?.unwrap_or_else(|| item.name.clone());
                 list.push(format!("{} AS {}", item.sql, quote(&name)));
                 let ty = item.ty.unwrap_or(Type::new(Kind::Char, 1));
                 columns.push(Column { name, ty, not_null: false });
@@ -105,21 +106,15 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn item_alias(&mut self) -> Result<Option<String>> {
-        if self.accept("as") {
-            return self.identifier().map(Some);
-        }
-        match self.peek().clone() {
-            TokenKind::Word(word) if !ends_table(&word) && word != "from" => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            TokenKind::Quoted(word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            _ => Ok(None),
-        }
+    /// The name that a table or an item of a list is given, with AS or without.
+    pub(super) fn alias(&mut self) -> Result<Option<String>> {
+        let given = self.accept("as")
+            || match self.peek() {
+                TokenKind::Word(word) => !ends_item(word),
+                TokenKind::Quoted(_) => true,
+                _ => false,
+            };
+        if given { self.identifier().map(Some) } else { Ok(None) }
     }
 
     /// GROUP BY and the like: numbers, names of the list, expressions.
@@ -157,7 +152,7 @@ impl Parser<'_> {
     /// Computed decimals and text sort as what they mean, not as SQLite's text.
     pub(super) fn ordered(&self, expr: Expr) -> String {
         match expr.ty {
-            Some(ty) if expr.form == Form::Computed && ty.kind.is_decimal() => {
+            Some(ty) if matches!(expr.form, Form::Computed | Form::Derived) && ty.kind.is_decimal() => {
                 format!("{} COLLATE IFXDECIMAL", expr.sql)
             }
             _ => expr.sql,
@@ -169,7 +164,8 @@ impl Parser<'_> {
         let mut list = Vec::new();
         loop {
             let mut item = if named { self.result_column(columns)? } else { self.list_item(columns)? };
-            if let Ok(index) = item.parse::<usize>()
+            let named = columns.iter().position(|column| quote(&column.name) == item).map(|at| at + 1);
+            if let Some(index) = item.parse::<usize>().ok().or(named)
                 && columns[index - 1].ty.kind.is_decimal()
             {
                 item = format!("{index} COLLATE IFXDECIMAL");

@@ -1,9 +1,10 @@
 //! CASE, and literals that are more than a word: DATETIME and INTERVAL, rows and collections.
 
-use super::expr::{Expr, Form, common_type};
+use super::expr::{Expr, Form};
+use super::operators::common_type;
 use super::parser::Parser;
 use crate::engine::convert::moment_error;
-use crate::errors::Result;
+use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
 impl Parser<'_> {
@@ -52,6 +53,11 @@ impl Parser<'_> {
             crate::codec::moment::parse_datetime(&text, qualifier)
         };
         let value = value.ok_or_else(|| moment_error(&text).at(offset))?;
+        // What a text may have too much of, a literal may not.
+        let fields = text.trim().split(['-', ' ', ':', '.']).filter(|field| !field.is_empty()).count() as i32;
+        if !interval && fields > qualifier.fields() {
+            return Err(SqlError::new(-1264, "").at(offset));
+        }
         let kind = if interval { Kind::Interval } else { Kind::DateTime };
         Ok(Expr { name: "(constant)".into(), ..Expr::computed(value.to_string(), Type::new(kind, qualifier.0)) })
     }

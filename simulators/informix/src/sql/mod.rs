@@ -9,19 +9,21 @@ mod functions;
 mod lexer;
 mod lists;
 mod literals;
+mod operators;
 mod parser;
 mod routines;
 mod select;
 mod tables;
 mod types;
 mod usertypes;
+mod windows;
 
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
 pub use dml::Written;
 pub use lexer::{Token, tokenize};
-pub use parser::{Parser, index_name};
+pub use parser::{Parser, index_name, quote};
 
 /// A column of a table, or of a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +45,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Columns with a default, in SQLite's words.
     pub defaults: Vec<(String, String)>,
+    /// Whether its columns are those of a query, as a view's are.
+    pub derived: bool,
 }
 
 /// What a column has where a row says nothing of it.
@@ -92,6 +96,8 @@ pub trait Catalog {
     fn sequence(&self, name: &str) -> Option<(i64, i64)>;
     /// The columns of a table's primary key.
     fn primary_key(&self, table: &str) -> Vec<String>;
+    /// The columns of each of a table's unique keys.
+    fn unique_keys(&self, table: &str) -> Vec<Vec<String>>;
     /// Whether a table is the session's own.
     fn is_temporary(&self, table: &str) -> bool;
     /// The routine of a name.
@@ -125,6 +131,8 @@ pub struct NewTable {
     pub text: String,
     /// Whether an existing one is left in peace.
     pub if_not_exists: bool,
+    /// The first number of its SERIAL.
+    pub serial: Option<i64>,
 }
 
 /// A constraint of a table.
@@ -157,6 +165,49 @@ pub struct NewIndex {
     pub unique: bool,
     /// SQL for SQLite.
     pub sql: Vec<String>,
+}
+
+/// A step of ALTER TABLE.
+#[derive(Clone, Debug)]
+pub enum Alteration {
+    /// SQL for SQLite.
+    Sql(String),
+    /// A query that must find no row, and the error if it does.
+    Never(String, SqlError),
+    /// A column gets another definition, and its values are converted.
+    Column {
+        /// Its name.
+        name: String,
+        /// Its definition.
+        part: String,
+        /// Its values.
+        value: Option<String>,
+    },
+    /// A constraint becomes part of the table's definition.
+    Part(String),
+    /// A constraint goes.
+    DropConstraint(String),
+    /// A column goes, with the keys and indexes that it is in.
+    DropColumn(String),
+}
+
+/// ALTER TABLE and RENAME COLUMN.
+#[derive(Clone, Debug, std::default::Default)]
+pub struct Alter {
+    /// The table.
+    pub table: String,
+    /// What is done to it.
+    pub steps: Vec<Alteration>,
+    /// Its columns as they are afterwards.
+    pub columns: Vec<Column>,
+    /// Defaults that come.
+    pub defaults: Vec<Default>,
+    /// Constraints that come.
+    pub constraints: Vec<Constraint>,
+    /// A column that gets another name.
+    pub renamed: Option<(String, String)>,
+    /// The next number of its SERIAL.
+    pub serial: Option<i64>,
 }
 
 /// How far a reader is kept apart from writers.
@@ -196,23 +247,14 @@ pub enum Action {
     DropTable {
         name: String,
         if_exists: bool,
+        /// Whether nothing may hang on it.
+        restrict: bool,
     },
     RenameTable {
         from: String,
         to: String,
     },
-    /// ALTER TABLE: SQL for SQLite and the columns as they are afterwards.
-    Alter {
-        table: String,
-        sql: Vec<String>,
-        columns: Vec<Column>,
-        defaults: Vec<Default>,
-        constraints: Vec<Constraint>,
-        /// Constraints that go.
-        dropped: Vec<String>,
-        /// A column that gets another name.
-        renamed: Option<(String, String)>,
-    },
+    Alter(Alter),
     CreateIndex {
         index: NewIndex,
         if_not_exists: bool,
@@ -253,6 +295,9 @@ pub enum Action {
     Rollback(Option<String>),
     Savepoint(String),
     ReleaseSavepoint(String),
+    LockTable,
+    /// SET CONSTRAINTS ALL DEFERRED.
+    DeferConstraints,
     /// SET LOCK MODE: seconds to wait, `None` for ever.
     LockMode(Option<u64>),
     /// SET ENVIRONMENT name value.

@@ -3,6 +3,7 @@
 use super::lexer::{Token, TokenKind};
 use super::{Action, Catalog, Column, Compiled, Isolation, Table};
 use crate::errors::{Result, SqlError};
+use crate::limits::NESTING;
 use crate::types::{Kind, Type};
 
 /// A table in a FROM clause under the name it goes by.
@@ -12,12 +13,14 @@ pub struct Source {
     pub alias: String,
     /// Its columns.
     pub columns: Vec<Column>,
+    /// Whether they are those of a query.
+    pub derived: bool,
 }
 
 impl Source {
     /// A table under a name.
     pub fn new(alias: &str, columns: Vec<Column>) -> Self {
-        Self { alias: alias.to_owned(), columns }
+        Self { alias: alias.to_owned(), columns, derived: false }
     }
 }
 
@@ -40,6 +43,12 @@ pub struct Parser<'a> {
     pub(super) plain: Vec<(usize, String, String)>,
     /// How deep the queries are that had an aggregate.
     pub(super) aggregates: Vec<usize>,
+    /// How deep in brackets, queries and signs the place being read is.
+    pub(super) depth: usize,
+    /// Whether names are read without asking what they mean, to find where the syntax breaks.
+    pub(super) blind: bool,
+    /// The sequences whose next or current value was read, with which of them.
+    pub(super) sequences: Vec<(String, bool)>,
 }
 
 /// Quotes an identifier for SQLite.
@@ -73,7 +82,21 @@ impl<'a> Parser<'a> {
             touched: Vec::new(),
             plain: Vec::new(),
             aggregates: Vec::new(),
+            depth: 0,
+            blind: false,
+            sequences: Vec::new(),
         }
+    }
+
+    /// Reads what stands one level deeper; there are only so many, for reading it is recursive.
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= NESTING {
+            return Err(SqlError::unsupported("an expression as deep as this").at(self.offset()));
+        }
+        self.depth += 1;
+        let done = read(self);
+        self.depth -= 1;
+        done
     }
 
     pub(super) fn peek(&self) -> &TokenKind {
@@ -251,7 +274,7 @@ impl<'a> Parser<'a> {
         };
         match verb.as_str() {
             "insert" => self.insert(),
-            "update" if self.is("statistics") => Ok(self.ignored(30)),
+            "update" if self.is("statistics") => self.statistics(),
             "update" => self.update(),
             "delete" => self.delete(),
             "truncate" => self.truncate(),
@@ -280,10 +303,10 @@ impl<'a> Parser<'a> {
                 Ok(self.compiled(1, Action::OpenDatabase(name), Vec::new()))
             }
             "close" if self.accept("database") => Ok(self.compiled(31, Action::CloseDatabase, Vec::new())),
-            "grant" => Ok(self.ignored(18)),
-            "revoke" => Ok(self.ignored(19)),
-            "lock" => Ok(self.ignored(10)),
-            "unlock" => Ok(self.ignored(11)),
+            "grant" => self.privileges(18, "to"),
+            "revoke" => self.privileges(19, "from"),
+            "lock" | "unlock" => self.lock_table(verb == "lock"),
+            "merge" => Err(SqlError::unsupported("MERGE").at(self.tokens[start].offset)),
             _ => {
                 self.at = start;
                 Err(self.syntax())
@@ -294,6 +317,89 @@ impl<'a> Parser<'a> {
     pub(super) fn ignored(&mut self, kind: i16) -> Compiled {
         self.skip_statement();
         self.compiled(kind, Action::Nothing, Vec::new())
+    }
+
+    /// GRANT and REVOKE: who may do what is not asked, but what it is about must be there.
+    fn privileges(&mut self, kind: i16, whom: &str) -> Result<Compiled> {
+        while !self.is("on") && !self.is(whom) {
+            match self.next() {
+                TokenKind::Word(_) => {}
+                TokenKind::Symbol("(") => {
+                    self.at -= 1;
+                    self.skip_brackets()?;
+                }
+                TokenKind::Symbol(",") => {}
+                _ => {
+                    self.at -= usize::from(*self.peek() != TokenKind::End);
+                    return Err(self.syntax());
+                }
+            }
+        }
+        if self.accept("on") && !["type", "language", "row"].iter().any(|word| self.is(word)) {
+            let offset = self.offset();
+            let (database, name) = self.object_name()?;
+            let known = self.catalog.table(database.as_deref(), &name).is_some()
+                || self.catalog.sequence(&name).is_some()
+                || self.catalog.routine(&name).is_some();
+            if !known {
+                return Err(SqlError::isam(-206, -111, name).at(offset));
+            }
+        }
+        Ok(self.ignored(kind))
+    }
+
+    /// UPDATE STATISTICS.
+    fn statistics(&mut self) -> Result<Compiled> {
+        self.at += 1;
+        for word in ["low", "medium", "high"] {
+            self.accept(word);
+        }
+        if self.accept("for") && self.accept("table") && matches!(self.peek(), TokenKind::Word(_)) {
+            self.table()?;
+        }
+        Ok(self.ignored(30))
+    }
+
+    /// LOCK TABLE and UNLOCK TABLE.
+    fn lock_table(&mut self, lock: bool) -> Result<Compiled> {
+        self.expect("table")?;
+        self.table()?;
+        if !lock {
+            return Ok(self.compiled(11, Action::Nothing, Vec::new()));
+        }
+        self.expect("in")?;
+        if !self.accept("share") {
+            self.expect("exclusive")?;
+        }
+        self.expect("mode")?;
+        Ok(self.compiled(10, Action::LockTable, Vec::new()))
+    }
+
+    /// SET CONSTRAINTS: foreign keys can wait for the end of the transaction, nothing can be switched off.
+    fn set_constraints(&mut self) -> Result<Compiled> {
+        let offset = self.offset();
+        let all = self.accept("all");
+        while !all && matches!(self.peek(), TokenKind::Word(_)) && !self.is_constraint_mode() {
+            self.at += 1;
+            self.accept_symbol(",");
+        }
+        let action = match self.next() {
+            TokenKind::Word(word) if word == "immediate" || word == "enabled" => Action::Nothing,
+            TokenKind::Word(word) if word == "deferred" && all => Action::DeferConstraints,
+            TokenKind::Word(word) if word == "deferred" || word == "disabled" || word == "filtering" => {
+                let what = format!("SET CONSTRAINTS {}", word.to_uppercase());
+                return Err(SqlError::unsupported(what).at(offset));
+            }
+            _ => {
+                self.at -= usize::from(*self.peek() != TokenKind::End);
+                return Err(self.syntax());
+            }
+        };
+        Ok(self.compiled(55, action, Vec::new()))
+    }
+
+    fn is_constraint_mode(&self) -> bool {
+        ["immediate", "deferred", "enabled", "disabled", "filtering"].iter().any(|word| self.is(word))
     }
 
     fn work(&mut self, kind: i16, action: Action) -> Result<Compiled> {
@@ -344,11 +450,14 @@ impl<'a> Parser<'a> {
             "log" | "buffered" => 49,
             "explain" => 50,
             "optimization" => 52,
-            "constraints" => 55,
+            "constraints" => return self.set_constraints(),
             "pdqpriority" => 74,
-            "role" => 85,
+            "role" if self.is("none") || self.is("default") => 85,
             "statement" => 115,
-            "session" | "collation" | "indexes" | "triggers" | "encryption" | "debug" => 76,
+            "debug" => 76,
+            "role" | "session" | "collation" | "indexes" | "triggers" | "encryption" => {
+                return Err(SqlError::unsupported(format!("SET {}", what.to_uppercase())).at(self.offset()));
+            }
             _ => {
                 self.at -= 1;
                 return Err(self.syntax());
@@ -357,18 +466,19 @@ impl<'a> Parser<'a> {
         Ok(self.ignored(kind))
     }
 
-    /// `SET ISOLATION TO …` and `SET TRANSACTION ISOLATION LEVEL …`; other characteristics are taken and left.
+    /// `SET ISOLATION TO …` and `SET TRANSACTION …`; a transaction may read and write.
     fn isolation(&mut self) -> Result<Compiled> {
+        let offset = self.offset();
         for word in ["to", "isolation", "level"] {
             self.accept(word);
         }
+        let rest = self.tokens[self.at..].windows(2);
+        let word = |token: &Token, word: &str| matches!(&token.kind, TokenKind::Word(found) if found == word);
+        if rest.clone().any(|pair| word(&pair[0], "read") && word(&pair[1], "only")) {
+            return Err(SqlError::unsupported("a transaction that is READ ONLY").at(offset));
+        }
         let repeatable = (self.is("repeatable") && self.is_ahead(1, "read")) || self.is("serializable");
-        let known = repeatable
-            || self.is("dirty")
-            || self.is("committed")
-            || self.is("cursor")
-            || self.is("read")
-            || self.is("only");
+        let known = repeatable || self.is("dirty") || self.is("committed") || self.is("cursor") || self.is("read");
         if !known {
             return Err(self.syntax());
         }

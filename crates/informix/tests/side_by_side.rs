@@ -1,0 +1,220 @@
+//! Queries of a pipeline: asked for before the ones in front of them are answered, and never one another's rows.
+
+mod support;
+
+use headrace_informix::machine::Request;
+use std::cell::RefCell;
+use std::rc::Rc;
+use support::session::{EOT, Session};
+use support::{Told, V, bytes, hex};
+
+type Asked = Rc<RefCell<Told>>;
+
+const SELECT: &str = "select a from t where a > ?";
+
+/// SQ_DESCRIBE of the query, prepared as this statement.
+fn described(id: u8) -> Vec<u8> {
+    let mut reply = bytes("reply", "prep_select_032");
+    reply[5] = id;
+    reply
+}
+
+fn row(n: i64) -> Vec<u8> {
+    hex(&format!("000e000000000004{n:08x}"))
+}
+
+fn done(rows: i64) -> Vec<u8> {
+    hex(&format!("000f0000{rows:08x}0000000000000000000c"))
+}
+
+/// What opens the cursor of a statement, with its parameter.
+fn opens(id: u8, parameter: i64) -> String {
+    format!("0005000100020000 0a00{parameter:08x}0006 000400{id:02x}0009").replace(' ', "")
+}
+
+/// A session that knows the query as statement 0.
+fn warm() -> Session {
+    let mut session = Session::start();
+    session.execute(SELECT, vec![V::Int(0)], false);
+    session.feed(&described(0)).unwrap();
+    session.feed(&[row(1), done(1)].concat()).unwrap();
+    session.feed(&hex(EOT)).unwrap();
+    session.sent();
+    session
+}
+
+fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<Asked> {
+    parameters.map(|n| session.execute(SELECT, vec![V::Int(n)], false)).collect()
+}
+
+fn ends(asked: &[Asked]) -> Vec<Option<String>> {
+    asked.iter().map(|told| told.borrow().end.clone()).collect()
+}
+
+fn rows(asked: &Asked) -> Vec<String> {
+    asked.borrow().rows.iter().map(|row| row.join(",")).collect()
+}
+
+#[test]
+fn a_query_that_many_wait_for_is_prepared_for_them() {
+    let mut session = warm();
+    let asked = ask(&mut session, 0..6);
+    let sent = session.sent();
+    assert!(sent.contains(&opens(0, 0)), "{sent}");
+    assert_eq!(sent.matches("73656c656374").count(), 4, "prepared when four waited: {sent}");
+    // The first is answered, and the copies are there: all of the others leave at once.
+    session.feed(&[row(10), done(1)].concat()).unwrap();
+    let sent = session.sent();
+    assert!(sent.starts_with("00040000000a000c") && sent.contains(&opens(0, 1)), "{sent}");
+    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    let sent = session.sent();
+    for (id, parameter) in [(4, 2), (3, 3), (2, 4), (1, 5)] {
+        assert!(sent.contains(&opens(id, parameter)), "{id} {sent}");
+    }
+    let replies: Vec<u8> = (1..6).flat_map(|n| [row(10 * n), row(10 * n + 1), done(2)].concat()).collect();
+    session.feed(&[hex(EOT), replies].concat()).unwrap();
+    assert_eq!(rows(&asked[0]), ["10"]);
+    for (n, asked) in asked.iter().enumerate().skip(1) {
+        assert_eq!(rows(asked), [format!("{}", 10 * n), format!("{}", 10 * n + 1)]);
+        assert_eq!(asked.borrow().end.as_deref(), Some("done"));
+    }
+    // Every cursor is closed, no statement released: the next pipeline finds them all.
+    let sent = session.sent();
+    for id in 0..=4 {
+        assert!(sent.contains(&format!("000400{id:02x}000a000c")), "{id} {sent}");
+    }
+    assert!(!sent.contains("000b000c"), "{sent}");
+    session.feed(&hex(&EOT.repeat(5))).unwrap();
+    ask(&mut session, 0..5);
+    let sent = session.sent();
+    assert_eq!((sent.matches("0009").count(), sent.matches("73656c656374").count()), (5, 0), "{sent}");
+}
+
+#[test]
+fn a_session_that_forgets_its_statements_releases_the_copies_too() {
+    let mut session = warm();
+    ask(&mut session, 0..5);
+    session.feed(&[row(1), done(1)].concat()).unwrap();
+    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    session.feed(&[hex(EOT), [row(1), done(1)].concat().repeat(4), hex(&EOT.repeat(4))].concat()).unwrap();
+    session.sent();
+    session.machine.forget_statements();
+    session.ask(Request::Ping, Vec::new(), Vec::new());
+    let sent = session.sent();
+    for id in 0..=4 {
+        assert_eq!(sent.matches(&format!("000400{id:02x}000b000c")).count(), 1, "{id} {sent}");
+    }
+}
+
+#[test]
+fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
+    for split in [false, true] {
+        let mut session = warm();
+        // Another query, so that no copies are needed.
+        let other = "select a from t where a < ?";
+        session.execute(other, vec![V::Int(0)], false);
+        session.feed(&described(1)).unwrap();
+        session.feed(&[row(1), done(1), hex(EOT)].concat()).unwrap();
+        session.sent();
+        let long = session.execute(SELECT, vec![V::Int(7)], false);
+        let short = session.execute(other, vec![V::Int(8)], false);
+        let insert = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::Null], false);
+        let sent = session.sent();
+        assert!(sent.contains(&opens(0, 7)) && sent.contains(&opens(1, 8)), "{sent}");
+        let say = |session: &mut Session, bytes: Vec<u8>| {
+            let pieces: Vec<&[u8]> = if split { bytes.chunks(1).collect() } else { vec![&bytes] };
+            for piece in pieces {
+                session.feed(piece).unwrap();
+            }
+            session.sent()
+        };
+        // A block without an end: the next ones are asked for behind the query that stands beside it.
+        let sent = say(&mut session, [row(1), row(2), hex(EOT)].concat());
+        assert_eq!(sent, "000400000009000200000000000c".repeat(4));
+        let sent = say(&mut session, [row(3), done(1)].concat());
+        assert_eq!(sent, "", "what changes rows waits until all are read");
+        assert_eq!(ends(&[long.clone(), short.clone()]), [None, None], "in the order they were asked for");
+        let sent = say(&mut session, [row(4), done(3)].concat());
+        assert!(sent.contains("696e7365727420"), "{sent}");
+        assert_eq!(rows(&long), ["1", "2", "4"]);
+        assert_eq!(rows(&short), ["3"]);
+        assert_eq!(ends(&[long, short, insert]), [Some("done".into()), Some("done".into()), None]);
+    }
+}
+
+#[test]
+fn an_error_belongs_to_one_query_only() {
+    let mut session = warm();
+    let asked = ask(&mut session, 0..5);
+    session.feed(&[row(1), done(1)].concat()).unwrap();
+    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    let failed = hex("000dff0d0000000000000000000c");
+    let good = [row(1), done(1)].concat();
+    session.feed(&[hex(EOT), good.clone(), failed, good.clone(), good].concat()).unwrap();
+    let ends = ends(&asked);
+    assert_eq!(ends.iter().filter(|end| end.as_deref() == Some("done")).count(), 4, "{ends:?}");
+    assert_eq!(ends[2].as_deref(), Some("server -243 0 None"));
+}
+
+#[test]
+fn copies_that_the_server_refuses_are_done_without() {
+    let mut session = warm();
+    let asked = ask(&mut session, 0..6);
+    session.feed(&[row(1), done(1)].concat()).unwrap();
+    session.feed(&hex("000dff350000000000000000000c").repeat(4)).unwrap();
+    session.sent();
+    session.feed(&hex(EOT)).unwrap();
+    for _ in 1..6 {
+        session.feed(&[row(1), done(1)].concat()).unwrap();
+        let sent = session.sent();
+        assert!(sent.starts_with("00040000000a000c"), "{sent}");
+        session.feed(&hex(EOT)).unwrap();
+    }
+    assert!(asked.iter().all(|told| told.borrow().end.as_deref() == Some("done")));
+}
+
+#[test]
+fn queries_older_than_their_table_are_prepared_again() {
+    let mut session = warm();
+    let asked = ask(&mut session, 0..5);
+    session.feed(&[row(1), done(1)].concat()).unwrap();
+    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    session.sent();
+    // One was still in time.
+    let stale = hex("000dfd3a00000000000000017400000c");
+    session.feed(&[hex(EOT), stale.clone(), row(7), done(1), stale.clone(), stale].concat()).unwrap();
+    assert_eq!(ends(&asked), [Some("done".into()), None, Some("done".into()), None, None]);
+    let sent = session.sent();
+    for id in 0..=4 {
+        assert!(sent.contains(&format!("000400{id:02x}000b000c")), "{id} is released: {sent}");
+    }
+    assert_eq!(sent.matches("73656c656374").count(), 1, "{sent}");
+    // One CLOSE, of what was read, and five RELEASEs.
+    session.feed(&hex(&EOT.repeat(6))).unwrap();
+    session.feed(&described(0)).unwrap();
+    for n in 1..=3 {
+        session.feed(&[row(n), done(1)].concat()).unwrap();
+        session.feed(&hex(EOT)).unwrap();
+    }
+    assert!(asked.iter().all(|told| told.borrow().end.as_deref() == Some("done")), "{:?}", ends(&asked));
+    assert_eq!(rows(&asked[4]), ["3"]);
+}
+
+#[test]
+fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
+    let mut session = warm();
+    let asked = ask(&mut session, 0..5);
+    session.feed(&[row(1), done(1)].concat()).unwrap();
+    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    session.sent();
+    assert_eq!(session.machine.in_flight(), 4);
+    // The warming took number 1.
+    assert!(!session.machine.discard(4), "the server is at another one");
+    session.feed(&[hex(EOT), row(1), done(1), row(2), done(1), row(3), hex(EOT)].concat()).unwrap();
+    session.feed(&[row(4), done(1)].concat()).unwrap();
+    // The replies to two CLOSEs come first.
+    session.feed(&[hex(&EOT.repeat(2)), row(5), done(2).repeat(4)].concat()).unwrap();
+    assert_eq!(rows(&asked[3]), ["3", "5"]);
+    assert_eq!((asked[2].borrow().rows.len(), asked[2].borrow().end.clone()), (0, None));
+    assert_eq!(ends(&asked).iter().flatten().count(), 4, "{:?}", ends(&asked));
+}

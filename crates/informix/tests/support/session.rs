@@ -1,0 +1,92 @@
+//! A session that a test plays the server of.
+
+use super::{TestCaller, Told, V, bytes, hex};
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Inbox, Outbox};
+use headrace_informix::machine::{Execute, Machine, Options, Request, Rows};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The end of a group.
+pub const EOT: &str = "000c";
+
+/// A machine, and what goes in and comes out.
+pub struct Session {
+    /// The machine.
+    pub machine: Machine<TestCaller>,
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+/// What the server says while a session is set up, one reply for each flight.
+pub fn greeting() -> Vec<Vec<u8>> {
+    let set_up = [bytes("reply", "connect_004"), hex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
+    vec![
+        bytes("reply", "conacc_gbase_1"),
+        set_up,
+        bytes("reply", "srv_t2_connect_010"),
+        bytes("reply", "srv_t2_connect_012"),
+    ]
+}
+
+impl Session {
+    /// Before its login.
+    pub fn new() -> Self {
+        let mut outbox = Outbox::new();
+        let options = Options {
+            user: "informix".into(),
+            server: "informix".into(),
+            database: Some("testdb".into()),
+            ..Options::default()
+        };
+        let machine = Machine::new(options, 16, &mut outbox).unwrap();
+        Self { machine, inbox: Inbox::new(), outbox }
+    }
+
+    /// Behind its login.
+    pub fn start() -> Self {
+        let mut session = Self::new();
+        for reply in greeting() {
+            session.feed(&reply).unwrap();
+        }
+        assert!(session.machine.is_ready());
+        session.feed(&hex("000c000c")).unwrap();
+        session.outbox.take();
+        session
+    }
+
+    /// The server says something.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
+        self.inbox.extend(bytes);
+        self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
+        self.machine.transmit((), &mut self.outbox);
+        Ok(())
+    }
+
+    /// Asks for something.
+    pub fn ask(&mut self, request: Request, row: Vec<V>, batch: Vec<Vec<V>>) -> Rc<RefCell<Told>> {
+        let told = Rc::new(RefCell::new(Told::default()));
+        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), again: None, row };
+        self.machine.enqueue(request, caller);
+        self.machine.transmit((), &mut self.outbox);
+        told
+    }
+
+    /// Executes a statement.
+    pub fn execute(&mut self, sql: &str, row: Vec<V>, begin: bool) -> Rc<RefCell<Told>> {
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, road: None }), row, Vec::new())
+    }
+
+    /// Executes an INSERT for many rows.
+    pub fn batch(&mut self, rows: usize, begin: bool) -> Rc<RefCell<Told>> {
+        let rows = (0..rows).map(|i| vec![V::Int(i as i64), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
+        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, road: None };
+        self.ask(Request::Execute(request), Vec::new(), rows)
+    }
+
+    /// What waits to be sent, in hexadecimal.
+    pub fn sent(&mut self) -> String {
+        let bytes = self.outbox.take();
+        bytes.iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
