@@ -322,6 +322,9 @@ mod tests {
         assert_eq!(authenticator(plugin, "x", Channel::Plain, ServerKey::Retrieve).start(SCRAMBLE).unwrap(), [1]);
         assert_eq!(authenticator(plugin, "", Channel::Plain, ServerKey::Refuse).start(SCRAMBLE).unwrap(), [0]);
         assert!(authenticator(plugin, "x", Channel::Plain, ServerKey::Refuse).start(SCRAMBLE).is_err());
+        // Unlike for caching_sha2_password, a Unix socket is not safe enough for the server.
+        assert_eq!(authenticator(plugin, "x", Channel::Local, ServerKey::Retrieve).start(SCRAMBLE).unwrap(), [1]);
+        assert!(authenticator(plugin, "x", Channel::Local, ServerKey::Refuse).start(SCRAMBLE).is_err());
     }
 
     #[test]

@@ -79,7 +79,7 @@ mod tests {
         let pem = private.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
         let scramble = b"abcdefghijklmnopqrst";
         let password = b"a password longer than the scramble";
-        let sealed = rsa_encrypted(password, scramble, &format!("{pem}\0\n").replace('\0', "")).unwrap();
+        let sealed = rsa_encrypted(password, scramble, &format!("{pem}\n\0")).unwrap();
         assert_eq!(sealed.len(), private.size());
         let plain = private.decrypt(Oaep::new::<sha1_oaep::Sha1>(), &sealed).unwrap();
         let plain: Vec<u8> = plain.iter().zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
