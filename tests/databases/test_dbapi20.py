@@ -10,22 +10,23 @@ import pytest
 import headrace.informix
 import headrace.mysql
 import headrace.testing
-from headrace.lab.mariadb import MariaDB
+from served import fresh
 
 
-@pytest.mark.parametrize("server", ["mariadb_server", "mysql_server"], ids=["mariadb", "mysql"])
-class TestMySql(dbapi20.DatabaseAPI20Test):
-    """On MariaDB and MySQL."""
+class TestMariaDB(dbapi20.DatabaseAPI20Test):
+    """On MariaDB."""
 
     driver = headrace.mysql
     lower_func = "to_lower"
+    server = "mariadb_served"
 
     @pytest.fixture(autouse=True)
-    def _database(self, mariadb_server: MariaDB) -> None:
-        type(self).connect_args = (mariadb_server.url,)
+    def _database(self, request: pytest.FixtureRequest) -> None:
+        url = request.getfixturevalue(self.server).url("test")
+        type(self).connect_args = (url,)
         type(self).connect_kw_args: dict[str, Any] = {"strict_close": True, "multi_statements": True}
-        with headrace.mysql.connect(mariadb_server.url, autocommit=True) as admin:
-            admin.execute("create or replace procedure to_lower(t text) select lower(t)")
+        with headrace.mysql.connect(url, autocommit=True) as admin:
+            fresh(admin, "procedure to_lower(t text) select lower(t)")
 
     def test_nextset(self) -> None:
         with self._connect() as con:
@@ -42,6 +43,12 @@ class TestMySql(dbapi20.DatabaseAPI20Test):
             cur.setoutputsize(2000, 0)
             cur.execute("select repeat('x', 5000)")
             assert len(cur.fetchone()[0]) == 5000
+
+
+class TestMySql(TestMariaDB):
+    """On MySQL."""
+
+    server = "mysql_served"
 
 
 class TestInformix(dbapi20.DatabaseAPI20Test):

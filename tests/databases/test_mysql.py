@@ -10,14 +10,20 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
-from headrace.lab.mariadb import MariaDB
 from headrace.rows import dict_row
+from served import Served, fresh
+
+
+@pytest.fixture(params=["mariadb", "mysql"])
+def my_server(request: pytest.FixtureRequest) -> Served:
+    """One after the other."""
+    return request.getfixturevalue(f"{request.param}_served")  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def maria(mariadb_server: MariaDB) -> Iterator[headrace.mysql.Connection[Any]]:
+def maria(my_server: Served) -> Iterator[headrace.mysql.Connection[Any]]:
     """A connection in autocommit."""
-    with headrace.mysql.connect(mariadb_server.url, autocommit=True) as connection:
+    with headrace.mysql.connect(my_server.url("test"), autocommit=True) as connection:
         yield connection
 
 
@@ -46,8 +52,8 @@ def test_a_stream_that_is_left_frees_its_cursor(maria: Any) -> None:
         list(maria.stream("select 1", fetch_size=0))
 
 
-async def test_streams_on_a_loop(mariadb_server: MariaDB) -> None:
-    async with await headrace.aio.mysql.connect(mariadb_server.url, row_factory=dict_row) as connection:
+async def test_streams_on_a_loop(my_server: Served) -> None:
+    async with await headrace.aio.mysql.connect(my_server.url("test"), row_factory=dict_row) as connection:
         rows = [row async for row in connection.stream("select n from numbers order by n", fetch_size=64)]
         assert rows == [{"n": n} for n in range(1000)]
         async for block in connection.stream_blocks("select n from numbers order by n", fetch_size=64):
@@ -56,15 +62,15 @@ async def test_streams_on_a_loop(mariadb_server: MariaDB) -> None:
         assert await connection.fetchval("select 1") == 1
 
 
-def test_several_results(mariadb_server: MariaDB) -> None:
-    with headrace.mysql.connect(mariadb_server.url, autocommit=True, multi_statements=True) as maria:
+def test_several_results(my_server: Served) -> None:
+    with headrace.mysql.connect(my_server.url("test"), autocommit=True, multi_statements=True) as maria:
         cursor = maria.executescript("select 1; set @a = 5; select @a, 'x'")
         assert cursor.fetchall() == [(1,)]
         assert cursor.nextset()
         assert cursor.description is None
         assert cursor.nextset()
         assert cursor.fetchall() == [(5, "x")]
-        maria.executescript("create or replace procedure two() begin select 1 as a; select 2 as b, 3 as c; end")
+        fresh(maria, "procedure two() begin select 1 as a; select 2 as b, 3 as c; end")
         cursor = maria.execute("call two()")
         assert cursor.fetchall() == [(1,)]
         assert cursor.nextset()
@@ -81,11 +87,11 @@ def test_warnings_are_counted(maria: Any) -> None:
     assert maria.execute("select 1").warning_count == 0
 
 
-def test_isolation_and_read_only(maria: Any) -> None:
+def test_isolation_and_read_only(my_server: Served, maria: Any) -> None:
     maria.isolation_level = "serializable"
-    assert maria.fetchval("select @@tx_isolation") == "SERIALIZABLE"
+    assert maria.fetchval(f"select {my_server.isolation}") == "SERIALIZABLE"
     maria.isolation_level = None
-    assert maria.fetchval("select @@tx_isolation") == "REPEATABLE-READ"
+    assert maria.fetchval(f"select {my_server.isolation}") == "REPEATABLE-READ"
     with pytest.raises(errors.ProgrammingError):
         maria.isolation_level = "chaos"
     maria.read_only = True

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import headrace.mysql
-from headrace.lab.mariadb import MariaDB
+from headrace.lab.mysqld import Mysqld
 from headrace.lab.servers import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,6 +19,7 @@ PAGES = sorted(
     for path in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     if "```python" in path.read_text(encoding="utf-8")
 )
+MYSQL_PAGES = [page for page in PAGES if "import headrace.mysql" in (ROOT / page).read_text(encoding="utf-8")]
 EXAMPLES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
 
 
@@ -40,15 +41,20 @@ def test_there_is_something_to_run() -> None:
     assert EXAMPLES
 
 
+@pytest.mark.parametrize("page", MYSQL_PAGES)
+def test_page_on_mysql(server: Server, page: str, mysql_server: Mysqld) -> None:
+    run(server, "docs/_tools/snippets.py", page, more=shop(mysql_server))
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_page(server: Server, page: str, request: pytest.FixtureRequest) -> None:
     more = None
-    if "import headrace.mysql" in (ROOT / page).read_text(encoding="utf-8"):
+    if page in MYSQL_PAGES:
         more = shop(request.getfixturevalue("mariadb_server"))
     run(server, "docs/_tools/snippets.py", page, more=more)
 
 
-def shop(mariadb: MariaDB) -> dict[str, str]:
+def shop(mariadb: Mysqld) -> dict[str, str]:
     """An empty database ``shop`` for the user ``jo``, as the pages on MySQL have it; what leads to it."""
     with headrace.mysql.connect(mariadb.url, autocommit=True) as admin:
         admin.execute("drop database if exists shop")

@@ -1,6 +1,7 @@
-"""The server's half of MySQL 8's logins without TLS, where the password travels encrypted with the server's RSA key: no
-server that can be had here does that. It takes the password apart with the program ``openssl``, and shares no code with
-the driver. MySQL: "Caching SHA-256 Pluggable Authentication", "SHA-256 Pluggable Authentication"."""
+"""The server's half of MySQL 8's logins without TLS, where the password travels encrypted with the server's RSA
+key, as the manual has it. Beside the genuine one (test_genuine.py) it says what it was told. It takes the password
+apart with the program ``openssl``, and shares no code with the driver. MySQL: "Caching SHA-256 Pluggable
+Authentication", "SHA-256 Pluggable Authentication"."""
 
 from __future__ import annotations
 

@@ -170,8 +170,8 @@ async def test_tls_on_a_loop(zero_server: MariaDB, tls_server: MariaDB, certific
         await headrace.aio.mysql.connect(**where, port=between.port, ssl_verify_server_cert=True)
 
 
-def test_unix_sockets(mariadb_server: MariaDB) -> None:
-    with headrace.connect(mariadb_server.socket_url) as conn:
+def test_unix_sockets(my_server: Served) -> None:
+    with headrace.connect(my_server.server.socket_url) as conn:
         assert conn.fetchval("select @@version_comment") is not None
         assert conn.fetch("select host from information_schema.processlist where id = connection_id()") == [
             ("localhost",)
@@ -180,10 +180,10 @@ def test_unix_sockets(mariadb_server: MariaDB) -> None:
         headrace.mysql.connect(unix_socket="/no/such")
 
 
-def test_hosts_are_tried_in_turn(mariadb_server: MariaDB) -> None:
+def test_hosts_are_tried_in_turn(my_server: Served) -> None:
     user = {"user": "tester", "password": "tiger"}
     dead = free_port()
-    with headrace.connect(f"mysql://127.0.0.1:{dead},127.0.0.1:{mariadb_server.port}/test", **user) as conn:
+    with headrace.connect(f"mysql://127.0.0.1:{dead},127.0.0.1:{my_server.server.port}/test", **user) as conn:
         assert conn.fetchval("select database()") == "test"
     with pytest.raises(errors.OperationalError) as caught:
         headrace.mysql.connect(f"mysql://no-such-host.invalid,127.0.0.1:{dead}/test", **user)
@@ -192,7 +192,7 @@ def test_hosts_are_tried_in_turn(mariadb_server: MariaDB) -> None:
     assert "tiger" not in str(caught.value)
 
 
-def test_passwords_from_a_function(mariadb_server: MariaDB) -> None:
+def test_passwords_from_a_function(my_server: Served) -> None:
     calls: list[int] = []
 
     def password() -> str:
@@ -201,7 +201,7 @@ def test_passwords_from_a_function(mariadb_server: MariaDB) -> None:
 
     for _ in range(2):
         with headrace.mysql.connect(
-            host="127.0.0.1", port=mariadb_server.port, user="tester", password=password
+            host="127.0.0.1", port=my_server.server.port, user="tester", password=password
         ) as conn:
             assert "tiger" not in repr(conn)
     assert len(calls) == 2
@@ -210,19 +210,19 @@ def test_passwords_from_a_function(mariadb_server: MariaDB) -> None:
         return "tiger"
 
     with pytest.raises(errors.ProgrammingError, match="asynchronous"):
-        headrace.mysql.connect(host="127.0.0.1", port=mariadb_server.port, user="tester", password=later)
+        headrace.mysql.connect(host="127.0.0.1", port=my_server.server.port, user="tester", password=later)
 
     async def connect() -> None:
         conn = await headrace.aio.mysql.connect(
-            host="127.0.0.1", port=mariadb_server.port, user="tester", password=later
+            host="127.0.0.1", port=my_server.server.port, user="tester", password=later
         )
         await conn.close()
 
     asyncio.run(connect())
 
 
-def test_compression(mariadb_server: MariaDB) -> None:
-    where: dict[str, Any] = {"host": "127.0.0.1", "port": mariadb_server.port, "user": "tester", "password": "tiger"}
+def test_compression(my_server: Served) -> None:
+    where: dict[str, Any] = {"host": "127.0.0.1", "port": my_server.server.port, "user": "tester", "password": "tiger"}
     with headrace.mysql.connect(**where, compress=True, database="test", autocommit=True) as conn:
         assert conn.fetch("show status like 'Compression'") == [("Compression", "ON")]
         fresh(conn, "table squeezed (n int, t longtext)")
@@ -307,15 +307,15 @@ LARGE = b"x" * 60_000_000
 """More than sockets hold."""
 
 
-def test_a_server_that_reads_nothing_is_given_up(mariadb_server: MariaDB) -> None:
-    with Deaf(mariadb_server.port) as deaf:
-        where: dict[str, Any] = {"host": "127.0.0.1", "port": deaf.port, "user": "tester", "password": "tiger"}
+def test_a_server_that_reads_nothing_is_given_up(my_server: Served) -> None:
+    with Deaf(my_server.server.port) as deaf:
+        where: dict[str, Any] = {**my_server.where, "port": deaf.port, "ssl_mode": "DISABLED"}
         with headrace.mysql.connect(**where, write_timeout=0.5) as conn:
             # What is answered late is not what this is about.
             assert conn.fetchval("select sleep(0.8)") == 0
             assert conn.fetchval("select length(?)", LARGE) == len(LARGE)
             deaf.deaf.set()
-            conn.fetchval("select 1")
+            conn.ping()
             started = time.monotonic()
             with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
                 conn.execute("select length(?)", (LARGE,))
@@ -323,15 +323,15 @@ def test_a_server_that_reads_nothing_is_given_up(mariadb_server: MariaDB) -> Non
             assert conn.closed
 
 
-async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(mariadb_server: MariaDB) -> None:
-    with Deaf(mariadb_server.port) as deaf:
+async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(my_server: Served) -> None:
+    with Deaf(my_server.server.port) as deaf:
         conn = await headrace.aio.mysql.connect(
-            host="127.0.0.1", port=deaf.port, user="tester", password="tiger", write_timeout=0.5
+            **{**my_server.where, "port": deaf.port}, ssl_mode="DISABLED", write_timeout=0.5
         )
         assert await conn.fetchval("select sleep(0.8)") == 0
         assert await conn.fetchval("select length(?)", LARGE) == len(LARGE)
         deaf.deaf.set()
-        await conn.fetchval("select 1")
+        await conn.ping()
         started = time.monotonic()
         with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
             await conn.execute("select length(?)", (LARGE,))

@@ -4,7 +4,10 @@ mod support;
 
 use headrace_mysql::packets::capabilities::ColumnFlags;
 use headrace_mysql::packets::column::Column;
-use headrace_mysql::types::{ColumnType, Decoder, decode_binary_row, decode_text_row, encode_param, write_literal};
+use headrace_mysql::types::{
+    ColumnType, Decoder, decode_binary_row, decode_text_row, encode_param, encode_param_for_mysql, splice_literal,
+    write_literal,
+};
 use proptest::prelude::*;
 use support::Shared;
 use support::sink::NotingSink;
@@ -142,6 +145,45 @@ fn text_values_that_are_none_are_invalid_not_wrong() {
     ] {
         let seen = text(decoder, value);
         assert!(seen == expected || (expected == "invalid" && seen.starts_with("invalid: ")), "{value}: {seen}");
+    }
+}
+
+#[test]
+fn a_list_is_one_value_unless_it_stands_behind_in() {
+    let list = V::List(vec![V::Int(1), V::Float(0.5)]);
+    for (before, expected) in [
+        ("a in ", "a in (1,5e-1)"),
+        ("a NOT IN\n", "a NOT IN\n(1,5e-1)"),
+        ("in", "in (1,5e-1)"),
+        ("min ", "min  _binary x'0000803f0000003f'"),
+        ("values (", "values ( _binary x'0000803f0000003f'"),
+    ] {
+        let mut out = before.as_bytes().to_vec();
+        splice_literal(&list, b"", &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+    let words = V::List(vec![V::from("a")]);
+    assert!(splice_literal(&words, b"", &mut b"values (".to_vec()).is_err());
+    assert!(splice_literal(&words, b"", &mut b"in".to_vec()).is_ok());
+}
+
+#[test]
+fn times_that_mysql_refuses_in_binary_form_travel_as_text() {
+    const HOUR: i64 = 3_600_000_000;
+    for (micros, text) in [
+        (838 * HOUR, None),
+        (838 * HOUR + 1_000_000, None),
+        (837 * HOUR + 1, None),
+        (838 * HOUR + 1, Some("838:00:00.000001")),
+        (-838 * HOUR - 59 * 60_000_000 - 500_000, Some("-838:59:00.500000")),
+    ] {
+        let (mut out, mut plain) = (Vec::new(), Vec::new());
+        let kind = encode_param_for_mysql(&V::Interval(0, 0, micros), &mut out).unwrap().unwrap();
+        encode_param(&V::Interval(0, 0, micros), &mut plain).unwrap();
+        match text {
+            Some(text) => assert_eq!((kind[0], &out[1..]), (ColumnType::VAR_STRING.0, text.as_bytes())),
+            None => assert_eq!((kind[0], out), (ColumnType::TIME.0, plain)),
+        }
     }
 }
 

@@ -7,8 +7,7 @@ mod support;
 
 use headrace_core::{Fatal, Protocol};
 use headrace_mysql::machine::{Execute, Options, Request, Road, Rows};
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use support::recorded::{self, server_bytes};
 use support::server::Server;
 use support::session::{Peer, Replay, Session, Step};
 use support::value::TestValue as V;
@@ -54,51 +53,17 @@ fn options() -> Options {
     Server::options()
 }
 
-fn file() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/mariadb-10.11.txt")
-}
-
-/// Runs the scenario on a real server and writes down what was said: `>` the client, `<` the server.
-fn record() {
-    let mut session = Session::new(options(), support::session::Socket::connect(Server::shared().port));
-    let (done, _) = scenario(&mut session);
-    done.expect("the scenario runs");
-    let mut text = String::new();
-    let mut last = ' ';
-    for step in &session.peer.recording {
-        let (mark, bytes) = match step {
-            Step::Client(bytes) => ('>', bytes),
-            Step::Server(bytes) => ('<', bytes),
-        };
-        if mark != last {
-            write!(text, "{}{mark} ", if last == ' ' { "" } else { "\n" }).expect("a string takes it");
-        }
-        last = mark;
-        bytes.iter().for_each(|byte| write!(text, "{byte:02x}").expect("a string takes it"));
-    }
-    std::fs::create_dir_all(file().parent().expect("it has one")).expect("the folder of recordings");
-    std::fs::write(file(), text + "\n").expect("the recording is written");
-}
-
 fn recording() -> Vec<Step> {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         if std::env::var_os("HEADRACE_RECORD").is_some() {
-            record();
+            let mut session = Session::new(options(), support::session::Socket::connect(Server::shared().port));
+            let (done, _) = scenario(&mut session);
+            done.expect("the scenario runs");
+            recorded::write("mariadb-10.11", &session.peer.recording);
         }
     });
-    let text = std::fs::read_to_string(file()).expect("the recording is in the repository");
-    text.lines()
-        .map(|line| {
-            let bytes = line.as_bytes()[2..].chunks(2);
-            let bytes = bytes.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect();
-            if line.starts_with('>') { Step::Client(bytes) } else { Step::Server(bytes) }
-        })
-        .collect()
-}
-
-fn server_bytes(steps: &[Step]) -> usize {
-    steps.iter().map(|step| if let Step::Server(bytes) = step { bytes.len() } else { 0 }).sum()
+    recorded::read("mariadb-10.11")
 }
 
 fn told(shared: &[Shared]) -> Vec<Told> {

@@ -16,7 +16,7 @@ from .._opening import open_wire
 from ..errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from . import load
-from .core import MySqlCore, ServerWarning, SessionState
+from .core import MySqlCore, ServerWarning, SessionState, first_of
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -137,10 +137,7 @@ class Connection(BlockingConnection[R]):
         core, wire = self._core, self._core.wire
         ticket = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
         number: Any = wire.my_request_id(ticket)
-        result = self._wait(ticket, None)
-        if isinstance(result, list):
-            # CALL, which has no cursor: its first result.
-            result = result[0]
+        result = first_of(self._wait(ticket, None))
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         suspended, ahead = result.suspended, None

@@ -68,6 +68,11 @@ def quote_identifier(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def first_of(outcome: PgResult | list[PgResult]) -> PgResult:
+    """The first result: CALL has several, and no cursor."""
+    return outcome[0] if isinstance(outcome, list) else outcome
+
+
 class SessionState(NamedTuple):
     """What the server has reported of a session, as far as its ``session_track_...`` variables make it report. None is
     what it never said."""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 DUPLICATES: Final = {"error": "", "ignore": "IGNORE ", "replace": "REPLACE "}
 _SKIPPED = re.compile(r"Skipped: (\d+)")
 _AT_ROW = re.compile(r" at row (\d+)$")
-_YEAR, _BIT, _GEOMETRY = 13, 16, 255
+_YEAR, _BIT, _VECTOR, _GEOMETRY = 13, 16, 242, 255
+_BYTES: Final = frozenset((_VECTOR, _GEOMETRY))
 _STRINGS: Final = frozenset((15, *range(249, 255)))
 _BINARY_COLLATION: Final = 63
 
@@ -55,7 +56,8 @@ def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -
     hexadecimal: list[bool] = []
     for i, (name, kind, extended, _, collation, *_) in enumerate(columns.fields):
         column = quote_identifier(name)
-        is_bytes = not extended and (kind == _GEOMETRY or (kind in _STRINGS and collation == _BINARY_COLLATION))
+        is_bytes = not extended and (kind in _BYTES or (kind in _STRINGS and collation == _BINARY_COLLATION))
+        is_bytes |= extended == "vector"
         hexadecimal.append(is_bytes)
         # As text, the year 0 would be 2000, and bits would be characters.
         if is_bytes or kind in (_BIT, _YEAR):

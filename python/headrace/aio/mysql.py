@@ -11,7 +11,7 @@ from typing import IO, Any, TypeVar
 from .. import defaults, errors
 from .._cursor_base import Params
 from .._mysql import load
-from .._mysql.core import MySqlCore, ServerWarning, SessionState
+from .._mysql.core import MySqlCore, ServerWarning, SessionState, first_of
 from .._mysql.known import known_options
 from .._mysql.settings import ConnectOptions
 from .._native import PgResult, Wire
@@ -148,10 +148,7 @@ class AsyncConnection(LoopConnection[R]):
         core, wire = self._core, self._core.wire
         future = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
         number: Any = wire.my_request_id(future)
-        result = await self._wait(future, None)
-        if isinstance(result, list):
-            # CALL, which has no cursor: its first result.
-            result = result[0]
+        result = first_of(await self._wait(future, None))
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         suspended, ahead = result.suspended, None

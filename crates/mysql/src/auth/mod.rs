@@ -217,7 +217,13 @@ impl Authenticator {
 
     /// The password itself, in a form that suits the channel.
     fn full(&mut self) -> Result<Vec<u8>, Fatal> {
-        if self.channel != Channel::Plain {
+        // For sha256_password the server counts a Unix socket as anything else.
+        let trusted = match self.channel {
+            Channel::Tls => true,
+            Channel::Local => self.plugin != Plugin::Sha256Password,
+            Channel::Plain => false,
+        };
+        if trusted {
             return Ok(clear(self.password()));
         }
         match self.server_key.clone() {
@@ -316,6 +322,9 @@ mod tests {
         assert_eq!(authenticator(plugin, "x", Channel::Plain, ServerKey::Retrieve).start(SCRAMBLE).unwrap(), [1]);
         assert_eq!(authenticator(plugin, "", Channel::Plain, ServerKey::Refuse).start(SCRAMBLE).unwrap(), [0]);
         assert!(authenticator(plugin, "x", Channel::Plain, ServerKey::Refuse).start(SCRAMBLE).is_err());
+        // Unlike for caching_sha2_password, a Unix socket is not safe enough for the server.
+        assert_eq!(authenticator(plugin, "x", Channel::Local, ServerKey::Retrieve).start(SCRAMBLE).unwrap(), [1]);
+        assert!(authenticator(plugin, "x", Channel::Local, ServerKey::Refuse).start(SCRAMBLE).is_err());
     }
 
     #[test]

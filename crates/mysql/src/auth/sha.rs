@@ -38,8 +38,10 @@ pub(super) fn caching(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 /// The password with its NUL, XORed with the repeated scramble, encrypted with RSA-OAEP (SHA-1). Without the scramble
 /// the same bytes could be sent again by someone who overheard them.
 pub(super) fn rsa_encrypted(password: &[u8], scramble: &[u8], pem: &str) -> Result<Vec<u8>, Fatal> {
+    // MySQL ends its file with a NUL.
+    let padding = |c: char| c.is_whitespace() || c == '\0';
     let unusable = |error: &dyn std::fmt::Display| Fatal::refused(format!("the server's RSA public key: {error}"));
-    let key = RsaPublicKey::from_public_key_pem(pem.trim()).map_err(|error| unusable(&error))?;
+    let key = RsaPublicKey::from_public_key_pem(pem.trim_matches(padding)).map_err(|error| unusable(&error))?;
     let plain: Vec<u8> = password.iter().chain(&[0]).zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
     key.encrypt(&mut OsRng, Oaep::new::<sha1_oaep::Sha1>(), &plain).map_err(|error| unusable(&error))
 }
@@ -77,7 +79,7 @@ mod tests {
         let pem = private.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
         let scramble = b"abcdefghijklmnopqrst";
         let password = b"a password longer than the scramble";
-        let sealed = rsa_encrypted(password, scramble, &format!("{pem}\0\n").replace('\0', "")).unwrap();
+        let sealed = rsa_encrypted(password, scramble, &format!("{pem}\n\0")).unwrap();
         assert_eq!(sealed.len(), private.size());
         let plain = private.decrypt(Oaep::new::<sha1_oaep::Sha1>(), &sealed).unwrap();
         let plain: Vec<u8> = plain.iter().zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();

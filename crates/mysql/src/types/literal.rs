@@ -4,6 +4,7 @@
 //! backslash (an escape or not, as NO_BACKSLASH_ESCAPES says, which another statement in flight may be changing) is
 //! written in hexadecimal. So no value can end its literal early.
 
+use super::encode::vector;
 use super::encode::{
     bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, time_text, timestamp_fields,
 };
@@ -55,6 +56,11 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
 /// # Errors
 /// As [`write_literal`].
 pub fn splice_literal<V: Value>(value: &V, following: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
+    if value.kind() == ValueKind::List && !ends_with_in(out) {
+        let bytes = vector(value)?;
+        hexadecimal(out, " _binary ", &bytes);
+        return Ok(());
+    }
     let clings = |byte: Option<&u8>| {
         byte.is_some_and(|byte| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'\'' | b'"' | b'`' | 0x80..)
@@ -68,6 +74,15 @@ pub fn splice_literal<V: Value>(value: &V, following: &[u8], out: &mut Vec<u8>) 
         out.push(b' ');
     }
     Ok(())
+}
+
+/// Whether a list comes next, and not the one value that a list of numbers is elsewhere: a VECTOR.
+fn ends_with_in(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    let Some((before, word)) = text.len().checked_sub(2).map(|at| text.split_at(at)) else { return false };
+    let whole =
+        before.last().is_none_or(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)));
+    word.eq_ignore_ascii_case(b"in") && whole
 }
 
 /// Writing to a vector cannot fail.
@@ -92,12 +107,7 @@ fn list<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
 fn string(out: &mut Vec<u8>, introducer: &str, introduce: bool, body: &[u8]) {
     // NUL is allowed between quotes, but tools that show the statement would stop there.
     if body.iter().any(|byte| matches!(byte, b'\\' | 0)) {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        out.extend_from_slice(introducer.as_bytes());
-        out.extend_from_slice(b"x'");
-        for byte in body {
-            out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-        }
+        hexadecimal(out, introducer, body);
     } else {
         if introduce {
             out.extend_from_slice(introducer.as_bytes());
@@ -109,6 +119,16 @@ fn string(out: &mut Vec<u8>, introducer: &str, introduce: bool, body: &[u8]) {
                 out.push(b'\'');
             }
         }
+        out.push(b'\'');
+    }
+}
+
+fn hexadecimal(out: &mut Vec<u8>, introducer: &str, body: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.extend_from_slice(introducer.as_bytes());
+    out.extend_from_slice(b"x'");
+    for byte in body {
+        out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
     }
     out.push(b'\'');
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, unused_imports)] // Each test file uses its part.
 
 mod caller;
+pub mod recorded;
 pub mod server;
 pub mod session;
 pub mod sink;

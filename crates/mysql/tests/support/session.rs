@@ -14,6 +14,8 @@ use std::time::Duration;
 pub enum Step {
     Client(Vec<u8>),
     Server(Vec<u8>),
+    /// The client says so many bytes, which differ every time.
+    Random(usize),
 }
 
 /// The other side of the wire.
@@ -95,9 +97,19 @@ impl Peer for Replay {
         self.sent.extend_from_slice(bytes);
     }
     fn receive(&mut self) -> Option<Vec<u8>> {
-        while let Some(Step::Client(expected)) = self.steps.front() {
-            assert!(self.sent.starts_with(expected), "the client says {:02x?}, not {expected:02x?}", self.sent);
-            self.sent.drain(..expected.len());
+        loop {
+            let said = match self.steps.front() {
+                Some(Step::Client(expected)) => {
+                    assert!(self.sent.starts_with(expected), "the client says {:02x?}, not {expected:02x?}", self.sent);
+                    expected.len()
+                }
+                Some(Step::Random(count)) => {
+                    assert!(self.sent.len() >= *count, "the client says {:02x?}, not {count} bytes", self.sent);
+                    *count
+                }
+                _ => break,
+            };
+            self.sent.drain(..said);
             self.steps.pop_front();
         }
         let Some(Step::Server(bytes)) = self.steps.front_mut() else { return None };

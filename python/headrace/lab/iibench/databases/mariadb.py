@@ -43,9 +43,9 @@ class Database(base.Database):
     name = "mariadb"
     drivers = {"headrace": "headrace_mariadb", "mysqlclient": "mysqlclient_mariadb", "pymysql": "pymysql_mariadb"}
 
-    thread_names = ("mariadbd", "mysqld", "one_connection")
+    thread_names: tuple[str, ...] = ("mariadbd", "mysqld", "one_connection")
     called = "MariaDB"
-    settings = SETTINGS
+    settings: tuple[str, ...] = SETTINGS
 
     @contextmanager
     def start(self, options: Options) -> Iterator[Started]:

@@ -1,0 +1,171 @@
+//! Logins to genuine MySQL and a few statements, replayed cut and split at every byte.
+//!
+//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` makes a recording anew, on a server
+//! that has the user `tester` with the password `tiger`, and the database `t`. Before that one of `fast` somebody logs
+//! in as `tester`, before that one of `rsa` FLUSH PRIVILEGES makes the server forget it.
+
+mod support;
+
+use headrace_core::{Fatal, Protocol};
+use headrace_mysql::auth::ServerKey;
+use headrace_mysql::machine::{Options, Request, Road};
+use support::recorded::{self, server_bytes};
+use support::server::Server;
+use support::session::{Peer, Replay, Session, Socket, Step};
+use support::value::TestValue as V;
+use support::{Shared, Told};
+
+const NAMES: [&str; 3] = ["mysql-9.7-fast", "mysql-9.7-rsa", "mysql-5.6"];
+
+fn options(name: &str) -> Options {
+    let server_key = if name.ends_with("rsa") { ServerKey::Retrieve } else { ServerKey::Refuse };
+    Options { server_key, ..Server::options() }
+}
+
+fn ask<P: Peer>(session: &mut Session<P>, told: &mut Vec<Shared>) -> Result<(), Fatal> {
+    session.start()?;
+    told.push(session.query("drop table if exists recorded"));
+    told.push(session.query("create table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
+    session.run()?;
+    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
+    told.push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
+    told.push(session.execute("select no_such_column from recorded", vec![]));
+    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
+    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::from("x")]));
+    session.run()?;
+    let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
+    let insert = "insert into recorded values (?, ?, ?)";
+    told.push(session.batch(insert, Road::Auto, true, values(4)));
+    told.push(session.batch(insert, Road::Pipelined, true, values(3)));
+    told.push(session.batch(insert, Road::Auto, true, values(-1)));
+    told.push(session.batch(
+        "update recorded set v = ? where id = ?",
+        Road::Auto,
+        true,
+        vec![vec![V::from("new"), V::Int(1)], vec![V::Int(5), V::Int(2)]],
+    ));
+    told.push(session.query("select * from recorded"));
+    told.push(session.ask(Request::Ping, vec![], vec![]).1);
+    session.run()
+}
+
+fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
+    let mut told = Vec::new();
+    let done = ask(session, &mut told);
+    (done, told)
+}
+
+/// Makes the recording that the environment wants.
+fn record() {
+    let Ok(wanted) = std::env::var("HEADRACE_RECORD") else { return };
+    let Some((name, port)) = wanted.split_once(':') else { return };
+    let mut session = Session::new(options(name), Socket::connect(port.parse().expect("a port")));
+    let (done, _) = scenario(&mut session);
+    done.expect("the scenario runs");
+    recorded::write(name, &session.peer.recording);
+}
+
+fn recording(name: &str) -> Vec<Step> {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(record);
+    recorded::read(name)
+}
+
+/// Where a recording is cut and split: all over; but where the password is encrypted, only in the login, as that takes
+/// its time and the rest is as in the others.
+fn places(name: &str, steps: &[Step]) -> usize {
+    let login = 700;
+    if name.ends_with("rsa") { login } else { server_bytes(steps) }
+}
+
+fn replayed(name: &str, steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Told>, bool) {
+    let mut replay = Replay::new(steps.to_vec());
+    set(&mut replay);
+    let mut session = Session::new(options(name), replay);
+    let (done, shared) = scenario(&mut session);
+    let told = shared.iter().map(|told| told.borrow().clone()).collect();
+    (done, told, session.machine.is_idle())
+}
+
+#[test]
+fn the_recordings_say_what_was_asked() {
+    for name in NAMES {
+        let (done, told, idle) = replayed(name, &recording(name), |_| {});
+        done.unwrap_or_else(|reason| panic!("{name}: {reason}"));
+        assert!(idle);
+        let ends: Vec<&str> = told.iter().map(|told| told.end.as_deref().unwrap()).collect();
+        let refused = ["server 1062 at row 4", "server 1062 at row 3"];
+        let expected = [
+            "done",
+            "done",
+            "done",
+            "done",
+            "server 1054",
+            "done",
+            "done",
+            refused[0],
+            refused[1],
+            "done",
+            "done",
+            "done",
+            "done",
+        ];
+        assert_eq!(ends, expected, "{name}");
+        assert_eq!(told[2].lines(), ["7|ä|NULL|span -3723500000"], "{name}");
+        let numbers =
+            if name == "mysql-5.6" { ["u18446744073709551615", "3"] } else { ["d18446744073709551615", "d3"] };
+        let rows = [format!("1|x|day 19782|{}", numbers[0]), format!("2|NULL|NULL|{}", numbers[1])];
+        assert_eq!(told[3].lines(), rows, "{name}");
+        assert_eq!(told[6].lines(), ["x|ä|NULL|span -3723500000"], "{name}");
+        assert_eq!(told[11].lines()[..3], ["0|v|NULL", "1|new|NULL", "2|5|NULL"], "{name}");
+    }
+}
+
+#[test]
+fn the_logins_are_those_that_they_are_called() {
+    let server = |name: &str| {
+        let steps = recording(name);
+        steps
+            .into_iter()
+            .flat_map(|s| if let Step::Server(bytes) = s { bytes } else { Vec::new() })
+            .collect::<Vec<u8>>()
+    };
+    let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    let (fast, rsa, old) = (server(NAMES[0]), server(NAMES[1]), server(NAMES[2]));
+    assert!(has(&fast, b"caching_sha2_password") && has(&fast, b"\x02\0\0\x02\x01\x03"));
+    assert!(has(&rsa, b"\x02\0\0\x02\x01\x04") && has(&rsa, b"BEGIN PUBLIC KEY"));
+    assert!(has(&old, b"mysql_native_password") && has(&old, b"5.6."));
+}
+
+#[test]
+fn split_at_every_byte_they_say_the_same() {
+    for name in NAMES {
+        let steps = recording(name);
+        let (_, expected, _) = replayed(name, &steps, |_| {});
+        for split in 1..places(name, &steps) {
+            let (done, told, idle) = replayed(name, &steps, |replay| replay.split = split);
+            assert_eq!((done, told, idle), (Ok(()), expected.clone(), true), "{name} split at {split}");
+        }
+        let (done, told, _) = replayed(name, &steps, |replay| replay.single = true);
+        assert_eq!((done, told), (Ok(()), expected), "{name}");
+    }
+}
+
+#[test]
+fn cut_at_every_byte_they_end_in_an_error_never_in_a_short_result() {
+    for name in NAMES {
+        let steps = recording(name);
+        let (_, expected, _) = replayed(name, &steps, |_| {});
+        for cut in 0..places(name, &steps) {
+            let (done, told, _) = replayed(name, &steps, |replay| replay.cut = cut);
+            assert!(done.is_err(), "{name} cut at {cut}");
+            for (told, expected) in told.iter().zip(&expected) {
+                match told.end.as_deref() {
+                    Some("done") => assert_eq!(told, expected, "{name} cut at {cut}"),
+                    Some(_) => assert!(expected.rows.starts_with(&told.rows), "{name} cut at {cut}"),
+                    None => panic!("{name} cut at {cut}: nobody was told"),
+                }
+            }
+        }
+    }
+}
