@@ -138,8 +138,8 @@ class ConnectionCore(Core):
             yield self.wire.script(undo if rollback else release, discarded=undo)
 
     def _end_block(self, rollback: bool) -> Flow[None]:
-        """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what comes
-        behind it."""
+        """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what
+        comes behind it."""
         if not self.wire.closed and self._is_begun():
             yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True, discarded="ROLLBACK")
 
