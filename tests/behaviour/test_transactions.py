@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 from typing import Any
 
 import pytest
@@ -255,3 +256,25 @@ async def test_an_async_cursor_of_the_server_in_a_pipeline(aconn: Any) -> None:
         assert await cursor.fetchall() == [(9,)]
         await cursor.close()
     assert await one.fetchone() == (1,)
+
+
+async def test_the_errors_of_a_pipeline_that_is_cancelled_are_nobodys(url: str) -> None:
+    reported: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+    async with await headrace.aio.connect(url, autocommit=True) as conn:
+
+        async def work() -> None:
+            async with conn.pipeline():
+                await conn.execute("select pg_sleep(0.2)")
+                await conn.execute("selec")
+
+        task = asyncio.create_task(work())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await conn.fetchval("select 1") == 1
+        del task
+        gc.collect()
+        await asyncio.sleep(0)
+    assert reported == []

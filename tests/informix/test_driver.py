@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
 
 import headrace.informix
-from headrace import errors
+from headrace import errors, testing
 from headrace.lab.roundtrips import CountingRelay, through
 from headrace.rows import dict_row, namedtuple_row
 from headrace.testing import InformixServer
@@ -553,3 +554,28 @@ def test_sessions_without_a_database(ifx: InformixServer) -> None:
         conn.execute(f"database {ifx.database}")
         assert conn.logging == "logged"
         assert conn.fetchval("select tabname from systables where tabid = 1") == "systables"
+
+
+@pytest.mark.parametrize("mode", ["unlogged", "ansi"])
+def test_a_begin_that_fails_in_a_pipeline_begins_nothing(mode: Literal["unlogged", "ansi"]) -> None:
+    with (
+        testing.informix(mode=mode) as server,
+        headrace.informix.connect(**server.parameters(), autocommit=True) as conn,
+    ):
+        conn.execute("create table t (a int)")
+        insert = "insert into t values (1)"
+        conn.execute(insert)
+        with contextlib.suppress(errors.DatabaseError), conn.pipeline() as pipeline:
+            begun = conn.execute("begin work")
+            asked = [conn.execute("select a from t") for _ in range(3)]
+            with pytest.raises(errors.DatabaseError):
+                begun.wait()
+            # Never a moment in which everything is answered.
+            asked += [conn.execute("select a from t") for _ in range(40)]
+            inserted = conn.execute(insert)
+            pipeline.flush()
+            inserted.wait()
+        conn.commit()
+        conn.execute(insert)
+        with headrace.informix.connect(**server.parameters(), autocommit=True) as other:
+            assert other.fetchval("select count(*) from t") == 3

@@ -94,6 +94,19 @@ def test_many_sessions_share_two_connections(pooler: str) -> None:
             conn.close()
 
 
+def test_long_batches_of_a_pipeline_stay_with_their_server(pooler: str) -> None:
+    with headrace.connect(pooler, autocommit=True, prepared=False) as conn:
+        conn.execute("create table batches_of_a_pipeline (a int)")
+        for _ in range(3):
+            with conn.pipeline():
+                for rows in (1, 3000, 1023, 2048):
+                    conn.executemany("insert into batches_of_a_pipeline values (%s)", [(n,) for n in range(rows)])
+                counted = conn.execute("select count(*) from batches_of_a_pipeline")
+            assert counted.fetchone() == (6072,)
+            conn.execute("truncate batches_of_a_pipeline")
+        conn.execute("drop table batches_of_a_pipeline")
+
+
 def test_streams_copies_and_cancels_go_through(pooler: str) -> None:
     with headrace.connect(pooler, autocommit=True, prepared=False) as conn:
         assert len(list(conn.stream("select generate_series(1, 5000)", fetch_size=100))) == 5000

@@ -95,6 +95,17 @@ impl Session {
     }
 
     fn execute(&mut self, sql: &str, batch: Option<Vec<Vec<i64>>>, row: Vec<i64>, sync: bool) -> Rc<RefCell<Told>> {
+        self.execute_as(Prepare::Named, sql, batch, row, sync)
+    }
+
+    fn execute_as(
+        &mut self,
+        prepare: Prepare,
+        sql: &str,
+        batch: Option<Vec<Vec<i64>>>,
+        row: Vec<i64>,
+        sync: bool,
+    ) -> Rc<RefCell<Told>> {
         let told = Rc::new(RefCell::new(Told::default()));
         let rows = if batch.is_some() { Rows::Batch } else { Rows::One };
         let caller = TestCaller { told: told.clone(), batch: batch.unwrap_or_default().into_iter(), row };
@@ -102,7 +113,7 @@ impl Session {
             sql: sql.into(),
             hints: Vec::new(),
             rows,
-            prepare: Prepare::Named,
+            prepare,
             prelude: None,
             portal: None,
             sync,
@@ -247,6 +258,44 @@ fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_the
             assert_eq!(told.borrow().end.as_deref(), Some("done"));
         }
         assert!(session.machine.is_idle());
+    }
+}
+
+#[test]
+fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_away() {
+    let mut session = Session::start();
+    let rows = |n| Some((0..n).map(|i| vec![i]).collect());
+    session.execute_as(Prepare::Unnamed, "insert", rows(1), Vec::new(), true);
+    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
+    assert!(session.outbox.take().ends_with(&msg(b'S', b"")));
+    let batch = session.execute_as(Prepare::Unnamed, "insert", rows(2000), Vec::new(), true);
+    session.execute_as(Prepare::Unnamed, "other", None, vec![1], true);
+    assert_eq!(session.outbox.take(), [], "the first Sync is not answered");
+    let answer = [msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat();
+    session.feed(&[msg(b'1', b""), answer.clone(), ready(b'I')].concat()).unwrap();
+    assert!(session.outbox.take().ends_with(&msg(b'H', b"")));
+    session.feed(&[msg(b'1', b""), answer.repeat(2000)].concat()).unwrap();
+    assert!(session.outbox.take().ends_with(&msg(b'S', b"")), "nor is one that is not known sent behind it");
+    session.feed(&ready(b'I')).unwrap();
+    assert_eq!(batch.borrow().end.as_deref(), Some("done"));
+    assert!(!session.outbox.take().is_empty());
+}
+
+#[test]
+fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
+    for discarded in [None, Some("ROLLBACK")] {
+        let mut session = Session::start();
+        session.machine.hold(true);
+        let told = Rc::new(RefCell::new(Told::default()));
+        let caller = TestCaller { told, batch: Vec::new().into_iter(), row: Vec::new() };
+        let (sql, discarded) = ("COMMIT".into(), discarded.map(Into::into));
+        let kept = discarded.is_some();
+        let request = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded };
+        session.machine.enqueue(request, caller);
+        assert!(!session.machine.discard(1), "nothing of it was sent");
+        session.machine.hold(false);
+        session.machine.transmit((), &mut session.outbox);
+        assert_eq!(session.outbox.take(), if kept { msg(b'Q', b"ROLLBACK\0") } else { Vec::new() });
     }
 }
 

@@ -210,6 +210,11 @@ class LoopConnection(Generic[R]):
             except errors.Error as error:
                 if first is None or isinstance(first, errors.PipelineAborted):
                     first = error
+            except asyncio.CancelledError:
+                for unread in cursors:
+                    if unread._pending is not None:
+                        unread._pending.add_done_callback(_look_at)
+                raise
         if end is not None:
             await self._wait(end, None)
         if first is not None and not quiet:
@@ -305,6 +310,12 @@ class LoopConnection(Generic[R]):
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
         return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
+
+
+def _look_at(future: asyncio.Future[Any]) -> None:
+    """Nobody else will: asyncio would report an error in it."""
+    if not future.cancelled():
+        future.exception()
 
 
 class AsyncPipeline:

@@ -321,7 +321,12 @@ impl<C: IfxCaller> Machine<C> {
         let kind = entry.statement.as_ref().map_or(0, |statement| statement.kind);
         if let Some(error) = reply.error {
             let row = batch.then_some(first + reply.good);
+            let code = error.sqlcode;
             entry.rows_failed(error, row);
+            if kind == kind::BEGIN && !(code == ALREADY_OPEN && self.logging == Logging::Logged) {
+                // What is sent from now on is not in the transaction that it did not begin.
+                self.in_block = self.open;
+            }
             return;
         }
         match kind {

@@ -36,12 +36,26 @@ impl<C: PgCaller> Machine<C> {
                 return;
             }
             if matches!(self.tail().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
-                if self.held || self.started == self.queue.len() {
+                if self.held || self.started == self.queue.len() || self.must_wait() {
                     return;
                 }
                 self.start_next(cx, outbox);
             }
         }
+    }
+
+    /// Whether the next request has to wait for the answers to those in front of it. A pooler gives the server connection
+    /// to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits for an answer
+    /// before its own Sync would wait for ever.
+    fn must_wait(&mut self) -> bool {
+        let Some(Request::Execute(execute)) = self.queue.get(self.started).map(|entry| &entry.request) else {
+            return false;
+        };
+        if execute.prepare == Prepare::Named {
+            return false;
+        }
+        let known = self.statements.get(&(execute.sql.as_ref(), execute.hints.as_slice()) as &dyn Lookup).is_some();
+        (execute.rows == Rows::Batch || !known) && !self.group_is_open(self.started)
     }
 
     /// Sends the Sync that an abandoned entry still owes.
