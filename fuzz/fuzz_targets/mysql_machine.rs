@@ -60,7 +60,7 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
         0 => Request::Execute(Execute { sql, rows: Rows::One, text: flag, cursor: None }),
         1 => Request::Execute(Execute { sql, rows: Rows::One, text: false, cursor: Some(2) }),
         2 | 3 => Request::Execute(Execute { sql, rows: Rows::Batch { road, atomic: flag }, text: false, cursor: None }),
-        4 => Request::Query { sql, infile: flag },
+        4 => Request::Query { sql, infile: flag, discarded: None },
         5 => Request::Prepare { sql },
         6 if flag => Request::Fetch { cursor: earlier, rows: 2 },
         6 => Request::CloseCursor { cursor: earlier },

@@ -111,10 +111,23 @@ class BlockingConnection(Generic[R]):
             if wire.discard(ticket):
                 wire.push(0)
                 self._send_cancel(defaults.CANCEL_TIMEOUT)
-            wire.wait(self._core.round_trip(), defaults.CANCEL_TIMEOUT)
+            self._back_in_step(self._core.round_trip(), time.monotonic() + defaults.CANCEL_TIMEOUT)
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
             wire.close()
+
+    def _back_in_step(self, ticket: Any, deadline: float) -> None:
+        """Waits for the round trip behind a request that was cancelled; what came too early is said again."""
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                self._core.wire.wait(ticket, max(0.0, min(left, defaults.CANCEL_AGAIN)))
+                return
+            except TimeoutError:
+                if left <= defaults.CANCEL_AGAIN:
+                    raise
+            if self._core.wire.at_discarded():
+                self._send_cancel(defaults.CANCEL_TIMEOUT)
 
     # queries
 

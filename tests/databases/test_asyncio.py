@@ -148,3 +148,27 @@ async def test_a_pool(db: Database, conn: Any) -> None:
                 return await connection.fetchval("select n from numbers where n = ?", n)
 
         assert await asyncio.gather(*(one(n) for n in range(40))) == list(range(40))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8])
+async def test_a_block_ends_however_often_it_is_cancelled(db: Database, aconn: Any, steps: int) -> None:
+    async def work() -> None:
+        async with aconn.transaction():
+            await aconn.execute("insert into t values (1, 'outer')")
+            async with aconn.transaction():
+                await aconn.execute("insert into t values (2, 'inner')")
+                await aconn.execute(db.slow)
+
+    for wait in (0, 0.3):
+        task = asyncio.create_task(work())
+        await asyncio.sleep(wait)
+        for _ in range(3):
+            task.cancel()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await aconn.execute("insert into t values (3, 'behind')")
+        await aconn.rollback()
+        assert await aconn.fetch("select id from t") == [(3,)]
+        await aconn.execute("delete from t")

@@ -298,6 +298,11 @@ impl Engine {
         each!(self, machine => machine.discard(id))
     }
 
+    /// Whether a cancel request is worth repeating: the server is still at what was discarded.
+    pub fn is_at_discarded(&self) -> bool {
+        each!(self, machine => machine.is_at_discarded())
+    }
+
     /// The number of the request that a ticket or future stands for.
     pub fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64> {
         each!(self, machine => machine.find(|call| call.completion.is(ticket)))

@@ -301,10 +301,20 @@ class MySqlCore(Core):
             tickets.append(self.wire.my_query("START TRANSACTION"))
         if name is not None:
             tickets.append(self.wire.my_query(f"SAVEPOINT {quote_identifier(name)}"))
-        for ticket in tickets:  # noqa: UP028  (a list takes no results)
-            yield ticket
+        try:
+            for ticket in tickets:  # noqa: UP028  (a list takes no results)
+                yield ticket
+        except BaseException:
+            if outer and not self.wire.closed:
+                yield self._end_query(True)
+            raise
         self.depth += 1
         return name, outer
+
+    def _end_query(self, rollback: bool) -> Any:
+        """Queues the end of a block's transaction, whoever is cancelled meanwhile: one that stayed open would swallow what
+        comes behind it."""
+        return self.wire.my_query("ROLLBACK" if rollback else "COMMIT", discarded="ROLLBACK")
 
     def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block."""
@@ -316,11 +326,12 @@ class MySqlCore(Core):
         tickets: list[Any] = []
         if savepoint is not None and not outer:
             name = quote_identifier(savepoint)
+            undo = f"ROLLBACK TO SAVEPOINT {name}"
             if rollback:
-                tickets.append(self.wire.my_query(f"ROLLBACK TO SAVEPOINT {name}"))
-            tickets.append(self.wire.my_query(f"RELEASE SAVEPOINT {name}"))
+                tickets.append(self.wire.my_query(undo, discarded=undo))
+            tickets.append(self.wire.my_query(f"RELEASE SAVEPOINT {name}", discarded=undo))
         if outer:
-            tickets.append(self.wire.my_query("ROLLBACK" if rollback else "COMMIT"))
+            tickets.append(self._end_query(rollback))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
             yield ticket
 
@@ -331,7 +342,7 @@ class MySqlCore(Core):
         self.depth = 0
         self.pipelined = None
         if mode == "rollback" and (self.wire.queued() or self.wire.last_status() != 0):
-            yield self.wire.my_query("ROLLBACK")
+            yield self._end_query(True)
         if mode == "discard":
             self.isolation_level = self.read_only = None
             yield self.wire.my_reset_connection()

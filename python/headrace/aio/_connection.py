@@ -93,8 +93,13 @@ class LoopConnection(Generic[R]):
 
     async def _cancel_current(self) -> None:
         wire = self._core.wire
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + defaults.CANCEL_TIMEOUT
         try:
-            await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
+            while not wire.closed and loop.time() < deadline:
+                await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
+                if await self._left_discarded(loop.time() + defaults.CANCEL_AGAIN):
+                    return
         except (OSError, errors.Error, TimeoutError):
             # Not cancelled: then it runs to its end, and its reply is dropped. If even the cancel request got no
             # answer the server is out of reach.
@@ -102,6 +107,18 @@ class LoopConnection(Generic[R]):
         finally:
             if not wire.closed:
                 wire.hold_requests(False)
+
+    async def _left_discarded(self, deadline: float) -> bool:
+        """Whether the server is done with what was cancelled before the deadline. The cancel request is said again if it
+        is not: it may have come too early."""
+        loop = asyncio.get_running_loop()
+        pause = defaults.CANCEL_LOOK / 64
+        while not self._core.wire.closed and self._core.wire.at_discarded():
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, defaults.CANCEL_LOOK)
+        return True
 
     # queries
 

@@ -190,6 +190,11 @@ impl<C: IfxCaller> Machine<C> {
         at == 0 && self.groups.iter().find(|group| group.entry != 0).is_none_or(|group| group.entry == id)
     }
 
+    /// Whether another interrupt is to be sent for a request that was discarded. None is: it could hit what undoes it.
+    pub fn is_at_discarded(&self) -> bool {
+        false
+    }
+
     /// The number of the first request whose caller `is` the one looked for.
     pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
         self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)

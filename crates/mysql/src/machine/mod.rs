@@ -154,11 +154,22 @@ impl<C: MyCaller> Machine<C> {
     pub fn discard(&mut self, id: u64) -> bool {
         let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
         if at >= self.started {
-            self.queue.remove(at);
+            if let Request::Query { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
+                *sql = instead.clone();
+                self.queue[at].caller = None;
+            } else {
+                self.queue.remove(at);
+            }
             return false;
         }
         self.queue[at].caller = None;
         at == 0
+    }
+
+    /// Whether the server is still working on a request that was discarded: the cancel request came too early for it, as it
+    /// was not begun with.
+    pub fn is_at_discarded(&self) -> bool {
+        self.started > 0 && self.queue.front().is_some_and(|entry| entry.caller.is_none())
     }
 
     /// The number of the first request whose caller `is` the one looked for.

@@ -64,6 +64,8 @@ pub enum Request {
         sql: Arc<str>,
         /// The caller will feed a LOAD DATA LOCAL; without it the server's wish for a file is refused.
         infile: bool,
+        /// What to send in its place if it is discarded before it was sent: the end of a block has to come.
+        discarded: Option<Arc<str>>,
     },
     /// Fetch more rows from the cursor that request `cursor` opened.
     Fetch {

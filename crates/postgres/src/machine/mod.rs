@@ -188,6 +188,12 @@ impl<C: PgCaller> Machine<C> {
         at == 0
     }
 
+    /// Whether the server is still working on a request that was discarded: the cancel request came too early for it, as it
+    /// was not begun with.
+    pub fn is_at_discarded(&self) -> bool {
+        self.started > 0 && self.queue.front().is_some_and(|entry| entry.caller.is_none())
+    }
+
     /// The number of the first request whose caller `is` the one looked for.
     pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
         self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)

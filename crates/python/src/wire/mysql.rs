@@ -172,14 +172,16 @@ impl Wire {
         self.enqueue::<MySql>(py, state, request, call)
     }
 
-    /// Queues a COM_QUERY; with `infile` the caller feeds a LOAD DATA LOCAL.
-    #[pyo3(signature = (sql, *, infile=false))]
-    fn my_query(&self, py: Python<'_>, sql: String, infile: bool) -> PyResult<Py<PyAny>> {
+    /// Queues a COM_QUERY; with `infile` the caller feeds a LOAD DATA LOCAL. `discarded` is sent in its place if it is
+    /// discarded before it was sent.
+    #[pyo3(signature = (sql, *, infile=false, discarded=None))]
+    fn my_query(&self, py: Python<'_>, sql: String, infile: bool, discarded: Option<String>) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let sql: Arc<str> = sql.into();
         let mut call = self.my_call(py, &state, Want::All, sql.clone())?;
         call.script = true;
-        self.enqueue::<MySql>(py, state, Request::Query { sql, infile }, call)
+        let discarded = discarded.map(Arc::from);
+        self.enqueue::<MySql>(py, state, Request::Query { sql, infile, discarded }, call)
     }
 
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.

@@ -269,6 +269,11 @@ impl Wire {
         Ok(working)
     }
 
+    /// Whether a cancel request is worth repeating: the server is still working on a request that was discarded.
+    fn at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.machine.is_at_discarded())
+    }
+
     /// What is done when a notification has come.
     fn notified(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
