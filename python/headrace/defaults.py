@@ -45,7 +45,7 @@ SOCKET_DIRS: Final = ("/var/run/postgresql", "/tmp")
 CANCEL_TIMEOUT: Final = 5.0
 """Seconds that a cancelled request may take to end before its connection is closed."""
 CANCEL_AGAIN: Final = 0.5
-"""Seconds after which a cancel request is repeated that had no effect: the server had not begun with the request yet."""
+"""Seconds after which a cancel request is repeated that had no effect, as the server had not begun with the request."""
 CANCEL_LOOK: Final = 0.05
 """Seconds at most between two looks, on a loop, whether it had an effect."""
 FETCH_SIZE: Final = 2_000

@@ -312,8 +312,8 @@ class MySqlCore(Core):
         return name, outer
 
     def _end_query(self, rollback: bool) -> Any:
-        """Queues the end of a block's transaction, whoever is cancelled meanwhile: one that stayed open would swallow what
-        comes behind it."""
+        """Queues the end of a block's transaction, whoever is cancelled meanwhile: one that stayed open would swallow
+        what comes behind it."""
         return self.wire.my_query("ROLLBACK" if rollback else "COMMIT", discarded="ROLLBACK")
 
     def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:

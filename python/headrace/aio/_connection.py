@@ -109,8 +109,8 @@ class LoopConnection(Generic[R]):
                 wire.hold_requests(False)
 
     async def _left_discarded(self, deadline: float) -> bool:
-        """Whether the server is done with what was cancelled before the deadline. The cancel request is said again if it
-        is not: it may have come too early."""
+        """Whether the server is done with what was cancelled before the deadline. If it is not, the cancel request may
+        have come too early, and is said again."""
         loop = asyncio.get_running_loop()
         pause = defaults.CANCEL_LOOK / 64
         while not self._core.wire.closed and self._core.wire.at_discarded():
