@@ -111,6 +111,11 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    /// Whether it is being undone, or closed.
+    pub(super) fn is_ending(&self) -> bool {
+        matches!(self.phase, Phase::Undo | Phase::Close | Phase::Closing)
+    }
+
     fn begin(execute: &Execute, frame: Option<Frame>) -> Self {
         let atomic = matches!(execute.rows, Rows::Batch { atomic: true, .. });
         Self {

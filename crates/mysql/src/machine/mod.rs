@@ -27,7 +27,7 @@ use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
 use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
 use reply::{Expect, Reply};
-use request::{Entry, Failure};
+use request::{Entry, Failure, Stage};
 use startup::Startup;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -166,10 +166,14 @@ impl<C: MyCaller> Machine<C> {
         at == 0
     }
 
-    /// Whether the server is still working on a request that was discarded: the cancel request came too early for it, as it
-    /// was not begun with.
+    /// Whether the server is still working on a request that was discarded: KILL QUERY came too early for it, as it was not
+    /// begun with. What undoes a batch is not to be hit by another one.
     pub fn is_at_discarded(&self) -> bool {
-        self.started > 0 && self.queue.front().is_some_and(|entry| entry.caller.is_none())
+        self.started > 0
+            && self.queue.front().is_some_and(|entry| {
+                let undone = matches!(&entry.stage, Stage::Batch(batch) if batch.is_ending());
+                entry.caller.is_none() && entry.pending > 0 && !undone
+            })
     }
 
     /// The number of the first request whose caller `is` the one looked for.
