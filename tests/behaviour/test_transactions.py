@@ -188,30 +188,6 @@ def test_a_block_begins_with_its_first_statement(url: str) -> None:
         assert count(url) == 5
 
 
-async def test_a_block_ends_however_often_it_is_cancelled(url: str) -> None:
-    async with await headrace.aio.connect(url, autocommit=True) as conn:
-        for name in (None, "outermost"):
-            for steps in range(12):
-
-                async def work(name: str | None = name) -> None:
-                    async with conn.transaction(name):
-                        await conn.execute("insert into t values (1)")
-                        async with conn.transaction():
-                            await conn.execute("insert into t values (2)")
-                            await conn.execute("select pg_sleep(20)")
-
-                task = asyncio.create_task(work())
-                await asyncio.sleep(0.02)
-                for _ in range(3):
-                    task.cancel()
-                    for _ in range(steps):
-                        await asyncio.sleep(0)
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                assert await conn.fetchval("select count(*) from t") == 0
-                assert conn.transaction_status == TransactionStatus.IDLE, steps
-
-
 def test_an_outermost_block_with_a_name_ends_after_an_error_that_was_caught(url: str) -> None:
     with headrace.connect(url, autocommit=True) as conn:
         with conn.transaction("named"), contextlib.suppress(errors.SyntaxError):

@@ -150,16 +150,19 @@ async def test_a_pool(db: Database, conn: Any) -> None:
         assert await asyncio.gather(*(one(n) for n in range(40))) == list(range(40))
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8])
-async def test_a_block_ends_however_often_it_is_cancelled(db: Database, aconn: Any, steps: int) -> None:
+@pytest.mark.parametrize("name", [None, "outermost"])
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8, 11])
+async def test_a_block_ends_however_often_it_is_cancelled(
+    db: Database, aconn: Any, steps: int, name: str | None
+) -> None:
     async def work() -> None:
-        async with aconn.transaction():
+        async with aconn.transaction(name):
             await aconn.execute("insert into t values (1, 'outer')")
             async with aconn.transaction():
                 await aconn.execute("insert into t values (2, 'inner')")
                 await aconn.execute(db.slow)
 
-    for wait in (0, 0.3):
+    for wait in (0, 0.02, 0.3):
         task = asyncio.create_task(work())
         await asyncio.sleep(wait)
         for _ in range(3):

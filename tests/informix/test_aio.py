@@ -230,29 +230,3 @@ async def test_cancelled_while_connecting(ifx: InformixServer) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-
-
-async def test_a_block_ends_however_often_it_is_cancelled(ifx: InformixServer, table: str) -> None:
-    conn = await connect(ifx, autocommit=True)
-    await conn.execute(f"create table {table} (a int)")
-    await conn.executemany(f"insert into {table} values (?)", [(n,) for n in range(2000)])
-    for steps in range(12):
-
-        async def work() -> None:
-            async with conn.transaction():
-                await conn.execute(f"insert into {table} values (-1)")
-                async with conn.transaction():
-                    await conn.execute(f"insert into {table} values (-2)")
-                    await conn.fetchval(f"select count(*) from {table} a, {table} b, {table} c where a.a + b.a = -c.a")
-
-        task = asyncio.create_task(work())
-        await asyncio.sleep(0.03)
-        for _ in range(3):
-            task.cancel()
-            for _ in range(steps):
-                await asyncio.sleep(0)
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await conn.fetchval(f"select count(*) from {table}") == 2000
-        assert conn.transaction_status is TransactionStatus.IDLE, steps
-    await conn.close()

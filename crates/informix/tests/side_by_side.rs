@@ -11,6 +11,7 @@ use support::{Told, V, bytes, hex};
 type Asked = Rc<RefCell<Told>>;
 
 const SELECT: &str = "select a from t where a > ?";
+const OTHER: &str = "select a from t where a < ?";
 
 /// SQ_DESCRIBE of the query, prepared as this statement.
 fn described(id: u8) -> Vec<u8> {
@@ -39,6 +40,16 @@ fn warm() -> Session {
     session.feed(&described(0)).unwrap();
     session.feed(&[row(1), done(1)].concat()).unwrap();
     session.feed(&hex(EOT)).unwrap();
+    session.sent();
+    session
+}
+
+/// One that also knows another query, as statement 1: the two need no copies to stand side by side.
+fn warm_twice() -> Session {
+    let mut session = warm();
+    session.execute(OTHER, vec![V::Int(0)], false);
+    session.feed(&described(1)).unwrap();
+    session.feed(&[row(1), done(1), hex(EOT)].concat()).unwrap();
     session.sent();
     session
 }
@@ -109,15 +120,9 @@ fn a_session_that_forgets_its_statements_releases_the_copies_too() {
 #[test]
 fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
     for split in [false, true] {
-        let mut session = warm();
-        // Another query, so that no copies are needed.
-        let other = "select a from t where a < ?";
-        session.execute(other, vec![V::Int(0)], false);
-        session.feed(&described(1)).unwrap();
-        session.feed(&[row(1), done(1), hex(EOT)].concat()).unwrap();
-        session.sent();
+        let mut session = warm_twice();
         let long = session.execute(SELECT, vec![V::Int(7)], false);
-        let short = session.execute(other, vec![V::Int(8)], false);
+        let short = session.execute(OTHER, vec![V::Int(8)], false);
         let insert = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::Null], false);
         let sent = session.sent();
         assert!(sent.contains(&opens(0, 7)) && sent.contains(&opens(1, 8)), "{sent}");
@@ -240,14 +245,9 @@ fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
 
 #[test]
 fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
-    let mut session = warm();
-    let other = "select a from t where a < ?";
-    session.execute(other, vec![V::Int(0)], false);
-    session.feed(&described(1)).unwrap();
-    session.feed(&[row(1), done(1), hex(EOT)].concat()).unwrap();
-    session.sent();
+    let mut session = warm_twice();
     session.execute(SELECT, vec![V::Int(7)], false);
-    let beside = session.execute(other, vec![V::Int(8)], false);
+    let beside = session.execute(OTHER, vec![V::Int(8)], false);
     session.sent();
     session.feed(&[row(1), row(2), hex(EOT)].concat()).unwrap();
     session.sent();
