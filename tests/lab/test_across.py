@@ -32,7 +32,7 @@ def test_every_driver_on_every_database_does_every_workload_right(written: Path)
     sides = {(row["database"], row["driver"]) for row in rows}
     assert sides == {
         ("postgresql", "headrace"), ("postgresql", "psycopg"), ("mariadb", "headrace"), ("mariadb", "mysqlclient"),
-        ("informix", "headrace"), ("informix", "informix-driver"),
+        ("mysql", "headrace"), ("mysql", "mysqlclient"), ("informix", "headrace"), ("informix", "informix-driver"),
     }  # fmt: skip
     assert len(rows) == len(sides) * len(workloads.WORKLOADS)
     for row in rows:
@@ -73,7 +73,8 @@ def test_page_table_and_terminal_are_made_from_the_json(written: Path, capsys: p
     assert "say nothing of a genuine server" in markdown
     assert "the project's Informix test server, as IBM Informix" in markdown
     assert "src=" not in page, "the page needs nothing but itself"
-    assert page.count("class='bar'") == 30
+    # Two drivers of four databases in five workloads.
+    assert page.count("class='bar'") == 40
 
 
 class Careless:
