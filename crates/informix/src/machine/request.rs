@@ -330,7 +330,7 @@ pub(super) struct Entry<C, E> {
     /// The statement came from the cache, so it may be older than its table.
     pub from_cache: bool,
     pub retried: bool,
-    /// A query, whose cursor may be open beside those of other queries: see [`super::copies`].
+    /// A query, whose cursor may be open beside those of other queries: see [`super::side_by_side`].
     pub reads: bool,
     pub guard: Guard,
     pub batch: Batch<E>,

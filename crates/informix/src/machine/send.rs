@@ -19,12 +19,12 @@ impl<C: IfxCaller> Machine<C> {
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
             match self.unread() {
-                Some((id, Stage::FetchMore)) => {
-                    self.fetch_more(id, outbox);
+                Some((at, Stage::FetchMore)) => {
+                    self.fetch_more(at, outbox);
                     continue;
                 }
-                Some((id, _)) => {
-                    self.fetch_large(id, outbox);
+                Some((at, _)) => {
+                    self.fetch_large(at, outbox);
                     continue;
                 }
                 None => {}
@@ -48,16 +48,15 @@ impl<C: IfxCaller> Machine<C> {
 
     /// A group of the entry that was started last went out.
     pub(super) fn ask(&mut self, asked: Asked) {
-        if let Some(id) = self.tail().map(|entry| entry.id) {
-            self.ask_for(id, asked);
+        if let Some(at) = self.started.checked_sub(1) {
+            self.ask_for(at, asked);
         }
     }
 
-    fn ask_for(&mut self, id: u64, asked: Asked) {
-        if let Some(entry) = self.entry(id) {
-            entry.groups += 1;
-            self.groups.push_back(Group { entry: id, asked });
-        }
+    fn ask_for(&mut self, at: usize, asked: Asked) {
+        let entry = &mut self.queue[at];
+        entry.groups += 1;
+        self.groups.push_back(Group { entry: entry.id, asked });
     }
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -227,8 +226,7 @@ impl<C: IfxCaller> Machine<C> {
             let opening = Opening::of(&self.queue[at].request);
             self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, outbox);
             if statement.long.load(Ordering::Relaxed) && self.queue[at].request.cursor().is_none() {
-                let id = self.queue[at].id;
-                self.fetch_more(id, outbox);
+                self.fetch_more(at, outbox);
             }
         } else {
             let out = outbox.tail();
@@ -259,9 +257,9 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
-    pub(super) fn fetch_more(&mut self, entry_id: u64, outbox: &mut Outbox) {
+    pub(super) fn fetch_more(&mut self, at: usize, outbox: &mut Outbox) {
         let size = self.buffer(own::FETCH_BYTES);
-        let Some(entry) = self.entry(entry_id) else { return };
+        let entry = &mut self.queue[at];
         entry.stage = Stage::Fetching;
         let Some(statement) = &entry.statement else { return };
         let (id, groups) = (statement.id, entry.groups);
@@ -270,7 +268,7 @@ impl<C: IfxCaller> Machine<C> {
             client::id(outbox.tail(), id);
             client::nfetch(outbox.tail(), size);
             client::eot(outbox.tail());
-            self.ask_for(entry_id, Asked::Fetch);
+            self.ask_for(at, Asked::Fetch);
         }
     }
 
@@ -278,17 +276,17 @@ impl<C: IfxCaller> Machine<C> {
     pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let reading = self.groups.front().map(|group| group.entry);
-        let Some(entry) = self.tail().filter(|entry| full && Some(entry.id) == reading) else { return };
-        let whole = entry.request.cursor().is_none();
-        if whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
-            let id = entry.id;
-            self.fetch_more(id, outbox);
+        let Some(at) = self.started.checked_sub(1) else { return };
+        let entry = &self.queue[at];
+        let whole = entry.request.cursor().is_none() && Some(entry.id) == reading;
+        if full && whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+            self.fetch_more(at, outbox);
         }
     }
 
     /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
-    fn fetch_large(&mut self, entry_id: u64, outbox: &mut Outbox) {
-        let Some(entry) = self.entry(entry_id) else { return };
+    fn fetch_large(&mut self, at: usize, outbox: &mut Outbox) {
+        let entry = &mut self.queue[at];
         let Some(statement) = entry.statement.clone() else { return };
         let Some(columns) = &statement.columns else { return };
         let held = std::mem::take(&mut entry.held);
@@ -304,12 +302,11 @@ impl<C: IfxCaller> Machine<C> {
             }
         }
         for _ in 0..asked {
-            self.ask_for(entry_id, Asked::Large);
+            self.ask_for(at, Asked::Large);
         }
-        if let Some(entry) = self.entry(entry_id) {
-            entry.held = held;
-            entry.stage = Stage::Fetching;
-        }
+        let entry = &mut self.queue[at];
+        entry.held = held;
+        entry.stage = Stage::Fetching;
     }
 }
 

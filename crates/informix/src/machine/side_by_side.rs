@@ -32,21 +32,25 @@ pub(super) struct Copies {
 }
 
 impl<C: IfxCaller> Machine<C> {
-    /// The entries of the run. The last entry that was started is always one of them.
-    fn run(&self) -> impl Iterator<Item = &Entry<C, C::Error>> {
+    /// The entries of the run with their places, from the last one on. The last that was started is always one of them.
+    fn places(&self) -> impl Iterator<Item = (usize, &Entry<C, C::Error>)> {
         let last = self.started.saturating_sub(1);
         let run = self.queue.iter().take(self.started).enumerate().rev();
-        run.take_while(move |(at, entry)| entry.reads || *at == last).map(|(_, entry)| entry)
+        run.take_while(move |(at, entry)| entry.reads || *at == last)
     }
 
-    /// The first entry of the run whose rows or values are still to be asked for.
-    pub(super) fn unread(&self) -> Option<(u64, Stage)> {
-        let waits = |entry: &&Entry<C, C::Error>| match entry.stage {
+    fn run(&self) -> impl Iterator<Item = &Entry<C, C::Error>> {
+        self.places().map(|(_, entry)| entry)
+    }
+
+    /// The place of the first entry of the run whose rows or values are still to be asked for.
+    pub(super) fn unread(&self) -> Option<(usize, Stage)> {
+        let waits = |(_, entry): &(usize, &Entry<C, C::Error>)| match entry.stage {
             Stage::FetchMore => true,
             Stage::FetchLarge => entry.groups == 0,
             _ => false,
         };
-        self.run().filter(waits).last().map(|entry| (entry.id, entry.stage))
+        self.places().filter(waits).last().map(|(at, entry)| (at, entry.stage))
     }
 
     /// Whether the next entry can be started now, while the run may still have something to read.
@@ -89,7 +93,7 @@ impl<C: IfxCaller> Machine<C> {
 
     /// A copy to be executed instead of a statement whose cursor is open.
     pub(super) fn copy_for(&mut self, known: &Statement) -> Option<Arc<Statement>> {
-        if self.is_in_use(known) && self.copies.are_of(known) { self.copies.free.pop() } else { None }
+        if self.copies.are_of(known) && self.is_in_use(known) { self.copies.free.pop() } else { None }
     }
 
     /// Prepares a query as often as it is waited for, if that is often enough to be worth it.
