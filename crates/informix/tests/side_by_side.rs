@@ -58,6 +58,12 @@ fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<Asked> {
     parameters.map(|n| session.execute(SELECT, vec![V::Int(n)], false)).collect()
 }
 
+/// Answers the first of many with one row, and describes the four copies that were prepared for the others.
+fn give_copies(session: &mut Session) {
+    session.feed(&[row(1), done(1)].concat()).unwrap();
+    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+}
+
 fn ends(asked: &[Asked]) -> Vec<Option<String>> {
     asked.iter().map(|told| told.borrow().end.clone()).collect()
 }
@@ -105,8 +111,7 @@ fn a_query_that_many_wait_for_is_prepared_for_them() {
 fn a_session_that_forgets_its_statements_releases_the_copies_too() {
     let mut session = warm();
     ask(&mut session, 0..5);
-    session.feed(&[row(1), done(1)].concat()).unwrap();
-    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    give_copies(&mut session);
     session.feed(&[hex(EOT), [row(1), done(1)].concat().repeat(4), hex(&EOT.repeat(4))].concat()).unwrap();
     session.sent();
     session.machine.forget_statements();
@@ -151,8 +156,7 @@ fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
 fn an_error_belongs_to_one_query_only() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
-    session.feed(&[row(1), done(1)].concat()).unwrap();
-    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    give_copies(&mut session);
     let failed = hex("000dff0d0000000000000000000c");
     let good = [row(1), done(1)].concat();
     session.feed(&[hex(EOT), good.clone(), failed, good.clone(), good].concat()).unwrap();
@@ -182,8 +186,7 @@ fn copies_that_the_server_refuses_are_done_without() {
 fn queries_older_than_their_table_are_prepared_again() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
-    session.feed(&[row(1), done(1)].concat()).unwrap();
-    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    give_copies(&mut session);
     session.sent();
     // One was still in time.
     let stale = hex("000dfd3a00000000000000017400000c");
@@ -209,8 +212,7 @@ fn queries_older_than_their_table_are_prepared_again() {
 fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
-    session.feed(&[row(1), done(1)].concat()).unwrap();
-    session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
+    give_copies(&mut session);
     session.sent();
     assert_eq!(session.machine.in_flight(), 4);
     // The warming took number 1.

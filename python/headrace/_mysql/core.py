@@ -197,14 +197,8 @@ class MySqlCore(Core):
 
     def _places_out(self, name: str) -> Flow[list[int]]:
         """Which arguments of a procedure are OUT or INOUT, from 0."""
-        schema, dot, routine = name.rpartition(".")
-        result = yield self.wire.my_execute(
-            "SELECT ordinal_position - 1 FROM information_schema.parameters WHERE parameter_mode IN ('OUT', 'INOUT') "
-            "AND routine_type = 'PROCEDURE' AND specific_schema = coalesce(?, database()) AND specific_name = ? "
-            "ORDER BY 1",
-            (schema if dot else None, routine),
-        )
-        return [place for (place,) in result.rows]
+        rows = yield from self._parameters_of(name, "parameter_mode", "parameter_mode IN ('OUT', 'INOUT')")
+        return [place for place, _ in rows]
 
     def _texts_out(self, name: str, result: PgResult, places: list[int]) -> Flow[list[str | None]]:
         """What OUT parameters are as text, None for those that are none. MySQL sends text in the parameter's own
@@ -234,14 +228,19 @@ class MySqlCore(Core):
 
     def _sets_out(self, name: str) -> Flow[dict[int, str]]:
         """The character sets of a procedure's parameters, by their places from 0."""
+        rows = yield from self._parameters_of(name, "character_set_name", "character_set_name IS NOT NULL")
+        return dict(rows)
+
+    def _parameters_of(self, name: str, column: str, which: str) -> Flow[list[Any]]:
+        """The places, from 0 and in order, of some of a procedure's parameters, and what the catalog says of each."""
         schema, dot, routine = name.rpartition(".")
         result = yield self.wire.my_execute(
-            "SELECT ordinal_position - 1, character_set_name FROM information_schema.parameters "
-            "WHERE routine_type = 'PROCEDURE' AND specific_schema = coalesce(?, database()) AND specific_name = ? "
-            "AND character_set_name IS NOT NULL",
+            f"SELECT ordinal_position - 1, {column} FROM information_schema.parameters WHERE {which} "
+            "AND routine_type = 'PROCEDURE' AND specific_schema = coalesce(?, database()) AND specific_name = ? "
+            "ORDER BY 1",
             (schema if dot else None, routine),
         )
-        return dict(result.rows)
+        return list(result.rows)
 
     def _call_by_variables(self, target: str, out: list[Any]) -> Flow[tuple[list[PgResult], list[Any]]]:
         """The same where nothing can be prepared: the arguments are variables of the session."""
