@@ -66,7 +66,9 @@ class Ran:
 def bench(url: str, watch: Callable[[dict[str, Any]], None] = lambda what: None, **options: Any) -> Ran:
     """Runs a bench on tables with a name of their own, and drops them."""
     told: list[dict[str, Any]] = []
-    given = {"setup": True, "cleanup": True, "table_name": f"purchases_{next(_numbers)}", "rows_per_commit": 100}
+    given = {"setup": True, "cleanup": True, "table_name": f"purchases_{next(_numbers)}"}
+    if not options.get("step"):
+        given["rows_per_commit"] = 100
     right = Bench(Options(url=url, **{**given, **options}), told.append, watch).run()
     return Ran(right, told)
 

@@ -77,7 +77,7 @@ def test_rounds_are_in_turn_within_a_cell() -> None:
     [
         ({"cells": "7/3"}, "unknown --cells '7/3'"),
         ({"cells": "all", "step": "l.i0"}, "exclude each other"),
-        ({"cells": "all", "no_inserts": True}, "does not go with"),
+        ({"cells": "all", "no_inserts": True}, "--no-inserts does not go with --cells"),
         ({"cells": "1000/0", "cell_rows": 1_500}, "no multiple"),
     ],
 )

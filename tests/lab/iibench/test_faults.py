@@ -20,7 +20,7 @@ import pytest
 import headrace
 import headrace.mysql
 from headrace.lab.cli import main
-from headrace.lab.iibench import crew, runs
+from headrace.lab.iibench import crew, page, runs, sessions
 from headrace.lab.iibench.databases import load
 from headrace.lab.iibench.options import Options
 from headrace.lab.mariadb import MariaDB
@@ -388,6 +388,145 @@ def test_batches_on_informix_by_every_client(ifx: Bench, driver: str) -> None:
     assert len({proof["checksum"] for proof in ran.all("proof")}) == 1
 
 
+# found by a review
+
+
+def test_rows_lost_behind_a_deleters_back_end_the_run(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would look for them for ever."""
+
+    def lose() -> None:
+        with headrace.connect(server.url, autocommit=True) as conn:
+            for _ in range(1_000):
+                if conn.execute(f"DELETE FROM {TABLE} WHERE transactionid % 97 = 0").rowcount:
+                    return
+                time.sleep(0.005)
+
+    with table(server):
+        loser = threading.Thread(target=lose)
+        loser.start()
+        ran = bench(server.socket_url, **given(max_rows=40_000, delete_per_insert=True))
+        loser.join()
+    assert not ran.right
+    failure = ran.one("failure")
+    assert (failure["who"], failure["code"]) == ("deleter 0", "count")
+    assert "are not there to be deleted" in failure["message"]
+
+
+@pytest.mark.parametrize(
+    ("driver", "road"), [("headrace", "text"), ("mysqlclient", "text"), ("pymysql", "executemany")]
+)
+def test_lock_timeouts_are_tried_again_whoever_reports_them(mariadb: MariaDB, driver: str, road: str) -> None:
+    with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
+        conn.executescript("DROP TABLE IF EXISTS held")
+        (made,) = load("mariadb").create_table("held", Options())
+        conn.executescript(made)
+        conn.executescript("SET GLOBAL innodb_lock_wait_timeout = 1")
+        try:
+            conn.executescript("BEGIN")
+            conn.executescript("SELECT * FROM held WHERE transactionid > 0 FOR UPDATE").fetchall()
+            timer = threading.Timer(2.0, lambda: conn.executescript("ROLLBACK"))
+            timer.start()
+            ran = bench(
+                mariadb.socket_url, database="mariadb", driver=driver, insert_with=road, table_name="held",
+                setup=False, max_rows=400,
+            )  # fmt: skip
+            timer.join()
+        finally:
+            conn.executescript("SET GLOBAL innodb_lock_wait_timeout = DEFAULT")
+    assert ran.right
+    assert ran.step["kinds"]["insert"]["retries"]["1205"] >= 1
+
+
+@pytest.mark.parametrize("driver", ["mysqlclient", "pymysql"])
+def test_half_a_batch_is_not_there_twice_when_it_is_tried_again(mariadb: MariaDB, driver: str) -> None:
+    """These drivers make several statements of a thousand rows, and a lock timeout undoes only one of them."""
+    with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
+        conn.executescript("DROP TABLE IF EXISTS half")
+        (made,) = load("mariadb").create_table("half", Options())
+        conn.executescript(made)
+        conn.executescript(
+            "CREATE TRIGGER refuse BEFORE INSERT ON half FOR EACH ROW "
+            "IF NEW.price = 499 THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205; END IF"
+        )
+        session = sessions.load(load("mariadb"), driver, mariadb.socket_url)
+        session.run(session.open())
+        session.prepare_insert("executemany", "half", 2_000, False)
+        rows = [("2020-01-01 00:00:00", 1, 1, 1, 499 if n == 1_999 else 1, "x" * 50) for n in range(2_000)]
+        with pytest.raises(Exception, match="1205") as caught:
+            session.insert(rows)  # type: ignore[attr-defined]
+        fault = session.fault(caught.value)
+        assert fault is not None
+        assert fault.retry
+        rows[-1] = rows[0]
+        assert session.insert(rows) == 2_000  # type: ignore[attr-defined]
+        session.end()
+        assert conn.fetchval("SELECT COUNT(*) FROM half") == 2_000
+        conn.executescript("DROP TABLE half")
+
+
+def test_ctrl_c_ends_a_run_in_order_and_leaves_what_there_is(server: Server, folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headrace.lab.cli", "iibench", "--url", server.socket_url, "--setup", "--max-rows", "0",
+         "--max-seconds", "60", "--label", "cut", "--out", str(folder)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 30
+    while not any("worker" in line for line in children(process.pid)) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "interrupted" in out
+    assert runs.read(folder / "cut.jsonl")[0].failure is not None
+    assert "interrupted" in (folder / "cut.html").read_text()
+
+
+def children(pid: int) -> list[str]:
+    """The command lines of a process's children."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            with contextlib.suppress(OSError):
+                found.append(Path(f"/proc/{child}/cmdline").read_bytes().decode(errors="replace"))
+    return found
+
+
+def test_what_differs_is_no_round_of_the_same_run(postgres: Bench, folder: Path) -> None:
+    """Two runs that differ in an option alone, laid over each other, are two lines; on the page stands for each what
+    it ran on."""
+    folder.mkdir()
+    paths: list[Path] = []
+    options: list[dict[str, Any]] = [
+        {"num_secondary_indexes": 0},
+        {"clients": 2},
+        {"clients": 2},
+        {"driver": "psycopg"},
+    ]
+    for n, more in enumerate(options):
+        ran = postgres(max_rows=500, **more)
+        paths.append(folder / f"{n}.jsonl")
+        if n == 3:
+            ran.told[0]["settings"]["fsync"] = "something else"
+        paths[-1].write_text("".join(json.dumps(line) + "\n" for line in ran.told))
+    read = [run for path in paths for run in runs.read(path)]
+    lines = runs.lines(read)
+    assert [len(line.rounds) for line in lines] == [1, 2, 1]
+    assert "--num-secondary-indexes 0" in lines[0].name
+    assert "--clients 2" in lines[1].name
+    shown = page.page(read)
+    assert "fsync something else" in shown
+    assert "fsync something else" in lines[2].name
+
+
+def test_a_file_that_is_no_result_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_text("root:x:0\n")
+    assert main(["iibench", "--add", str(wrong), "--out", str(tmp_path)]) == 2
+    assert f"{wrong}:1: no results of the insert benchmark" in capsys.readouterr().err
+
+
 # 11: a tool: packaged, tested, with results that machines read
 
 
@@ -442,6 +581,7 @@ def test_a_failed_run_ends_with_an_exit_code_and_leaves_its_results(server: Serv
         (["--database", "informix", "--insert-with", "text"], "one row in an INSERT; use executemany"),
         (["--database", "informix", "--num-partitions", "2", "--rows-per-partition", "5"], "no fragments"),
         (["--database", "informix", "--generator", "python"], "makes text, and informix: Informix takes one row"),
+        (["--engine", "rocksdb"], "--engine is not for postgresql: it has no storage engines"),
         (["--max-rows", "7"], "no multiple"),
         (["--url", "postgresql://127.0.0.1:1/x"], "127.0.0.1"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,23 @@ def test_a_command_line_says_what_the_options_hold() -> None:
         ({"no_inserts": True}, "--no-inserts needs"),
         ({"no_inserts": True, "query_threads": 1, "max_seconds": 1, "delete_per_insert": True}, "deletes as much"),
         ({"secondary_at_start": True, "secondary_at_end": True}, "exclude each other"),
-        ({"num_partitions": 2}, "go together"),
+        ({"rows_per_partition": 2}, "goes with --num-partitions"),
+        ({"num_partitions": 2, "max_rows": 0, "max_seconds": 1}, "needs --rows-per-partition"),
+        ({"max_seconds": math.nan}, "--max-seconds must be a number, not nan"),
+        ({"inserts_per_second": math.inf}, "--inserts-per-second must be a number"),
+        ({"seed": 1 << 64}, "--seed must be 0 to 18446744073709551615"),
+        ({"max_price": 10**11}, "--max-price must be 0 to"),
+        ({"warmup": 2, "max_seconds": 2}, "nothing would count"),
+        ({"label": "a/b"}, "cannot be the name of a file"),
+        ({"url": "x://", "server_setting": ("a=b",)}, "not for --url"),
+        ({"step": "l.i0", "rows_per_commit": 5}, "--rows-per-commit does not go with --step"),
+        ({"cells": "5/3", "num_secondary_indexes": 1}, "--num-secondary-indexes does not go with --cells"),
+        ({"load_rows": 5}, "--load-rows is for --step"),
+        ({"cell_rows": 5}, "--cell-rows is for --cells"),
+        ({"step": "all", "secondary_at_start": True}, "that the step l.x builds"),
+        ({"query_threads": 1}, "--secondary-at-start makes them"),
+        ({"query_threads": 1, "num_secondary_indexes": 0}, "--query-pk-only asks by key"),
+        ({"insert_with": "prepared", "rows_per_commit": 20_000, "max_rows": 20_000}, "at most 10922 rows"),
         ({"num_secondary_indexes": 4}, "must be one of 0, 1, 2, 3"),
         ({"customers": 0}, "customers must be 1 to"),
         ({"data_length_max": 5000}, "length of data"),

@@ -116,7 +116,7 @@ def test_partitions(request: pytest.FixtureRequest, database: str) -> None:
 def test_prepared_queries_of_others(postgres: Run, driver: str, only_keys: bool) -> None:
     ran = postgres(
         driver=driver, max_rows=1_000, inserts_per_second=2_000, query_threads=1, use_prepared_query=True,
-        query_pk_only=only_keys, htap_transaction_seconds=0.1,
+        query_pk_only=only_keys, htap_transaction_seconds=0.1, secondary_at_start=True,
     )  # fmt: skip
     assert ran.right
     assert ran.step["kinds"]["query"]["operations"] > 0
@@ -168,3 +168,72 @@ def test_queries_are_answered_by_the_index_they_are_meant_for(server: Server, ma
                 assert "filesort" not in plan
                 assert len(conn.executescript(query).fetchall()) == 10
             conn.executescript(database.drop_table("plans"))
+
+
+# found by a review
+
+
+@pytest.mark.parametrize("clients", [1, 2])
+def test_deleters_keep_up_with_clients_whose_keys_are_not_in_order(postgres: Run, clients: int) -> None:
+    # Each connection takes a thousand keys from the sequence, so that one client inserts below what another deleted.
+    ran = postgres(clients=clients, max_rows=2_000, inserts_per_second=2_000, delete_per_insert=True, resync_get_min=1)
+    assert ran.right
+    assert ran.step["kinds"]["delete"]["rows"] == 2_000 * clients
+    delete = ran.step["kinds"]["delete"]
+    assert 2_000 * clients <= delete["due"] < 6_000 * clients, "due is what was to be deleted, not what could ever be"
+
+
+def test_partitions_have_as_many_keys_as_come_to_it(postgres: Run, maria: Run) -> None:
+    for bench_of in (postgres, maria):
+        assert bench_of(driver="headrace", max_rows=2_000, num_partitions=4).right
+    made = list(load("mariadb").create_table("t", Options(num_partitions=4, max_rows=10_000, clients=2, tables=4)))
+    assert "PARTITION p3 VALUES LESS THAN (3750)" in made[0]
+
+
+def test_options_of_a_table_reach_postgresql(server: Server) -> None:
+    with headrace.connect(server.url, autocommit=True) as conn:
+        for more, part in (({}, "filled"), ({"num_partitions": 2}, "filled_p1")):
+            given: dict[str, Any] = {"engine_options": "WITH (fillfactor=55)", "table_name": "filled", **more}
+            assert bench(server.socket_url, **given, max_rows=200, cleanup=False).right
+            assert "fillfactor=55" in str(conn.fetchval(f"SELECT reloptions FROM pg_class WHERE relname = '{part}'"))
+        conn.execute("DROP TABLE filled")
+
+
+def test_rocksdb_is_not_loaded_in_bulk_where_others_have_to_see_the_rows(rocksdb: MariaDB) -> None:
+    ran = bench(
+        rocksdb.socket_url, database="mariadb", driver="headrace", engine="rocksdb", max_rows=4_000,
+        delete_per_insert=True, query_threads=1, query_pk_only=True,
+    )  # fmt: skip
+    assert ran.right
+    assert ran.step["kinds"]["query"]["rows"] > 0
+
+
+def test_a_warmup_of_one_and_a_half_seconds_leaves_whole_seconds(postgres: Run) -> None:
+    ran = postgres(max_rows=0, max_seconds=3, inserts_per_second=2_000, warmup=1.5)
+    insert = ran.step["kinds"]["insert"]
+    assert [s["warmup"] for s in ran.seconds][:3] == [True, True, False]
+    assert insert["rate"] == pytest.approx(2_000, rel=0.1), "rows of a second are divided by a second"
+
+
+def test_queries_go_on_until_the_time_is_up(postgres: Run) -> None:
+    # One block is due, at once; the queries have a whole second.
+    ran = postgres(
+        max_rows=0, max_seconds=1, inserts_per_second=50, rows_per_commit=100, query_threads=1, query_pk_only=True,
+        queries_per_second=50, retries=0,
+    )  # fmt: skip
+    query = ran.step["kinds"]["query"]
+    assert (query["due"], query["operations"]) == (50, 50)
+
+
+def test_a_rate_is_not_sustained_where_the_rows_take_longer_than_it_gives_them(postgres: Run) -> None:
+    ran = postgres(max_rows=20_000, inserts_per_second=1e9, delete_per_insert=True)
+    for kind in ("insert", "delete"):
+        assert ran.step["kinds"][kind]["sustained"] is False
+        assert ran.step["kinds"][kind]["short"] > 0.5
+    kept = postgres(max_rows=1_000, inserts_per_second=1_000).step["kinds"]["insert"]
+    assert (kept["sustained"], kept["due"]) == (True, 1_000)
+
+
+def test_what_the_server_used_in_the_last_second_is_there(postgres: Run) -> None:
+    seconds = postgres(max_rows=0, max_seconds=2, inserts_per_second=20_000).seconds
+    assert all(s["server_cpu"] is not None for s in seconds if s["length"] > 0.5)

@@ -107,6 +107,8 @@ class Run:
         self.admin = sessions.load(self.database, combination.driver, url)
         self.shares = {table: [Share(c) for c in self.clients_of(n)] for n, table in enumerate(self.tables)}
         self.indexed = False
+        self.made = False
+        """Whether the tables are of our making, so that it is known what they have."""
 
     def clients_of(self, table: int) -> list[int]:
         """The clients of a table."""
@@ -174,6 +176,7 @@ class Run:
         options = self.options
         if not (options.setup or not options.url):
             return
+        self.made = True
         for table in self.tables:
             self.execute(self.database.drop_table(table))
             for statement in self.database.create_table(table, options):
@@ -258,7 +261,7 @@ class Run:
                         role=role, client=client, number=number, url=self.url, driver=combination.driver,  # noqa: B023
                         mode=combination.client, road=combination.road, table=table, first=share.inserted,  # noqa: B023
                         lowest=lowest, highest=highest, counters="", options=options, step=step,  # noqa: B023
-                        loading=not self.indexed,
+                        loading=self.loads(step),
                     )  # fmt: skip
 
                 if step.inserts:
@@ -269,6 +272,10 @@ class Run:
                     yield job("querier", number)
                 if step.htap:
                     yield job("transaction")
+
+    def loads(self, step: Step) -> bool:
+        """Whether a step does nothing but fill tables without secondary indexes."""
+        return self.made and not (self.indexed or step.deletes or step.queriers or step.htap)
 
     def count(self, members: list[Member], result: StepResult) -> None:
         """Keeps account of what each client has done."""

@@ -21,6 +21,9 @@ __all__ = ["OptionError", "add_parser", "lay_over", "run"]
 
 FOLDER: Final = Path("build/iibench")
 """Where results go."""
+DEFAULTS: Final = Options()
+INTERRUPTED: Final = 130
+"""The exit code of a run that Ctrl-C has ended."""
 
 
 def add_parser(commands: Any) -> None:
@@ -40,7 +43,7 @@ def check_names(options: Options) -> None:
         raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
     database = databases.load(options.database)
     for name, why in database.lacks.items():
-        if getattr(options, name):
+        if getattr(options, name) != getattr(DEFAULTS, name):
             raise OptionError(f"{o.flag(name)} is not for {options.database}: {why}")
     if options.generator == "python" and database.road != "text":
         raise OptionError(f"--generator python makes text, and {options.database}: {database.roads['text']}")
@@ -66,13 +69,26 @@ def run(args: argparse.Namespace) -> int:
     """Runs what was asked for; the exit code is 0 where all of it was right."""
     options = o.from_arguments(args)
     check_names(options)
-    earlier = [each for path in options.add for each in runs_of.read(Path(path))]
+    try:
+        earlier = [each for path in options.add for each in runs_of.read(Path(path))]
+    except ValueError as error:
+        raise OptionError(f"--add {error}") from None
     folder = Path(options.out) if options.out else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     name = options.label or datetime.now().strftime("%Y%m%d-%H%M%S")
     path = folder / f"{name}.jsonl"
-    with path.open("w", encoding="utf-8") as file, watching(options.secs_per_report) as watch:
-        right = Bench(options, Lines(file), watch).run()
+    code = 0
+    with path.open("w", encoding="utf-8") as file:
+        tell = Lines(file)
+        try:
+            with watching(options.secs_per_report) as watch:
+                code = 0 if Bench(options, tell, watch).run() else 1
+        except KeyboardInterrupt:
+            # What there is until now is shown all the same.
+            code = INTERRUPTED
+            if not tell.told:
+                return code
+            tell({"type": "failure", "who": "the run itself", "code": "interrupted", "message": "by Ctrl-C"})
     runs = runs_of.read(path)
     with path.with_suffix(".csv").open("w", encoding="utf-8", newline="") as table:
         report.write_csv(runs, table)
@@ -80,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     report.terminal(runs)
     for suffix in (".jsonl", ".csv", ".html"):
         print(f"written: {path.with_suffix(suffix)}")
-    return 0 if right else 1
+    return code
 
 
 def lay_over(paths: Sequence[Path], to_html: Path | None, to_markdown: Path | None) -> None:
@@ -98,6 +114,8 @@ class Lines:
 
     def __init__(self, file: IO[str]) -> None:
         self.file = file
+        self.told = 0
 
     def __call__(self, what: dict[str, Any]) -> None:
+        self.told += 1
         print(json.dumps(what), file=self.file, flush=True)

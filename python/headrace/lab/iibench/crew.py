@@ -151,9 +151,9 @@ class Crew:
                     note(member.job, said["interval"])
                 elif "done" in said:
                     member.done = said["done"]
-            tick((clock() - self.start) / 1e9)
-            leading = [m for m in self.members if m.job.role in ("writer", "deleter")]
-            if leading and all(m.done is not None for m in leading) and not self.counters.stopped:
+            seconds = (clock() - self.start) / 1e9
+            tick(seconds)
+            if not self.counters.stopped and self._all_in(seconds):
                 self.counters.stop()
                 until = time.monotonic() + GRACE_SECONDS
         for member in self.members:
@@ -161,6 +161,15 @@ class Crew:
             if code:
                 raise Failed(member.name, f"exit code {code}", member.last_words())
         return self.members
+
+    def _all_in(self, seconds: float) -> bool:
+        """Whether there is nothing left to insert or delete, so that those who query have to end too. Where the time
+        ends a step they go on until then: the last block may be due long before."""
+        leading = [m.done for m in self.members if m.job.role in ("writer", "deleter")]
+        if not leading or any(done is None for done in leading):
+            return False
+        short = any(done["rows"] < self.step.rows for done in leading if done is not None)
+        return not self.step.seconds or seconds >= self.step.seconds or bool(self.step.rows and not short)
 
     def _next(self, until: float | None, what: str, patience: float | None = None) -> tuple[Member, dict[str, Any]]:
         """What a process says next. Raises Failed for bad news, queue.Empty when there is none within ``patience``."""

@@ -45,7 +45,7 @@ class Job:
     options: Options
     step: Step
     loading: bool = False
-    """Whether there is no secondary index to keep."""
+    """Whether there is no secondary index to keep, and nobody who deletes or queries."""
 
     def to_json(self) -> dict[str, Any]:
         """For a process."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,6 +28,10 @@ PREGEN_BYTES_MAX: Final = 4 << 30
 ROW_BYTES: Final = 80
 """Bytes of a row's text without its data, for that limit."""
 CLIENTS_MAX: Final = 1_024
+VALUES: Final = 6
+"""Values of a row."""
+PLACES_MAX: Final = 65_535
+"""Places that a prepared statement can have: the protocols count them with 16 bits."""
 
 
 class OptionError(ValueError):
@@ -68,7 +73,7 @@ class Options:
     warmup: float = _group("size and rate", default=0.0, help="seconds at the start that do not count")
     delete_per_insert: bool = _group("size and rate", default=False, help="delete the oldest row for each new one")
     resync_get_min: int = _group(
-        "size and rate", default=1_000, help="deletes after which the lowest key is asked for anew"
+        "size and rate", default=1_000, help="deletes after which the lowest key is asked for anew; 0: never"
     )
     retries: int = _group(
         "size and rate", default=10, help="how often a deadlock or serialization failure is tried again before it fails"
@@ -105,11 +110,13 @@ class Options:
     secondary_at_start: bool = _group("schema", default=False, help="make them with the table")
     secondary_at_end: bool = _group("schema", default=False, help="make them after the inserts")
     num_partitions: int = _group("schema", default=0, help="partition by ranges of the key; 0: not at all")
-    rows_per_partition: int = _group("schema", default=0, help="keys of each partition but the last")
+    rows_per_partition: int = _group(
+        "schema", default=0, help="keys of each partition but the last; 0: as many as come to it of all rows of a table"
+    )
     tables: int = _group("schema", default=1, help="tables")
     table_name: str = _group("schema", default="purchases_index", help="the table, or the first part of tables' names")
     engine: str = _group("schema", default="innodb", help="MariaDB, MySQL: the storage engine")
-    engine_options: str = _group("schema", default="", help="MariaDB, MySQL: to put behind the table's definition")
+    engine_options: str = _group("schema", default="", help="to put behind the table's definition")
     unique_checks: int = _group("schema", default=1, help="MariaDB, MySQL: the setting of that name", choices=(0, 1))
     bulk_load: int = _group(
         "schema", default=1, help="RocksDB: load with rocksdb_bulk_load while no index has to be kept", choices=(0, 1)
@@ -148,11 +155,18 @@ class Options:
     def _check_numbers(self) -> None:
         for name, least in LEAST.items():
             value = getattr(self, name)
-            if value is not None and value < least:
+            if value is None:
+                continue
+            if not math.isfinite(value):
+                raise OptionError(f"{flag(name)} must be a number, not {value}")
+            if value < least:
                 raise OptionError(f"{flag(name)} must be at least {least}, not {value}")
         for name in ("clients", "tables"):
             if getattr(self, name) > CLIENTS_MAX:
                 raise OptionError(f"{flag(name)} must be at most {CLIENTS_MAX}")
+        for name, bits in UNSIGNED.items():
+            if not 0 <= getattr(self, name) < 1 << bits:
+                raise OptionError(f"{flag(name)} must be 0 to {(1 << bits) - 1}, not {getattr(self, name)}")
         try:
             self.rows(0)
         except (ValueError, OverflowError) as error:
@@ -176,6 +190,8 @@ class Options:
             raise OptionError("--client and --driver need a name each")
         if not self.table_name.isidentifier():
             raise OptionError(f"--table-name {self.table_name!r} is no plain name")
+        if "/" in self.label:
+            raise OptionError(f"--label {self.label!r} cannot be the name of a file; --out names the folder")
         for setting in self.server_setting:
             if "=" not in setting:
                 raise OptionError(f"--server-setting {setting!r} is not NAME=VALUE")
@@ -183,16 +199,30 @@ class Options:
     def _check_sense(self) -> None:
         if self.secondary_at_start and self.secondary_at_end:
             raise OptionError("--secondary-at-start and --secondary-at-end exclude each other")
-        if bool(self.num_partitions) != bool(self.rows_per_partition):
-            raise OptionError("--num-partitions and --rows-per-partition go together")
+        if self.rows_per_partition and not self.num_partitions:
+            raise OptionError("--rows-per-partition goes with --num-partitions")
+        if self.num_partitions and not self.keys_per_partition:
+            raise OptionError("the number of rows is not known beforehand: --num-partitions needs --rows-per-partition")
+        if self.url and self.server_setting:
+            raise OptionError("--server-setting is for a server that is started here, not for --url")
         if self.generator == "python" and split(self.insert_with) not in ([], ["text"]):
             raise OptionError("--generator python makes text only: --insert-with text")
+        if "prepared" in split(self.insert_with) and self.rows_per_commit * VALUES > PLACES_MAX:
+            raise OptionError(f"--insert-with prepared takes at most {PLACES_MAX // VALUES} rows per commit")
+        if self.step and self.cells:
+            raise OptionError("--step and --cells exclude each other")
+        for name, given in (("step", self.step), ("cells", self.cells)):
+            for other in SETTLED[name] if given else NEEDS[name]:
+                if getattr(self, other) != DEFAULTS[other]:
+                    raise OptionError(
+                        f"{flag(other)} " + (f"does not go with {flag(name)}" if given else f"is for {flag(name)}")
+                    )
         if self.step or self.cells:
-            if self.no_inserts:
-                raise OptionError("--no-inserts does not go with --step or --cells")
-            if self.step and self.cells:
-                raise OptionError("--step and --cells exclude each other")
+            if self.secondary_at_start and {"l.x", "all"} & set(split(self.step)):
+                raise OptionError("--secondary-at-start makes the indexes that the step l.x builds")
             return
+        if self.max_seconds and self.warmup >= self.max_seconds:
+            raise OptionError("--warmup must be less than --max-seconds: nothing would count")
         if self.no_inserts:
             if not self.query_threads or not self.max_seconds:
                 raise OptionError("--no-inserts needs --query-threads and --max-seconds")
@@ -206,6 +236,26 @@ class Options:
             raise OptionError(f"--max-rows {self.max_rows} is no multiple of --rows-per-commit {self.rows_per_commit}")
         if "pregen" in split(self.client) and self.max_rows * (ROW_BYTES + self.data_length_max) > PREGEN_BYTES_MAX:
             raise OptionError(f"{self.max_rows} rows made beforehand would take more than {PREGEN_BYTES_MAX} bytes")
+        self._check_queries()
+
+    def _check_queries(self) -> None:
+        if not self.query_threads or self.query_pk_only:
+            return
+        if not self.num_secondary_indexes:
+            raise OptionError("range queries are of secondary indexes: --query-pk-only asks by key")
+        ours = self.setup or not self.url
+        if ours and not (self.secondary_at_start or (self.secondary_at_end and self.no_inserts)):
+            raise OptionError(
+                "--query-threads asks by indexes: --secondary-at-start makes them, --query-pk-only needs none"
+            )
+
+    @property
+    def keys_per_partition(self) -> int:
+        """Keys of each partition but the last; 0 where that is not known."""
+        if self.rows_per_partition or not self.num_partitions:
+            return self.rows_per_partition
+        each = self.load_rows + self.more_rows if self.step else self.max_rows * self.clients // self.tables
+        return max(1, each // self.num_partitions) if each else 0
 
     def rows(self, stream: int) -> IibenchRows:
         """The rows of a client. Raises ValueError where they cannot be made."""
@@ -232,7 +282,7 @@ class Options:
         """The options of a cell. Raises OptionError where they make no sense."""
         count, _, indexes = name.partition("/")
         return dataclasses.replace(
-            self, cells="", max_rows=self.cell_rows or CELLS[name], rows_per_commit=int(count),
+            self, cells="", cell_rows=0, max_rows=self.cell_rows or CELLS[name], rows_per_commit=int(count),
             num_secondary_indexes=int(indexes), secondary_at_start=indexes != "0", secondary_at_end=False,
         )  # fmt: skip
 
@@ -255,12 +305,30 @@ class Options:
 
 LEAST: Final[dict[str, float]] = {
     "load_rows": 1, "more_rows": 10, "cell_rows": 0, "step_seconds": 0.1, "settle_seconds": 0, "max_rows": 0,
-    "rows_per_commit": 1, "max_seconds": 0, "inserts_per_second": 0, "warmup": 0, "resync_get_min": 1, "retries": 0,
+    "rows_per_commit": 1, "max_seconds": 0, "inserts_per_second": 0, "warmup": 0, "resync_get_min": 0, "retries": 0,
     "seed": 0, "query_threads": 0, "queries_per_second": 0, "rows_per_query": 1, "htap_transaction_seconds": 0,
     "num_partitions": 0, "rows_per_partition": 0, "tables": 1, "clients": 1, "depth": 0, "rounds": 1,
     "secs_per_report": 0.1,
 }  # fmt: skip
 """The least value of each number."""
+UNSIGNED: Final = {
+    "seed": 64, "cashregisters": 31, "products": 31, "customers": 31, "max_price": 31, "data_length_min": 31,
+    "data_length_max": 31, "data_random_pct": 31,
+}  # fmt: skip
+"""The bits of numbers that the generator takes."""
+SETTLED: Final = {
+    "step": (
+        "max_rows", "rows_per_commit", "max_seconds", "inserts_per_second", "delete_per_insert", "query_pk_only",
+        "no_inserts", "secondary_at_end",
+    ),
+    "cells": (
+        "max_rows", "rows_per_commit", "num_secondary_indexes", "secondary_at_start", "secondary_at_end", "no_inserts",
+    ),
+}  # fmt: skip
+"""What named steps and cells settle by themselves: it cannot be asked for beside them."""
+NEEDS: Final = {"step": ("load_rows", "more_rows", "step_seconds", "settle_seconds"), "cells": ("cell_rows",)}
+"""What has a meaning for them alone."""
+DEFAULTS: Final = {each.name: each.default for each in dataclasses.fields(Options)}
 
 LEFT_OUT: Final = {
     "initial_size": "rows that are there already are counted at the start",

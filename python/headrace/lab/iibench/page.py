@@ -10,7 +10,7 @@ from ..page import STYLE
 from . import cells as in_cells
 from .plots import STYLE as PLOT_STYLE
 from .plots import Curve, chart
-from .report import HEADINGS, STAGES, WHAT, cells, groups, stages, troubles, where
+from .report import HEADINGS, STAGES, WHAT, cells, circumstances, groups, stages, troubles, unproven
 from .runs import KINDS, RunResult, name_them
 
 SHORTEST: Final = 0.2
@@ -25,12 +25,13 @@ def page(runs: Sequence[RunResult]) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: iiBench</title>",
         f"<style>{STYLE}{PLOT_STYLE}.bad{{color:#c92a2a}}</style></head><body>",
         "<h1>headrace: the insert benchmark</h1>",
-        *(f"<p>{html.escape(text)}</p>" for text in dict.fromkeys(where(run) for run in runs[:1])),
+        *(f"<p>{html.escape(text)}</p>" for text in circumstances(runs)),
         "<p><i>Database waits</i> is the share of time in which the server's thread slept: for its client, a disk or a "
         "lock. <i>Unfed</i> is the share in which it had answered everything and the client had not sent the next, as "
         "far as the client knows. <i>To pregen</i> is the rate as a part of that with all rows made beforehand, by the "
         "same driver. Times are response times: from when an operation was due. CPU is per row, or per query.</p>",
         *(f"<p class='bad'>{html.escape(text)}</p>" for text in troubles(runs)),
+        *(f"<p>{html.escape(text)}</p>" for text in unproven(runs)),
     ]
     if compared := in_cells.table(runs):
         parts += table("all cells", in_cells.HEADINGS, compared)

@@ -77,9 +77,8 @@ class Querier:
             shift.recorder.note("query", rows, due or began, began, done)
             self.rows += rows
             n += 1
-        due_queries = n
-        if self.schedule.open and not shift.counters.stopped:
-            due_queries = self.schedule.due_by(shift.end - 1)
+        # It may have been stopped before the time was up, because all rows were in.
+        due_queries = self.schedule.due_by(min(clock(), shift.end - 1)) if self.schedule.open else n
         return {"rows": self.rows, "queries": n, "due": due_queries}
 
 

@@ -99,7 +99,29 @@ def where(run: RunResult) -> str:
     """What the figures depend on, in a line."""
     h, m = run.header, run.header["machine"]
     settings = ", ".join(f"{name} {value}" for name, value in h["settings"].items() if "version" not in name)
-    return f"{h['server']} ({settings}), Python {m['python']}, {m['cpu']} x {m['cores']}, {m['system']}, {m['time']}"
+    return f"{h['server']} ({settings}), Python {m['python']}, {m['cpu']} x {m['cores']}, {m['system']}"
+
+
+def circumstances(runs: Sequence[RunResult]) -> list[str]:
+    """What the figures of all runs depend on: a line for each server, with the names of its runs where there are
+    several, and when the first of them began."""
+    found: dict[str, list[RunResult]] = {}
+    for run in runs:
+        found.setdefault(where(run), []).append(run)
+    return [
+        (", ".join(dict.fromkeys(run.name for run in of)) + ": " if len(found) > 1 else "")
+        + f"{text}, {of[0].header['machine']['time']}"
+        for text, of in found.items()
+    ]
+
+
+def unproven(runs: Iterable[RunResult]) -> list[str]:
+    """What the proofs have left out, and why."""
+    return list(
+        dict.fromkeys(
+            f"{run.name}: not compared: {text}" for run in runs if run.proof for text in run.proof["left_out"]
+        )
+    )
 
 
 def terminal(runs: Sequence[RunResult], width: int | None = None) -> None:
@@ -133,6 +155,8 @@ def terminal(runs: Sequence[RunResult], width: int | None = None) -> None:
                 console.print(f"{run.name}: {step['step']}: indexes built in {built['seconds']:.2f} s")
     for text in dict.fromkeys(f"{run.name}: checksum {run.proof['checksum']}" for run in runs if run.proof):
         console.print(text)
+    for text in unproven(runs):
+        console.print(text, markup=False)
     for text in troubles(runs):
         console.print(text, style="red", markup=False)
 
@@ -149,7 +173,7 @@ def markdown(runs: Sequence[RunResult]) -> str:
     if by_stage := stages(runs):
         out += ["### client CPU per row by stage", "", "| step | run | " + " | ".join(STAGES) + " |"]
         out += ["|" + "---|" * (len(STAGES) + 2), *("| " + " | ".join(row) + " |" for row in by_stage), ""]
-    out += [f"- {text}" for text in troubles(runs)]
+    out += [f"- {text}" for text in (*troubles(runs), *unproven(runs))]
     return "\n".join(out) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -101,6 +102,8 @@ class StepResult:
         self.ended: Usage | None = None
         self.samples: list[tuple[float, Usage]] = []
         self.indexes: dict[str, float] | None = None
+        self.warmup = math.ceil(options.warmup)
+        """Whole seconds at the start that do not count."""
 
     # while it runs
 
@@ -152,7 +155,7 @@ class StepResult:
             yield {
                 "second": n,
                 "length": min(1.0, max(0.0, ends - n)),
-                "warmup": n < self.options.warmup,
+                "warmup": n < self.warmup,
                 "kinds": {kind: figures.to_json(False) for kind, figures in second.kinds.items()},
                 **second.shares(),
                 "client_cpu": second.cpu / 1e9,
@@ -163,6 +166,9 @@ class StepResult:
         """What the server used in a second, from what was sampled near its ends: CPU seconds, bytes read, written."""
         points = [(0.0, self.began)] if self.began else []
         points += self.samples
+        ends = max([m.done["ns"] for m in self.members if m.done is not None], default=0) / 1e9
+        if self.ended and ends > points[-1][0]:
+            points.append((ends, self.ended))
         for (at, before), (until, after) in itertools.pairwise(points):
             if before is not None and after is not None and at <= second + 0.5 < until:
                 return {
@@ -174,7 +180,7 @@ class StepResult:
 
     def to_json(self) -> dict[str, Any]:
         """The figures of the whole step."""
-        counted = [s for n, s in self.by_second.items() if n >= self.options.warmup]
+        counted = [s for n, s in self.by_second.items() if n >= self.warmup]
         kinds: dict[str, Any] = {}
         for kind in dict.fromkeys(kind for second in counted for kind in second.kinds):
             whole = Figures()
@@ -185,7 +191,7 @@ class StepResult:
             amount = whole.operations if kind == "query" else whole.rows
             kinds[kind] = whole.to_json(True) | {
                 "unit": unit,
-                "rate": amount / seconds if (seconds := self.elapsed(kind) - self.options.warmup) > 0 else 0.0,
+                "rate": amount / seconds if (seconds := self.elapsed(kind) - self.warmup) > 0 else 0.0,
                 **self.judged(kind),
             }
         rows = sum(done["rows"] for done in self.done("writer"))
@@ -215,7 +221,7 @@ class StepResult:
             return {}
         done = self.done(role)
         amount = sum(each["queries" if kind == "query" else "rows"] for each in done)
-        verdict = Verdict(sum(each["due"] for each in done), amount)
+        verdict = Verdict(sum(self.due(kind, rate, each) for each in done), amount)
         return {
             "target": rate * len(done),
             "due": verdict.due,
@@ -223,6 +229,12 @@ class StepResult:
             "short": verdict.short,
             "verdict": str(verdict),
         }
+
+    def due(self, kind: str, rate: float, done: dict[str, Any]) -> int:
+        """What was due of a process: where the rows end the step, what the rate comes to until they were in."""
+        if kind == "query" or not self.step.rows or done["rows"] < self.step.rows:
+            return int(done["due"])
+        return max(int(done["due"]), int(rate * done["ns"] / 1e9))
 
     def client(self, rows: int) -> dict[str, Any]:
         """What the client cost: microseconds of CPU time per row inserted, in all and by stage."""

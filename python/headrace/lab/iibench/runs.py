@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..stats import median, ratio_interval, verdict
+from .options import DEFAULTS, flag
 
 KINDS: Final = ("insert", "delete", "query")
+PLAIN: Final = frozenset({
+    "label", "database", "engine", "driver", "client", "insert_with", "generator", "server_setting", "step", "cells",
+    "cell_rows", "rows_per_commit", "rounds", "url", "setup", "cleanup", "table_name", "retries",
+    "secs_per_report", "out", "add",
+})  # fmt: skip
+"""Options that make no other run of it, or have a place of their own in its name or in titles."""
+OF_CELLS: Final = frozenset({"max_rows", "num_secondary_indexes", "secondary_at_start"})
+"""Options that the name of a cell says."""
 
 
 @dataclass
@@ -20,6 +29,8 @@ class RunResult:
     header: dict[str, Any]
     name: str = ""
     """What distinguishes it from the others that it is shown with."""
+    floor: tuple[str, ...] = ()
+    """What it has in common with the runs that are its floor."""
     steps: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     proof: dict[str, Any] | None = None
@@ -32,7 +43,7 @@ class RunResult:
 
 
 def parts_of(run: RunResult) -> list[str]:
-    """What a run may differ in from others."""
+    """What a run may differ in from others, and has a fixed place in its name."""
     h = run.header
     engine = h["options"]["engine"] if h["database"] in ("mariadb", "mysql") else ""
     generator = "" if h["options"]["generator"] == "rust" else f"rows by {h['options']['generator']}"
@@ -47,12 +58,41 @@ def parts_of(run: RunResult) -> list[str]:
     ]
 
 
+DRIVER, CLIENT, GENERATOR = 3, 4, 6
+"""Places in it."""
+
+
+def circumstances(run: RunResult) -> dict[str, str]:
+    """Everything else that its figures depend on, by what it is called: options, the machine, and what the server says
+    of itself."""
+    h, made = run.header, {}
+    for name, usual in DEFAULTS.items():
+        if name not in PLAIN and not (h.get("cell") and name in OF_CELLS):
+            value = h["options"].get(name, usual)
+            made[name] = (flag(name) if value else "") if isinstance(usual, bool) else f"{flag(name)} {value}"
+    machine = h.get("machine", {})
+    made["machine"] = f"{machine.get('cpu')} x {machine.get('cores')}"
+    made[f"{h['database']} server"] = str(h.get("server", ""))
+    for name, value in h.get("settings", {}).items():
+        made[f"{h['database']} {name}"] = "" if "version" in name else f"{name} {value}"
+    return made
+
+
 def name_them(runs: Sequence[RunResult]) -> None:
-    """Gives runs names of what they differ in, the driver and the client always among it."""
+    """Gives runs names of what they differ in, the driver and the client always among it. Runs of the same name are
+    rounds of one."""
     differs = [len(set(column)) > 1 for column in zip(*map(parts_of, runs), strict=True)]
-    for run in runs:
-        shown = [part for n, part in enumerate(parts_of(run)) if differs[n] or n in (3, 4)]
-        run.name = " ".join(part for part in shown if part)
+    others = [circumstances(run) for run in runs]
+    found: dict[str, set[str]] = {}
+    for each in others:
+        for name, value in each.items():
+            found.setdefault(name, set()).add(value)
+    for run, other in zip(runs, others, strict=True):
+        parts = parts_of(run)
+        more = [value for name, value in other.items() if value and len(found[name]) > 1]
+        shown = [part for n, part in enumerate(parts) if differs[n] or n in (DRIVER, CLIENT)]
+        run.name = " ".join(filter(None, [*shown, *more]))
+        run.floor = (*(part for n, part in enumerate(parts) if n not in (CLIENT, GENERATOR)), *more)
 
 
 def is_results(path: Path) -> bool:
@@ -68,8 +108,13 @@ def is_results(path: Path) -> bool:
 def read(path: Path) -> list[RunResult]:
     """The runs in a file of results. Raises ValueError where it is something else."""
     runs: list[RunResult] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        told = json.loads(line)
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            told = None
+        if not isinstance(told, dict):
+            raise ValueError(f"{path}:{number}: no results of the insert benchmark")
         kind = told.pop("type", None)
         if kind == "run":
             runs.append(RunResult(told))
@@ -142,9 +187,7 @@ def lines(runs: Sequence[RunResult]) -> list[Line]:
     floors: dict[tuple[Any, ...], list[float]] = {}
 
     def place(run: RunResult, step: dict[str, Any], kind: str) -> tuple[Any, ...]:
-        h = run.header
-        same = (h["label"], h["database"], h["options"]["engine"], h["driver"], h["road"])
-        return (*same, step["step"], step["rows_per_commit"], kind)
+        return (run.floor, step["step"], step["rows_per_commit"], kind)
 
     name_them(runs)
     for run in runs:

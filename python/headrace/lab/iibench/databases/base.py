@@ -66,7 +66,7 @@ class Database(ABC):
     roads: Mapping[str, str] = {}
     """For each way to insert that the database has not, why."""
     lacks: Mapping[str, str] = {}
-    """For each option that it cannot follow, why."""
+    """For each option that it cannot follow, why: what is not the option's default is refused."""
     sums_of_data = "SUM(LENGTH(data)), SUM(ASCII(RIGHT(data, 1)))"
 
     @abstractmethod

@@ -29,7 +29,12 @@ class Database(base.Database):
         "prepared": ONE_ROW,
         "copy": "Informix has no such statement: LOAD is one of its tools'",
     }
-    lacks = {"num_partitions": "the test server has no fragments"}
+    lacks = {
+        "num_partitions": "the test server has no fragments",
+        "engine_options": "it has no storage engines",
+        "server_setting": "the test server has no settings",
+        **dict.fromkeys(("engine", "unique_checks", "bulk_load"), "it has no storage engines to choose from"),
+    }
     sums_of_data = f"SUM(LENGTH(data)), SUM(DECODE(SUBSTR(data, LENGTH(data), 1), {CODES}))"
 
     @contextmanager

@@ -71,7 +71,7 @@ class Database(base.Database):
         partitions = ""
         if options.num_partitions:
             parts = [
-                f"PARTITION p{n + 1} VALUES LESS THAN ({(n + 1) * options.rows_per_partition})"
+                f"PARTITION p{n + 1} VALUES LESS THAN ({(n + 1) * options.keys_per_partition})"
                 for n in range(options.num_partitions - 1)
             ]
             parts.append(f"PARTITION p{options.num_partitions} VALUES LESS THAN MAXVALUE")

@@ -33,6 +33,7 @@ class Database(base.Database):
     name = "postgresql"
     drivers = {"headrace": "headrace_postgresql", "psycopg": "psycopg_postgresql", "asyncpg": "asyncpg_postgresql"}
     many_processes = True
+    lacks = dict.fromkeys(("engine", "unique_checks", "bulk_load"), "it has no storage engines to choose from")
     thread_names = ("postgres",)
 
     @contextmanager
@@ -60,13 +61,14 @@ class Database(base.Database):
         yield (
             f"CREATE TABLE {table} ({KEY} bigserial PRIMARY KEY, dateandtime timestamp without time zone, "
             "cashregisterid int NOT NULL, customerid int NOT NULL, productid int NOT NULL, price int NOT NULL, "
-            f"data varchar(4000)){partitioned}"
+            f"data varchar(4000)){partitioned}{'' if partitioned else ' ' + options.engine_options}"
         )
         yield f"ALTER SEQUENCE {table}_{KEY}_seq CACHE {SEQUENCE_CACHE}"
         for n in range(options.num_partitions):
-            low = "MINVALUE" if n == 0 else n * options.rows_per_partition
-            high = "MAXVALUE" if n == options.num_partitions - 1 else (n + 1) * options.rows_per_partition
-            yield f"CREATE TABLE {table}_p{n + 1} PARTITION OF {table} FOR VALUES FROM ({low}) TO ({high})"
+            low = "MINVALUE" if n == 0 else n * options.keys_per_partition
+            high = "MAXVALUE" if n == options.num_partitions - 1 else (n + 1) * options.keys_per_partition
+            keys = f"FOR VALUES FROM ({low}) TO ({high})"
+            yield f"CREATE TABLE {table}_p{n + 1} PARTITION OF {table} {keys} {options.engine_options}"
 
     def create_indexes(self, table: str, options: Options) -> Iterator[str]:
         for name in list(INDEXES)[: options.num_secondary_indexes]:

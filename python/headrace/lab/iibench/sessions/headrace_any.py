@@ -58,7 +58,10 @@ class Session(Whole):
     def fault(self, error: BaseException) -> Fault | None:
         if not isinstance(error, headrace.Error):
             return None
-        code = error.sqlstate or type(error).__name__
+        number = str(error.sqlcode or "")
+        # What has a number on the list and no SQLSTATE of its own, MariaDB's lock timeout, goes by its number.
+        code = number if number in RETRIED and error.sqlstate in (None, "HY000") else error.sqlstate
+        code = code or type(error).__name__
         return Fault(code, str(error), code in RETRIED)
 
     def run_text(self, sql: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from pathlib import Path
 from typing import IO, Any
@@ -39,6 +40,12 @@ def fault(error: BaseException, kind: type[BaseException]) -> Fault | None:
     number, message = (*error.args, "", "")[:2]
     code = str(number) if isinstance(number, int) and number else type(error).__name__
     return Fault(code, str(message or error), code in RETRIED)
+
+
+def undo(conn: Any) -> None:
+    """Rolls back, where the connection still can: the error that this comes after is what has to be told."""
+    with contextlib.suppress(Exception):
+        conn.rollback()
 
 
 def load_statement(file: str, table: str) -> str:

@@ -56,6 +56,11 @@ class Session(Whole):
                 return int(cursor.execute(self.file.fill(block, self.table)))
             # What does not fit into one statement of its own making goes in several.
             self.conn.begin()
-            rows = cursor.executemany(self.statement, block)
+            try:
+                rows = cursor.executemany(self.statement, block)
+            except BaseException:
+                # A lock timeout undoes one statement alone: the others would be there twice when all is tried again.
+                mysqldb.undo(self.conn)
+                raise
             self.conn.commit()
             return int(rows)
