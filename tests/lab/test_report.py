@@ -106,6 +106,17 @@ def test_a_baseline_is_compared_by_the_ratio_to_the_floor(result: dict[str, Any]
         report.compare(result, before, 0.25)
 
 
+@pytest.mark.parametrize("how", ["error", "disqualified"])
+def test_what_fails_is_worse_than_any_baseline(result: dict[str, Any], how: str) -> None:
+    """Its line has no ratio, or one that does not count, and must not go missing."""
+    before = json.loads(json.dumps(result))
+    ours = next(r for r in result["results"] if r["contestant"] == "headrace" and r["ratio_to_floor"])
+    ours[how] = "it went wrong"
+    (worse,) = report.compare(result, before, 0.25)
+    assert "headrace" in worse
+    assert "it went wrong" in worse
+
+
 def test_the_readme_gets_figures_between_its_marks_only(result: dict[str, Any], tmp_path: Path) -> None:
     results, target = tmp_path / "r.json", tmp_path / "README.md"
     results.write_text(json.dumps(result))

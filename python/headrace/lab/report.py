@@ -156,7 +156,8 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def compare(report: dict[str, Any], baseline: dict[str, Any], limit: float) -> list[str]:
-    """Where headrace's ratio to the floor is worse than the baseline's by more than `limit` (0.25 is 25 %).
+    """Where headrace's ratio to the floor is worse than the baseline's by more than `limit` (0.25 is 25 %), or where it
+    has failed at what has a ratio in the baseline.
 
     Raises ValueError when the two have nothing in common.
     """
@@ -165,14 +166,20 @@ def compare(report: dict[str, Any], baseline: dict[str, Any], limit: float) -> l
         return {
             (r["database"], r["workload"], r["size"], r["cores"], r["contestant"]): r["ratio_to_floor"]
             for r in of["results"]
-            if r["ratio_to_floor"] is not None and r["contestant"].startswith("headrace")
+            if r["ratio_to_floor"] is not None and r["contestant"].startswith("headrace") and failure(r) is None
         }
 
     before, now = ratios(baseline), ratios(report)
+    failed = {
+        (r["database"], r["workload"], r["size"], r["cores"], r["contestant"]): wrong
+        for r in report["results"]
+        if (wrong := failure(r)) is not None
+    }
+    lost = [f"{' '.join(map(str, key))}: {wrong}" for key, wrong in failed.items() if key in before]
     common = [key for key in now if key in before]
-    if not common:
+    if not common and not lost:
         raise ValueError("the baseline has no workload, size and contestant in common with this race")
-    return [
+    return lost + [
         f"{' '.join(map(str, key))}: {now[key]:.2f} of the floor, {before[key]:.2f} in the baseline"
         for key in common
         if now[key] > before[key] * (1 + limit)

@@ -11,11 +11,15 @@ from .mysqldb_like import MySqlDbLike, parameters
 
 class Contestant(MySqlDbLike):
     package = "mariadb"
-    options = "binary=True cursors (prepared), executemany by bulk execution, unbuffered cursors for streams"
+    options = "prepared=True cursors for what is repeated, binary=True for fetches, bulk execution, nothing buffered"
     mark = "?"
 
     def cursor(self) -> Any:
-        return self.conn.cursor(binary=True)
+        return self.conn.cursor(binary=True, buffered=False)
+
+    def repeating(self) -> Any:
+        # With binary=True alone it prepares anew for every execution: 104 µs for a row, where this takes 58 and text 62.
+        return self.conn.cursor(prepared=True, buffered=False)
 
     def connected(self) -> Any:
         return mariadb.connect(**parameters(self.url), autocommit=True, local_infile=True)

