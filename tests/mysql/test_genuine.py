@@ -1,4 +1,4 @@
-"""What only a genuine server can show: logins, TLS, compression, collations and VECTOR of MySQL 8 and 9 and of MariaDB 11.8."""
+"""What only a genuine server can show: logins, TLS, compression, collations, VECTOR of MySQL 8 and 9, MariaDB 11.8."""
 
 from __future__ import annotations
 
