@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +172,38 @@ def test_the_command_writes_what_it_was_asked_for(
     assert main(["report", str(files["json"])]) == 0
 
 
+def test_what_was_raced_until_ctrl_c_is_kept(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    workloads = "select_one,fetch,fetch_types,executemany,pipeline,stream"
+    race = [sys.executable, "-m", "headrace.lab.cli", "race", "--url", server.url, "--contestant", "headrace,floor"]
+    command = [*race, "--workload", workloads, "--rounds", "3", "--json", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not file.exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    report = json.loads(file.read_text())
+    assert {row["workload"] for row in report["results"]} >= {"select_one"}
+    assert ["stream", 1_000_000, "idle"] in report["unfinished"]
+    assert "Stopped before: " in out
+    assert "stream 1,000,000" in out
+    with headrace.connect(server.url) as conn:
+        assert not conn.fetchval("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'headrace_race_%'")
+
+
+def test_a_full_disk_takes_the_file_and_not_the_figures(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["race", "--url", server.url, "--workload", "connect", "--contestant", "headrace", "--rounds", "1"]
+    assert main([*command, "--json", "/dev/full"]) == 1
+    told = capsys.readouterr()
+    assert "No space left on device" in told.err
+    assert "connect 1" in told.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (["--json", "/proc"], "Is a directory: '/proc'"),
         (["--workload", "fech"], "unknown workload 'fech'; did you mean fetch?"),
         (["--contestant", "nobody"], "unknown contestant 'nobody'. The contestants are: headrace,"),
         (["--database", "oracle"], "unknown database 'oracle'"),

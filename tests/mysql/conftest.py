@@ -18,6 +18,7 @@ from headrace.lab.mariadb import start_mariadb
 from headrace.lab.mysql import start_mysql
 from served import SETTINGS, Served, served
 
+from .maven import mysql80
 from .versions import new_mariadb, old_mysql
 
 EVERYDAY = ("mariadb", "mysql")
@@ -45,6 +46,13 @@ def mysql56_served() -> Iterator[Served]:
     """MySQL 5.6, without TLS."""
     with start_mysql(program=old_mysql(), settings=SETTINGS) as running:
         yield served("mysql56", running)
+
+
+@pytest.fixture(scope="session")
+def mysql80_served() -> Iterator[Served]:
+    """MySQL 8.0, with the certificate that it makes for itself."""
+    with start_mysql(program=mysql80(), settings=SETTINGS, tls=True) as running:
+        yield served("mysql80", running)
 
 
 @pytest.fixture(scope="module")

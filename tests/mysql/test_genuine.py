@@ -1,4 +1,4 @@
-"""What only a genuine server can show: logins, TLS, compression, collations and VECTOR of MySQL 9 and MariaDB 11.8."""
+"""What only a genuine server can show: logins, TLS, compression, collations, VECTOR of MySQL 8 and 9, MariaDB 11.8."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return make_certificates(tmp_path_factory.mktemp("tls"), client_name="client")
 
 
-@pytest.fixture(scope="module")
-def sha(mysql_served: Served) -> Served:
+@pytest.fixture(scope="module", params=["mysql", "mysql80"])
+def sha(request: pytest.FixtureRequest) -> Served:
     """MySQL with a user for each of its ways to log in."""
-    with headrace.mysql.connect(mysql_served.server.url, autocommit=True) as admin:
+    chosen: Served = request.getfixturevalue(f"{request.param}_served")
+    with headrace.mysql.connect(chosen.server.url, autocommit=True) as admin:
         for plugin in LOGINS:
             admin.execute(f"create user {plugin}@'%' identified with {plugin} by 'tiger'")
             admin.execute(f"grant all on test.* to {plugin}@'%'")
         admin.execute("create user certified@'%' require x509")
         admin.execute("create user expired@'%' identified by 'tiger' password expire")
         admin.execute("create user open@'%'")
-    return mysql_served
+    return chosen
 
 
 def forget(served: Served) -> None:
@@ -150,7 +151,7 @@ def test_the_certificates_that_mysql_makes(sha: Served) -> None:
 
 @pytest.mark.parametrize(("asked", "agreed"), [("zlib", "zlib"), ("zstd", "zstd"), (None, "")])
 @pytest.mark.parametrize("tls", ["DISABLED", "REQUIRED"])
-@pytest.mark.servers("mysql")
+@pytest.mark.servers("mysql", "mysql80")
 async def test_compression(my_server: Served, my_url: str, asked: str | None, agreed: str, tls: str) -> None:
     more: dict[str, Any] = {"compression": asked} if asked else {}
     rows = [(n, "abc" * (n % 1000)) for n in range(3000)]

@@ -15,7 +15,7 @@ import headrace.mysql
 from headrace import errors
 from served import Served, fresh
 
-pytestmark = pytest.mark.servers("mysql56", "mysql", "mariadb", "mariadb118")
+pytestmark = pytest.mark.servers("mysql56", "mysql80", "mysql", "mariadb", "mariadb118")
 D = decimal.Decimal
 KINDS = (
     "id int primary key, big bigint unsigned, dec_ decimal(65,30), dbl double, flt float, bits bit(11), c char(20), "

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import headrace
 
@@ -23,6 +23,9 @@ from .contestants import known
 from .iibench import cli as iibench
 from .iibench.runs import is_results
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
+
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C, as shells have it."""
 
 
 class UsageError(Exception):
@@ -139,31 +142,81 @@ def write(report: dict[str, Any], args: argparse.Namespace) -> None:
     if of_across.is_across(report):
         to_markdown, to_html = of_across.markdown, of_across.page
     if getattr(args, "json", None):
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+        write_json(report, args.json)
     for path, text in ((args.markdown, to_markdown), (args.html, to_html)):
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text(report), encoding="utf-8")
 
 
+def write_json(report: dict[str, Any], path: Path) -> None:
+    """Writes the data, whole or not at all: a full disk leaves what was there."""
+    text = json.dumps(report, indent=1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")  # /dev/stdout, say: nothing to put another in the place of
+        return
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+class Kept:
+    """What was raced so far, in the file that ``--json`` names whenever a workload is done: it is there also when the
+    race is killed."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.report: dict[str, Any] | None = None
+        if path is not None:
+            # Better now than after half an hour that it cannot be written.
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = not path.exists()
+            with path.open("ab"):
+                pass
+            if new:
+                path.unlink()
+
+    def save(self, report: dict[str, Any]) -> None:
+        """Takes the report so far. A disk that is full now does not end the race; it is said at its end."""
+        self.report = report
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                write_json(report, self.path)
+
+
 def race(args: argparse.Namespace) -> int:
-    """Runs a race."""
+    """Runs a race. Ctrl-C ends it with what was raced until then."""
     from . import report as make
 
     plan = plan_of(args)
     limit = percentage(args.fail_over)
     baseline = json.loads(args.baseline.read_text(encoding="utf-8")) if args.baseline else None
     results_go_to(args, "build/race")
-    with contextlib.ExitStack() as stack:
-        url, pid = args.url, None
-        if url is None:
-            url, pid = stack.enter_context(databases.load(plan.database).start())
-        tell = stack.enter_context(progress())
-        result = Race(url, plan, pid, tell, plan.database).run()
-    write(result, args)
+    kept = Kept(args.json)
+    stopped = False
+    try:
+        with contextlib.ExitStack() as stack:
+            url, pid = args.url, None
+            if url is None:
+                url, pid = stack.enter_context(databases.load(plan.database).start())
+            tell = stack.enter_context(progress())
+            Race(url, plan, pid, tell, plan.database, kept.save).run()
+    except KeyboardInterrupt:
+        stopped = True
+    result = kept.report
+    if result is None:
+        print("headrace: stopped before a workload was done", file=sys.stderr)
+        return INTERRUPTED
     make.terminal(result)
+    write(result, args)
     say_where(args)
+    if stopped:
+        return INTERRUPTED
     if baseline is not None:
         try:
             worse = make.compare(result, baseline, limit)

@@ -6,7 +6,7 @@ import html
 import json
 from typing import Any
 
-from .report import HEADINGS, cells, failure, groups, where
+from .report import HEADINGS, cells, failure, groups, unfinished, where
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --us: #d9480f; --them: #4c6ef5; --floor: #868e96 }
@@ -30,7 +30,7 @@ def page(report: dict[str, Any]) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: the race</title>",
         f"<style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
         "<h1>headrace: the race</h1>",
-        f"<p>{html.escape(where(report))}</p>",
+        f"<p>{html.escape(where(report))} {html.escape(unfinished(report))}</p>",
         "<p>1.00 to the floor means that nothing is left to win on the client: the floor sends the same bytes, "
         "prepared in advance, and decodes nothing. A contestant whose result differs is struck out; "
         "the data is at the end.</p>",

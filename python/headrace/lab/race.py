@@ -60,8 +60,9 @@ Key = tuple[str, int, str]
 class Race:
     """One run on one server.
 
-    ``tell`` is called with what runs now, and with the share of the whole that is done. Touches nothing on the server
-    but a schema whose name no one else has, and drops it at the end.
+    ``tell`` is called with what runs now, and with the share of the whole that is done; ``save`` with the report so far
+    whenever a workload is done, so that whoever is stopped has what was raced. Touches nothing on the server but a
+    schema whose name no one else has, and drops it at the end.
     """
 
     def __init__(
@@ -71,12 +72,14 @@ class Race:
         server_pid: int | None,
         tell: Callable[[str, float], None],
         database: str = "postgresql",
+        save: Callable[[dict[str, Any]], None] = lambda report: None,
     ) -> None:
         self.database = database
         self.url = url
         self.plan = plan
         self.server_pid = server_pid
         self.tell = tell
+        self.save = save
         self.sql: w.Sql = databases.load(database).Statements(f"headrace_race_{secrets.token_hex(4)}")
         self.admin = headrace.connect(url, autocommit=True)
         # A server of somebody else's is left where it runs, and then there is nothing to keep clients away from.
@@ -91,12 +94,13 @@ class Race:
         try:
             self.tell("filling tables", 0.0)
             self.sql.setup(self.admin, list(self.plan.workloads))
-            report = {
+            report: dict[str, Any] = {
                 "schema_version": SCHEMA_VERSION,
                 "environment": environment(self.sql.settings(self.admin)) | {"halves": sides(self.cores)},
                 "quick": self.plan.quick,
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
+            report |= {"unfinished": list(passes), "contestants": self.infos, "results": []}
             self.steps = len(passes) * (self.plan.rounds + 1) * len(self.plan.contestants)
             for key in passes:
                 cores = self._place(key[0])
@@ -109,8 +113,9 @@ class Race:
                     self._race(key, started)
                 if self.sql.counts_round_trips and key[2] == "idle":
                     self._count(key)
-            report["contestants"] = self.infos
-            report["results"] = [row for key in passes for row in self._results(key)]
+                report["unfinished"].remove(key)
+                report["results"] += self._results(key)
+                self.save(report)
             return report
         finally:
             with contextlib.suppress(headrace.Error):

@@ -129,6 +129,8 @@ def terminal(report: dict[str, Any], width: int | None = None) -> None:
         for row in rows:
             if wrong := failure(row):
                 console.print(f"{row['contestant']}: {wrong}", highlight=False, markup=False)
+    if left := unfinished(report):
+        console.print(left, highlight=False)
     if shown < len(HEADINGS):
         console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
 
@@ -145,9 +147,17 @@ def where(report: dict[str, Any]) -> str:
     )
 
 
+def unfinished(report: dict[str, Any]) -> str:
+    """What a race that was stopped has not come to; nothing where it has done everything."""
+    left = report.get("unfinished")
+    return f"Stopped before: {', '.join(f'{name} {size:,}' for name, size, _ in left)}." if left else ""
+
+
 def markdown(report: dict[str, Any]) -> str:
     """The report as Markdown."""
     out = ["# Race", "", where(report), ""]
+    if left := unfinished(report):
+        out += [left, ""]
     for title, rows in groups(report):
         out += [f"## {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
         out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in rows]

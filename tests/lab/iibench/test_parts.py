@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace._native import Histogram
+from headrace.lab.iibench import measure
 from headrace.lab.iibench.counters import Counters
 from headrace.lab.iibench.measure import Recorder
 from headrace.lab.iibench.options import LEAST, LEFT_OUT, OptionError, Options, parse
@@ -238,3 +239,26 @@ def test_an_empty_table_is_found_out_not_stumbled_over() -> None:
     proof = verify(Options(), {"t": [Share(0, inserted=10)]}, {"t": empty}, {"t": empty})
     assert not proof.right
     assert "t: rows: expected 10, found 0" in proof.to_json()["wrong"]
+
+
+def test_what_is_made_for_several_blocks_at_once_falls_to_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0]
+    monkeypatch.setattr(measure.time, "perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr(measure.time, "thread_time_ns", lambda: now[0] // 2)
+    stages = measure.Stages()
+
+    def make(at: int) -> list[int]:
+        now[0] += 4_000
+        return [at] * 4
+
+    made = stages.shared(make)
+    for block in [*made(1), *made(5)][:6]:
+        mark = stages.begin()
+        stages.share("generate")
+        now[0] += block
+        mark("send")
+    assert stages.to_json() == {
+        "operations": 6,
+        "wall": {"generate": 6_000.0, "send": 14},
+        "cpu": {"generate": 3_000.0, "send": pytest.approx(7, abs=6)},
+    }

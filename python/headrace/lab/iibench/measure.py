@@ -138,10 +138,10 @@ class Stages:
     """Wall and CPU time of the stages of an operation, from a sample, without what it costs to read the clocks."""
 
     def __init__(self) -> None:
-        self._reading = (0, 0)
+        self._reading = (0.0, 0.0)
         self._forget()
         # What an empty stage comes to, by the median of many.
-        empty: list[tuple[int, int]] = []
+        empty: list[tuple[float, float]] = []
         for _ in range(EMPTY_STAGES):
             mark = self.begin()
             mark("")
@@ -152,9 +152,10 @@ class Stages:
 
     def _forget(self) -> None:
         self.operations = 0
-        self.wall: dict[str, int] = {}
-        self.cpu: dict[str, int] = {}
+        self.wall: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
         self._at = (0, 0)
+        self._share = (0.0, 0.0)
 
     def begin(self) -> Callable[[str], None]:
         """An operation begins that is part of the sample. Gives what is called at the end of each of its stages."""
@@ -168,6 +169,26 @@ class Stages:
         self.wall[stage] = self.wall.get(stage, 0) + max(0, wall - self._at[0] - self._reading[0])
         self.cpu[stage] = self.cpu.get(stage, 0) + max(0, cpu - self._at[1] - self._reading[1])
         # Not what was just read: what it cost to read belongs to no stage.
+        self._at = (time.perf_counter_ns(), time.thread_time_ns())
+
+    def shared(self, work: Callable[[int], list[Any]]) -> Callable[[int], list[Any]]:
+        """The same work, which does something for several operations at once, measured whenever it is done. Its part
+        falls to each of them: see :meth:`share`."""
+
+        def measured(at: int) -> list[Any]:
+            wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
+            done = work(at)
+            wall, cpu = time.perf_counter_ns() - wall, time.thread_time_ns() - cpu
+            each = max(1, len(done))
+            self._share = (max(0, wall - self._reading[0]) / each, max(0, cpu - self._reading[1]) / each)
+            return done
+
+        return measured
+
+    def share(self, stage: str) -> None:
+        """A stage ends that was done for several operations at once, maybe before this one began."""
+        self.wall[stage] = self.wall.get(stage, 0) + self._share[0]
+        self.cpu[stage] = self.cpu.get(stage, 0) + self._share[1]
         self._at = (time.perf_counter_ns(), time.thread_time_ns())
 
     def to_json(self) -> dict[str, Any]:

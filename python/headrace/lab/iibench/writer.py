@@ -7,12 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 from .job import Shift, clock
 from .measure import SAMPLED_ROWS
-from .producer import firsts, made_elsewhere, made_here, maker, together
+from .producer import firsts, made_elsewhere, made_here, maker, makes_together
 from .schedule import Schedule
 from .sessions.base import Fault
 
@@ -47,8 +46,6 @@ class Writer:
         self.recorder = shift.recorder
         self.count = step.rows_per_commit
         self.every = max(1, SAMPLED_ROWS // self.count)
-        while gcd(self.every, together(self.count)) > 1:
-            self.every += 1  # otherwise it would always be the first of those that are made together, or never
         self.blocks = step.rows // self.count or None
         self.schedule = Schedule(step.rate, self.count, shift.start)
         self.depth = 0
@@ -57,6 +54,8 @@ class Writer:
         """When the last answer came."""
         self.inserted = 0
         self.source: Iterator[Any] = iter(())
+        self.together = False
+        """Whether blocks are made several at a time while the clock runs."""
         self.stack = ExitStack()
 
     def prepare(self) -> None:
@@ -75,7 +74,9 @@ class Writer:
         if job.mode == "inline":
             self.source = map(maker(*how, self.count), firsts(job.first, self.count, self.blocks))
         else:
-            self.source = made_here(*how, job.first, self.count, self.blocks)
+            self.together = job.mode == "overlap" and makes_together(job.options, job.road, self.count)
+            measured = self.recorder.stages.shared if self.together else None
+            self.source = made_here(*how, job.first, self.count, self.blocks, measured)
         if job.mode == "pregen":
             # Where the number of rows is not known the rate and the time are.
             enough = self.blocks or int(job.step.rate * job.step.seconds / self.count) + 2
@@ -113,7 +114,10 @@ class Writer:
         block = next(self.source, None)
         if block is None:
             return False
-        mark("generate")
+        if sampled and self.together:
+            self.recorder.stages.share("generate")
+        else:
+            mark("generate")
         due = 0
         if self.schedule.open:
             due = self.schedule.due(n)
