@@ -234,6 +234,25 @@ def test_a_rate_is_not_sustained_where_the_rows_take_longer_than_it_gives_them(p
     assert (kept["sustained"], kept["due"]) == (True, 1_000)
 
 
+@pytest.mark.parametrize("database", ["postgres", "maria"])
+def test_one_time_changed_among_many_is_found(
+    request: pytest.FixtureRequest, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the earliest nor the latest: that of a row in the middle."""
+    from headrace.lab.iibench import bench as module
+
+    settled = module.Run.count
+
+    def tamper(self: module.Run, *given: Any) -> None:
+        settled(self, *given)
+        self.execute(f"UPDATE {self.tables[0]} SET dateandtime = '2020-01-01 00:00:03' WHERE transactionid = 1500")
+
+    monkeypatch.setattr(module.Run, "count", tamper)
+    ran = request.getfixturevalue(database)(driver="headrace", max_rows=5_000)
+    (wrong,) = ran.one("proof")["wrong"]
+    assert "sum of times: expected 10000, found 10002" in wrong
+
+
 def test_what_the_server_used_in_the_last_second_is_there(postgres: Run) -> None:
     seconds = postgres(max_rows=0, max_seconds=2, inserts_per_second=20_000).seconds
     assert all(s["server_cpu"] is not None for s in seconds if s["length"] > 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from .options import Options
 
@@ -64,7 +64,23 @@ class Proof:
 
 
 Row = tuple[Any, ...]
+TIMES: Final = 11
+"""Where the sum of times stands, if it does."""
 SUMS = ("cash_register", "customer", "product", "price", "data_bytes", "data_last")
+
+
+ROWS_PER_SECOND: Final = 1_000
+"""So many rows of a client have the same time, which is a whole second."""
+
+
+def seconds(row: int) -> int:
+    """The seconds from row 0 to each row below this one, added up.
+
+    >>> seconds(1_000), seconds(1_001), seconds(2_500)
+    (0, 1, 2000)
+    """
+    whole, rest = divmod(row, ROWS_PER_SECOND)
+    return whole * (whole - 1) // 2 * ROWS_PER_SECOND + whole * rest
 
 
 def verify(options: Options, shares: dict[str, list[Share]], before: dict[str, Row], after: dict[str, Row]) -> Proof:
@@ -92,6 +108,9 @@ def verify(options: Options, shares: dict[str, list[Share]], before: dict[str, R
         for n, name in enumerate(SUMS):
             expected = int(old[3 + n] or 0) + sum(sums[name] for sums in made)
             compare(f"sum of {name}", expected, int(new[3 + n] or 0))
+        if len(new) > TIMES:
+            expected = int(old[TIMES] or 0) + sum(seconds(s.inserted) - seconds(s.deleted) for s in of_table)
+            compare("sum of times", expected, int(new[TIMES] or 0))
         if not int(old[0]) and rows:
             times = [sums for sums in made if sums["rows"]]
             compare("earliest time", moment(min(s["time_min"] for s in times)), new[9])

@@ -18,6 +18,8 @@ from ..options import Options
 COLUMNS: Final = ("dateandtime", "cashregisterid", "customerid", "productid", "price", "data")
 """Columns that rows have values for, in the order in which they are inserted."""
 KEY: Final = "transactionid"
+ORIGIN: Final = "2020-01-01 00:00:00"
+"""The first row's time."""
 INDEXES: Final = {
     "marketsegment": ("productid", "customerid", "price"),
     "registersegment": ("cashregisterid", "customerid", "price"),
@@ -68,6 +70,8 @@ class Database(ABC):
     lacks: Mapping[str, str] = {}
     """For each option that it cannot follow, why: what is not the option's default is refused."""
     sums_of_data = "SUM(LENGTH(data)), SUM(ASCII(RIGHT(data, 1)))"
+    sum_of_times = ""
+    """The seconds from the first row's time to those of all rows, added up; nothing where no function says it."""
 
     @abstractmethod
     def start(self, options: Options) -> AbstractContextManager[Started]:
@@ -140,9 +144,10 @@ class Database(ABC):
         return f"SELECT {KEY}, {', '.join(COLUMNS)} FROM {table} WHERE {KEY} IN ({places})"
 
     def check(self, table: str) -> str:
-        """Asks for what a table holds: rows, lowest and highest key, sums of columns, the earliest and latest time."""
+        """Asks for what a table holds: rows, lowest and highest key, sums of columns, the earliest and latest time and,
+        where it can be had, the sum of times."""
         sums = ", ".join(f"SUM({column})" for column in ("cashregisterid", "customerid", "productid", "price"))
         return (
             f"SELECT COUNT(*), MIN({KEY}), MAX({KEY}), {sums}, {self.sums_of_data}, "
-            f"MIN(dateandtime), MAX(dateandtime) FROM {table}"
+            f"MIN(dateandtime), MAX(dateandtime){self.sum_of_times and ', ' + self.sum_of_times} FROM {table}"
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...mariadb import start_mariadb
 from ..options import Options
 from . import base
-from .base import INDEXES, KEY, Ask, Facts, Started
+from .base import INDEXES, KEY, ORIGIN, Ask, Facts, Started
 
 SETTINGS = (
     "version",
@@ -45,6 +45,7 @@ class Database(base.Database):
 
     thread_names: tuple[str, ...] = ("mariadbd", "mysqld", "one_connection")
     called = "MariaDB"
+    sum_of_times = f"SUM(TIMESTAMPDIFF(SECOND, '{ORIGIN}', dateandtime))"
     settings: tuple[str, ...] = SETTINGS
 
     @contextmanager

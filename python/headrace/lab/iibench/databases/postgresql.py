@@ -9,7 +9,7 @@ from pathlib import Path
 from ...servers import start_postgresql
 from ..options import Options
 from . import base
-from .base import INDEXES, KEY, Ask, Facts, Started
+from .base import INDEXES, KEY, ORIGIN, Ask, Facts, Started
 
 SETTINGS = (
     "shared_buffers",
@@ -35,6 +35,7 @@ class Database(base.Database):
     many_processes = True
     lacks = dict.fromkeys(("engine", "unique_checks", "bulk_load"), "it has no storage engines to choose from")
     thread_names = ("postgres",)
+    sum_of_times = f"SUM(EXTRACT(EPOCH FROM dateandtime - TIMESTAMP '{ORIGIN}'))::bigint"
 
     @contextmanager
     def start(self, options: Options) -> Iterator[Started]:
