@@ -391,6 +391,46 @@ def test_batches_on_informix_by_every_client(ifx: Bench, driver: str) -> None:
 # found by a review
 
 
+def test_a_producer_that_is_killed_ends_the_run(maria: Bench) -> None:
+    """Mostly in the middle of a block, whose rest nobody would ever send."""
+
+    def kill() -> None:
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            for worker in below(os.getpid(), "iibench.worker"):
+                for producer in below(worker, "spawn_main"):
+                    time.sleep(0.8)
+                    os.kill(producer, signal.SIGKILL)
+                    return
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    ran = maria(client="producer", max_rows=0, max_seconds=8, rows_per_commit=1_000)
+    killer.join()
+    assert ran.one("failure")["who"] == "writer 0"
+    assert "the process that makes rows ended with code -9" in ran.one("failure")["message"]
+
+
+def below(pid: int, what: str) -> list[int]:
+    """The children of a process with this in their command lines."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [
+                int(child)
+                for child in task.read_text().split()
+                if what in Path(f"/proc/{child}/cmdline").read_bytes().decode(errors="replace")
+            ]
+    return found
+
+
+def test_the_producers_cpu_time_is_in_every_second(maria: Bench) -> None:
+    ran = maria(client="producer", generator="python", max_rows=100_000, rows_per_commit=1_000)
+    whole = ran.step["client"]["cpu_us_per_row"] * 100_000 / 1e6
+    assert sum(second["client_cpu"] for second in ran.seconds) == pytest.approx(whole, rel=0.1)
+
+
 def test_rows_lost_behind_a_deleters_back_end_the_run(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would look for them for ever."""
 

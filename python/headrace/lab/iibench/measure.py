@@ -53,13 +53,16 @@ class Operations:
 class Recorder:
     """Collects, and tells each second when it is over."""
 
-    def __init__(self, start: int, tell: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, start: int, tell: Callable[[dict[str, Any]], None], cpu: Callable[[], int] = time.process_time_ns
+    ) -> None:
         self._start = start
         self._tell = tell
         self._second = 0
         self._over = start + SECOND
         self._kinds: dict[str, Operations] = {}
-        self._cpu = time.process_time_ns()
+        self._clock_of_cpu = cpu
+        self._cpu = cpu()
         self._idle = 0
         self._watched = 0
         self._serving: Callable[[], int] | None = None
@@ -70,7 +73,7 @@ class Recorder:
     def start_at(self, start: int) -> None:
         """The clock runs from here."""
         self._start, self._over, self._second = start, start + SECOND, 0
-        self._cpu = time.process_time_ns()
+        self._cpu = self._clock_of_cpu()
         self._turned = time.perf_counter_ns()
         self._awake = self._serving() if self._serving else 0
 
@@ -101,7 +104,7 @@ class Recorder:
         self._idle += idle
 
     def _turn(self, now: int) -> None:
-        cpu, turned = time.process_time_ns(), time.perf_counter_ns()
+        cpu, turned = self._clock_of_cpu(), time.perf_counter_ns()
         interval: dict[str, Any] = {
             "second": self._second,
             "cpu": cpu - self._cpu,

@@ -108,12 +108,17 @@ def made_elsewhere(
     arguments = (blocks_made, options, stream, road, head, binary, (first, count, blocks))
     process = context.Process(target=_produce, args=arguments, daemon=True)
     process.start()
+    # Only that process writes. Otherwise one that was killed in the middle of a block would leave us waiting for the
+    # rest of it for ever, because we could still write it ourselves.
+    blocks_made._writer.close()
 
     def take() -> Any:
         while True:
             try:
                 return blocks_made.get(timeout=1.0)
-            except queue.Empty:
+            except (queue.Empty, EOFError, OSError) as error:
+                if not isinstance(error, queue.Empty):
+                    process.join(GIVE_UP_SECONDS)
                 if not process.is_alive():
                     raise RuntimeError(f"the process that makes rows ended with code {process.exitcode}") from None
 

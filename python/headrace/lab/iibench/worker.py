@@ -63,7 +63,7 @@ def main() -> int:
         session = sessions.load(database, job.driver, job.url)
         session.run(session.open())
         counters = Counters(job.counters, job.options.clients)
-        recorder = Recorder(clock(), tell)
+        recorder = Recorder(clock(), tell, cpu)
         shift = Shift(job, session, counters, recorder, clock(), NEVER)
         if job.role == "writer":
             for statement in database.session(job.options, job.loading):
