@@ -25,9 +25,19 @@ const PARSE_ERROR: u16 = 1064;
 /// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
 const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
 
+/// `ER_IMPOSSIBLE_STRING_CONVERSION`
+const IMPOSSIBLE_STRING_CONVERSION: u16 = 3988;
+
 /// Whether the server has refused a prepared statement before it executed anything of it.
 pub(super) fn is_stale(error: &ServerError) -> bool {
     matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
+}
+
+/// Whether a value was refused for the character set that its parameter has: MySQL (9.7 is one) takes it from a column
+/// when it prepares the statement, and stays with it when the column gets another one. Nothing was executed; but other
+/// rows of a batch may have been.
+fn is_of_another_charset(error: &ServerError) -> bool {
+    error.code == IMPOSSIBLE_STRING_CONVERSION && error.message.ends_with("parameter")
 }
 
 /// Whether literals can be put in the place of a statement's parameters.
@@ -307,7 +317,8 @@ impl<C: MyCaller> Machine<C> {
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
         }
         let alone = self.started == 1;
-        if is_stale(&error) || error.code == 0 {
+        let stale = is_stale(&error) || is_of_another_charset(&error);
+        if stale || error.code == 0 {
             self.forget(error.code)?;
         }
         let id = self.front()?.id;
@@ -323,12 +334,12 @@ impl<C: MyCaller> Machine<C> {
             }
             // The fetch behind an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. } if is_stale(&error) && entry.from_cache && alone && !entry.retried => {
+            Kind::Result { .. } if stale && entry.from_cache && alone && !entry.retried => {
                 return self.retry(cx);
             }
             _ if matches!(entry.stage, Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
-                let statement = entry.statement.clone().filter(|_| cursor && !is_stale(&error));
+                let statement = entry.statement.clone().filter(|_| cursor && !stale);
                 let fetched = if let Request::Fetch { cursor, .. } = entry.request { Some(cursor) } else { None };
                 entry.fail(error);
                 if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
