@@ -22,6 +22,8 @@ pub(super) const UNSUPPORTED_PS: u16 = 1295;
 const NEED_REPREPARE: u16 = 1615;
 /// `ER_PARSE_ERROR`
 const PARSE_ERROR: u16 = 1064;
+/// MySQL 9's "Dynamic parameters can only be used in DML statements": it reads them elsewhere (KILL), and refuses them.
+const PARAMETERS_IN_DML_ONLY: u16 = 6413;
 /// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
 const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
 
@@ -379,8 +381,8 @@ impl<C: MyCaller> Machine<C> {
         let execute = matches!(entry.request, Request::Execute(_));
         let single = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
         match (error.code, sql) {
-            // The grammar has no parameters there (SHOW TABLES LIKE ?), but literals: as text, this time.
-            (PARSE_ERROR, Some(sql)) if single && takes_literals(&sql, modes) => {
+            // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
+            (PARSE_ERROR | PARAMETERS_IN_DML_ONLY, Some(sql)) if single && takes_literals(&sql, modes) => {
                 entry.statement = Some(Arc::new(Statement::text(sql)));
                 entry.stage = Stage::Bindable;
             }
