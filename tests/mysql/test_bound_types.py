@@ -139,6 +139,23 @@ def test_a_column_that_gets_another_character_set(my: Any) -> None:
     assert my.fetch("select n from migrated where s = ?", "\u4e2d") == [(2,)]
 
 
+@pytest.mark.parametrize(
+    "column", ["datetime(6)", "datetime(3)", "datetime", "timestamp(6)", "date", "varchar(40)", "blob"]
+)
+def test_moments_with_and_without_a_fraction(my: Any, my_url: str, column: str) -> None:
+    whole = dt.datetime(2020, 1, 2, 3, 4, 5)
+    values: list[Any] = [whole, whole.replace(microsecond=678_901), whole, "2020-01-02 03:04:05.5", dt.date(2020, 1, 2)]
+    values += [None, whole, whole.replace(microsecond=1), whole.replace(microsecond=999_999), whole]
+    stored: list[Any] = []
+    with headrace.mysql.connect(my_url, autocommit=True, prepared=False) as by_text:
+        for conn in (my, by_text):
+            fresh(my, f"table moments (m {column}, n int)")
+            for n, value in enumerate(values):
+                conn.execute("insert into moments values (?, ?)", (value, n))
+            stored.append(my.fetch("select m from moments order by n"))
+    assert stored[0] == stored[1]
+
+
 def test_text_that_a_column_cannot_hold_is_a_data_error(my: Any) -> None:
     fresh(my, "table narrow (s varchar(20) character set latin1)")
     for _ in range(2):
