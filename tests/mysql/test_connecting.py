@@ -192,6 +192,28 @@ def test_hosts_are_tried_in_turn(my_server: Served) -> None:
     assert "tiger" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [({"password": "lion"}, errors.InvalidPassword), ({"database": "no_such_schema"}, errors.InvalidCatalogName)],
+    ids=["password", "database"],
+)
+async def test_a_refusal_is_not_asked_for_twice(
+    my_server: Served, wrong: dict[str, str], kind: type[errors.Error]
+) -> None:
+    port = my_server.server.port
+    given: dict[str, Any] = {"user": "tester", "password": "tiger", "database": "test"} | wrong
+    hosts = f"mysql://127.0.0.1:{free_port()},127.0.0.1:{port},127.0.0.1:{port}/"
+    with headrace.mysql.connect(my_server.url("test"), autocommit=True) as admin:
+        attempts = "show global status like 'Connections'"
+        before = int(admin.fetch(attempts)[0][1])
+        with pytest.raises(kind) as caught:
+            headrace.mysql.connect(hosts, **given)
+        assert caught.value.sqlcode
+        with pytest.raises(kind):
+            await headrace.aio.mysql.connect(hosts, **given)
+        assert int(admin.fetch(attempts)[0][1]) == before + 2
+
+
 def test_passwords_from_a_function(my_server: Served) -> None:
     calls: list[int] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,25 @@ from served import Served
 def connection(request: pytest.FixtureRequest, my_server: Served) -> Iterator[Any]:
     conn = request.param.connect(**my_server.where, database="test")
     yield conn
-    conn.close()
+    if conn.open:
+        conn.close()
+
+
+@pytest.fixture(scope="module")
+def connections(my_server: Served) -> Iterator[tuple[Any, Any]]:
+    """mysqlclient's and ours, and a table that refuses much."""
+    pair = [module.connect(**my_server.where, database="test", autocommit=True) for module in (MySQLdb, mysqldb)]
+    with pair[0].cursor() as cursor:
+        cursor.execute("drop table if exists errors_of")
+        cursor.execute(
+            "create table errors_of (id int primary key auto_increment, kind enum('a') not null, short varchar(3), "
+            "day date, year year, parent int references errors_of (id), positive int check (positive > 0), "
+            "foreign key (parent) references errors_of (id))"
+        )
+        cursor.execute("insert into errors_of (id, kind) values (1, 'a')")
+    yield pair[0], pair[1]
+    for conn in pair:
+        conn.close()
 
 
 def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(connection: Any) -> None:
@@ -52,3 +71,60 @@ def test_autocommit_is_off_from_the_first_statement_on(connection: Any) -> None:
         connection.rollback()
         cursor.execute("select count(*) from facade_off")
         assert cursor.fetchall() == ((0,),)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select missing", "select", "select * from missing", "insert into errors_of (id) values (1)",
+        "drop table missing", "insert into errors_of (kind) values ('zz')",
+        "insert into errors_of (id, short) values (9)", "use missing", "create table errors_of (a int)",
+        "create database test", "select (select 1 union select 2)", "select sum(sum(1))",
+        "insert into errors_of (short) values ('too long for it')",
+        "insert into errors_of (day) values ('yesterday')", "insert into errors_of (year) values (99999)",
+        "insert into errors_of (kind, parent) values (null, 1)",
+        "insert into errors_of (kind, parent) values ('a', 99)",
+        "insert into errors_of (kind, positive) values ('a', -1)", "signal sqlstate '45000' set mysql_errno = 1644",
+        "signal sqlstate '45000' set mysql_errno = 1000", "", "select cast(-1 as unsigned) * 2",
+        "set character_set_client = nonsense", "kill 4000000000", "set global read_only = default(x)",
+        "create table missing.t (a int)", "alter table errors_of drop column missing",
+        "select /*+ */ 1 from errors_of a, errors_of a", "insert into errors_of (id, id) values (2, 2)",
+        "create table t ()", "create table t (a int) engine = nonsense", "call missing()",
+        "grant select on missing.* to nobody_at_all",
+    ],
+)  # fmt: skip
+def test_errors_have_the_classes_of_mysqldb(connections: tuple[Any, Any], statement: str) -> None:
+    raised: list[tuple[str, int]] = []
+    for conn in connections:
+        with conn.cursor() as cursor, pytest.raises(type(conn).Error) as caught:
+            cursor.execute(statement)
+        raised.append((type(caught.value).__name__, caught.value.args[0]))
+    assert raised[0] == raised[1]
+    assert connections[1].errno() == raised[1][1]
+    assert connections[1].sqlstate() not in ("", "00000")
+
+
+def test_a_connection_that_was_lost_is_closed_without_an_error(connection: Any, my_server: Served) -> None:
+    with mysqldb.connect(**my_server.where) as admin:
+        admin.kill(connection.thread_id())
+    with pytest.raises(Exception, match=r".") as caught, connection.cursor() as cursor:
+        cursor.execute("select 1")
+    assert type(caught.value).__name__ == "OperationalError"
+    assert connection.open
+    connection.close()
+    assert not connection.open
+    with pytest.raises(type(connection).Error):
+        connection.close()
+
+
+def test_single_precision_is_what_the_server_prints(connection: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("drop table if exists singles")
+        cursor.execute("create table singles (a float, b float(12, 4), c double)")
+        cursor.execute("insert into singles values (1.1, 12345.6789, 1.1), (-3.4e38, 0, 0), (null, null, null)")
+        cursor.execute("select * from singles")
+        assert cursor.fetchall() == ((1.1, 12345.6787, 1.1), (-3.4e38, 0.0, 0.0), (None, None, None))
+    server_side = sys.modules[type(cursor).__module__].SSCursor
+    with connection.cursor(server_side) as cursor:
+        cursor.execute("select a, b from singles")
+        assert cursor.fetchone() == (1.1, 12345.6787)

@@ -40,6 +40,18 @@ def test_modes(my: Conn) -> None:
         my.isolation_level = "none at all"
 
 
+def test_statements_without_parameters_get_literals(my: Conn, my_url: str) -> None:
+    with headrace.mysql.connect(my_url) as other:
+        for _ in range(2):
+            my.execute("kill query ?", (other.thread_id,))
+        assert other.fetchval("select 1") == 1
+        my.execute("kill ?", (other.thread_id,))
+        with pytest.raises(errors.OperationalError):
+            other.fetchval("select 1")
+    my.execute("create user if not exists ?@'%' identified by ?", ("made", "it's me"))
+    my.execute("drop user ?@'%'", ("made",))
+
+
 def test_warnings(my: Conn) -> None:
     cursor = my.execute("select 1 / 0, cast('12x' as signed)")
     assert cursor.warning_count == 2

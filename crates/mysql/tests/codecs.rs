@@ -178,13 +178,26 @@ fn times_that_mysql_refuses_in_binary_form_travel_as_text() {
         (-838 * HOUR - 59 * 60_000_000 - 500_000, Some("-838:59:00.500000")),
     ] {
         let (mut out, mut plain) = (Vec::new(), Vec::new());
-        let kind = encode_param_for_mysql(&V::Interval(0, 0, micros), &mut out).unwrap().unwrap();
+        let kind = encode_param_for_mysql(&V::Interval(0, 0, micros), false, &mut out).unwrap().unwrap();
         encode_param(&V::Interval(0, 0, micros), &mut plain).unwrap();
         match text {
             Some(text) => assert_eq!((kind[0], &out[1..]), (ColumnType::VAR_STRING.0, text.as_bytes())),
             None => assert_eq!((kind[0], out), (ColumnType::TIME.0, plain)),
         }
     }
+}
+
+#[test]
+fn moments_that_mysql_stores_keep_their_fraction_as_text() {
+    let encoded = |micros: i64, stored: bool| {
+        let mut out = Vec::new();
+        let kind = encode_param_for_mysql(&V::Timestamp(micros), stored, &mut out).unwrap().unwrap();
+        (kind[0], out)
+    };
+    let (kind, out) = encoded(1_500_000, true);
+    assert_eq!((kind, &out[1..]), (ColumnType::VAR_STRING.0, &b"1970-01-01 00:00:01.500000"[..]));
+    assert_eq!(encoded(1_000_000, true).0, ColumnType::VAR_STRING.0);
+    assert_eq!(encoded(1_500_000, false).0, ColumnType::DATETIME.0);
 }
 
 #[test]

@@ -417,6 +417,35 @@ fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
     }
 }
 
+#[test]
+fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
+    let mut session = session(mysql8());
+    let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
+    let impossible = |what: &str| {
+        let message = format!("#HY000Conversion from collation a into b impossible for {what}");
+        reply(&[&[&[0xff, 0x94, 0x0f], message.as_bytes()].concat()])
+    };
+    let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
+        let told = session.execute("update t set a = ?", vec![V::Text("\u{4e2d}".into())]);
+        session.peer.heard.clear();
+        session.peer.says.extend(says);
+        session.run().unwrap();
+        assert!(session.peer.says.is_empty());
+        let heard = std::mem::take(&mut session.peer.heard);
+        (told.borrow().end.clone(), heard.windows(7).filter(|part| part == b"\x16update").count())
+    };
+    let done = |prepared: usize| (Some("done".to_owned()), prepared);
+    assert_eq!(run(&mut session, vec![prepared(1), reply(&[OK])]), done(1));
+    assert_eq!(run(&mut session, vec![impossible("parameter"), prepared(2), reply(&[OK])]), done(1), "the kept one");
+    // A fresh one knows the column's character set, and the text does not fit it: that is for the caller.
+    let (end, times) = run(&mut session, vec![impossible("parameter"), prepared(3), impossible("parameter")]);
+    assert_eq!((end.as_deref(), times), (Some("server 3988"), 1));
+    // What was not about a parameter may have come in the middle of the work.
+    assert_eq!(run(&mut session, vec![prepared(4), reply(&[OK])]), done(1));
+    let (end, times) = run(&mut session, vec![impossible("function")]);
+    assert_eq!((end.as_deref(), times), (Some("server 3988"), 0));
+}
+
 /// Payloads that are nearly right: the first bytes that mean something, and anything behind.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let head = prop_oneof![

@@ -61,8 +61,7 @@ fn what_the_server_may_see_otherwise_is_uncertain() {
 fn verbs_returning_and_several_statements() {
     let scan = |sql| Scan::new(sql, PLAIN);
     assert_eq!(scan("  /* a */ -- b\n InSeRt into t values (?)").verb, "insert");
-    for sql in ["update t set a=?", "delete from t", "insert t set a = (select 1)", "replace t(a) values ((select 1))"]
-    {
+    for sql in ["update t set a=?", "delete from t", "insert t set a = ?", "replace t(a) values (1)"] {
         assert!(scan(sql).bulk, "{sql}");
     }
     for sql in ["select 1", "insert into t select ?", "replace into t (select ?)", "insert into t table x", "set @a=?"]
@@ -74,6 +73,45 @@ fn verbs_returning_and_several_statements() {
     assert!(scan("select 1; select 2").several);
     assert!(!scan("select 1; -- that is all\n").several);
     assert!(!scan("select ';x'").several);
+}
+
+#[test]
+fn in_bulk_goes_what_means_there_what_it_means_row_by_row() {
+    for sql in [
+        "insert into t (a, b) values (?, ?)",
+        "insert into t values (?, now(), 'x', uuid(), /* ? */ ?), (?, default, 1, 2, ?);",
+        "insert into values.t(a)value(?)",
+        "insert into t values (? + 1, -?, 2 * ?) on duplicate key update a = ?, b = b + ? - 1",
+        "insert into t values (?) as new on duplicate key update a = new.a",
+        "insert into t set a = ?, b = now(), c = ? on duplicate key update c = values(c)",
+        "replace low_priority into t set a := ?",
+        "update t set a = (select max(b) from u where c = ?) where d regexp ?",
+        "delete from t where identity = ?",
+    ] {
+        assert!(Scan::new(sql, PLAIN).bulk, "{sql}");
+    }
+    for sql in [
+        "insert into t values (lower(?))",
+        "insert into t values (?, (?))",
+        "insert into t values (1, (select id from u where name = ?))",
+        "insert into t values (?, (select count(*) from t))",
+        "insert into t values (?) on duplicate key update a = (select 1)",
+        "insert into t values (?) on duplicate key update a = greatest(a, ?)",
+        "insert into t values (? = 1)",
+        "insert into t values ('a' regexp ?)",
+        "insert into t values (? in (1, 2))",
+        "insert into t values (? collate utf8mb4_bin)",
+        "insert into t values (now() - interval ? day)",
+        "insert into t set a = concat(?, 'x')",
+        "replace into t set a = ? regexp 'x'",
+        "insert into t values (?, last_insert_id())",
+        "insert into t values (?, @@Identity)",
+        "insert into t values (?, row_count())",
+        "update t set a = ? + last_insert_id()",
+        "delete from t where a = ? and b = row_count()",
+    ] {
+        assert!(!Scan::new(sql, PLAIN).bulk, "{sql}");
+    }
 }
 
 #[test]
@@ -142,6 +180,8 @@ fn what_must_not_be_joined_is_not() {
         "insert into t values row(?)",
         "insert into t values ((select max(a) from t) + ?)",
         "insert into t values (last_insert_id(), ?)",
+        "insert into t values (@@identity, ?)",
+        "insert into t values (?) on duplicate key update a = (select max(b) from t as other)",
         "insert into t values (?",
         "insert into t values (?) /*! on duplicate key update a = 1 */",
         "insert into t values ('no end, ?)",

@@ -6,6 +6,7 @@ use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::limits::DATES;
 use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
+use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyType, PyTzInfo};
 use std::collections::HashMap;
@@ -111,6 +112,20 @@ impl<'a> RowSink<'a> {
         self.store.error.get_or_insert(error);
         let none = self.py.None().into_bound(self.py);
         self.put(none);
+    }
+
+    /// What Python says of bytes that are no text, as an error of PEP 249.
+    #[cold]
+    fn no_text(&mut self) {
+        let cause = PyErr::fetch(self.py);
+        if !cause.is_instance_of::<PyUnicodeDecodeError>(self.py) {
+            return self.failed(cause);
+        }
+        let message = format!("the server sent bytes that are not text in UTF-8: {}", cause.value(self.py));
+        let mismatch = headrace_core::Mismatch::out_of_range(message);
+        let error = crate::errors::fault(self.py, crate::errors::Fault::Mismatch(mismatch), None);
+        error.set_cause(self.py, Some(cause));
+        self.failed(error);
     }
 
     #[cold]
@@ -294,7 +309,10 @@ impl Sink for RowSink<'_> {
 
     #[inline]
     fn text(&mut self, utf8: &[u8]) {
-        self.made(ffi::text(self.py, utf8));
+        match ffi::text(self.py, utf8) {
+            Some(text) => self.put(text),
+            None => self.no_text(),
+        }
     }
 
     #[inline]

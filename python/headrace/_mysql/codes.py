@@ -94,8 +94,17 @@ _BY_CODE: Final[dict[int, type[DatabaseError]]] = {
     3140: errors.InvalidTextRepresentation,
     3572: errors.LockNotAvailable,
     3819: errors.CheckViolation,
+    3854: errors.InvalidTextRepresentation,
+    3988: errors.InvalidTextRepresentation,
     4025: errors.CheckViolation,
+    4031: errors.IdleSessionTimeout,
 }
+
+
+def is_refusal(error: errors.Error) -> bool:
+    """Whether the server has refused who asks, or what for. Another address would refuse it too, and count one more
+    attempt with a wrong password."""
+    return isinstance(error, (errors.InvalidPassword, errors.InvalidCatalogName, errors.InsufficientPrivilege))
 
 
 def error_from_code(code: int, sqlstate: str, message: str, statement: str | None, row: int | None) -> DatabaseError:

@@ -9,6 +9,7 @@ from .. import errors
 from .._native import Wire
 from .._opening import no_connection, open_wire, plain_password, resolve
 from ..rows import RowFactory, tuple_row
+from .codes import is_refusal
 from .connection import Connection
 from .core import MySqlCore
 from .known import known_options
@@ -60,5 +61,7 @@ def _connect(options: ConnectOptions) -> MySqlCore:
             try:
                 return MySqlCore(open_wire(Wire(wire_options), options.timeout), options, wire_options)
             except errors.Error as error:
+                if is_refusal(error):
+                    raise
                 failures.append(error)
     raise no_connection(failures)

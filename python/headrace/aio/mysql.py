@@ -11,6 +11,7 @@ from typing import IO, Any, TypeVar
 from .. import defaults, errors
 from .._cursor_base import Params
 from .._mysql import load
+from .._mysql.codes import is_refusal
 from .._mysql.core import MySqlCore, ServerWarning, SessionState, first_of
 from .._mysql.known import known_options
 from .._mysql.settings import ConnectOptions
@@ -349,6 +350,8 @@ async def _connect(options: ConnectOptions) -> tuple[MySqlCore, Watch | None]:
             try:
                 transport = await open_wire(wire, wire_options, options.timeout)
             except errors.Error as error:
+                if is_refusal(error):
+                    raise
                 failures.append(error)
             else:
                 return MySqlCore(wire, options, wire_options), watch_over(wire, transport, options)

@@ -67,6 +67,11 @@ impl Binding {
         Self { families: Mutex::default(), stored }
     }
 
+    /// Whether every parameter is the value of a column.
+    pub fn is_stored(&self) -> bool {
+        self.stored
+    }
+
     /// Whether the statement can be executed with a row; notes its types if so.
     pub fn takes<P: Parameters>(&self, row: &P) -> bool {
         let Ok(mut bound) = self.families.lock() else { return false };

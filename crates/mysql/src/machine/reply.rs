@@ -22,12 +22,24 @@ pub(super) const UNSUPPORTED_PS: u16 = 1295;
 const NEED_REPREPARE: u16 = 1615;
 /// `ER_PARSE_ERROR`
 const PARSE_ERROR: u16 = 1064;
+/// MySQL 9's "Dynamic parameters can only be used in DML statements": it reads them elsewhere (KILL), and refuses them.
+const PARAMETERS_IN_DML_ONLY: u16 = 6413;
 /// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
 const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
+
+/// `ER_IMPOSSIBLE_STRING_CONVERSION`
+const IMPOSSIBLE_STRING_CONVERSION: u16 = 3988;
 
 /// Whether the server has refused a prepared statement before it executed anything of it.
 pub(super) fn is_stale(error: &ServerError) -> bool {
     matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
+}
+
+/// Whether a value was refused for the character set that its parameter has: MySQL (9.7 is one) takes it from a column
+/// when it prepares the statement, and stays with it when the column gets another one. Nothing was executed; but other
+/// rows of a batch may have been.
+fn is_of_another_charset(error: &ServerError) -> bool {
+    error.code == IMPOSSIBLE_STRING_CONVERSION && error.message.ends_with("parameter")
 }
 
 /// Whether literals can be put in the place of a statement's parameters.
@@ -307,7 +319,8 @@ impl<C: MyCaller> Machine<C> {
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
         }
         let alone = self.started == 1;
-        if is_stale(&error) || error.code == 0 {
+        let stale = is_stale(&error) || is_of_another_charset(&error);
+        if stale || error.code == 0 {
             self.forget(error.code)?;
         }
         let id = self.front()?.id;
@@ -323,12 +336,12 @@ impl<C: MyCaller> Machine<C> {
             }
             // The fetch behind an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. } if is_stale(&error) && entry.from_cache && alone && !entry.retried => {
+            Kind::Result { .. } if stale && entry.from_cache && alone && !entry.retried => {
                 return self.retry(cx);
             }
             _ if matches!(entry.stage, Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
-                let statement = entry.statement.clone().filter(|_| cursor && !is_stale(&error));
+                let statement = entry.statement.clone().filter(|_| cursor && !stale);
                 let fetched = if let Request::Fetch { cursor, .. } = entry.request { Some(cursor) } else { None };
                 entry.fail(error);
                 if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
@@ -368,8 +381,8 @@ impl<C: MyCaller> Machine<C> {
         let execute = matches!(entry.request, Request::Execute(_));
         let single = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
         match (error.code, sql) {
-            // The grammar has no parameters there (SHOW TABLES LIKE ?), but literals: as text, this time.
-            (PARSE_ERROR, Some(sql)) if single && takes_literals(&sql, modes) => {
+            // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
+            (PARSE_ERROR | PARAMETERS_IN_DML_ONLY, Some(sql)) if single && takes_literals(&sql, modes) => {
                 entry.statement = Some(Arc::new(Statement::text(sql)));
                 entry.stage = Stage::Bindable;
             }

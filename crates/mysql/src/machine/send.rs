@@ -233,7 +233,7 @@ impl<C: MyCaller> Machine<C> {
         if scan.uncertain || caller.params(cx).count() != scan.placeholders.len() {
             return;
         }
-        match write_execute(&mut self.wire, &self.session, caller, LAST_PREPARED, 0, cx, outbox) {
+        match write_execute(&mut self.wire, &self.session, caller, (LAST_PREPARED, false), 0, cx, outbox) {
             Ok(next) => {
                 self.queue[at].ahead = true;
                 self.expect(next, Kind::Result { binary: true });
@@ -308,7 +308,7 @@ pub(super) fn write_row<C: MyCaller>(
         if given != statement.params {
             return Err(count_mismatch(statement.params, given).into());
         }
-        return write_execute(wire, session, caller, id, flags, cx, outbox);
+        return write_execute(wire, session, caller, (id, statement.stores()), flags, cx, outbox);
     }
     let sql = &statement.sql;
     let params = caller.params(cx);
@@ -337,11 +337,12 @@ pub(super) fn write_row<C: MyCaller>(
     })
 }
 
+/// Sends COM_STMT_EXECUTE for the statement of this number, which may just store its values.
 fn write_execute<C: Caller>(
     wire: &mut Wire,
     session: &Session,
     caller: &mut C,
-    id: u32,
+    (id, stored): (u32, bool),
     flags: u8,
     cx: C::Cx<'_>,
     outbox: &mut Outbox,
@@ -352,7 +353,7 @@ fn write_execute<C: Caller>(
             let value = params.get(i)?;
             match session.mariadb {
                 true => encode_param(&value, out),
-                false => encode_param_for_mysql(&value, out),
+                false => encode_param_for_mysql(&value, stored, out),
             }
         })
     })

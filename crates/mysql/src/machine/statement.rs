@@ -111,6 +111,11 @@ impl Statement {
         Self { sql, id: None, params: 0, columns: Mutex::default(), binding: None, once: false }
     }
 
+    /// Whether it does no more with its values than to store each in a column; known where MySQL keeps their types.
+    pub(super) fn stores(&self) -> bool {
+        self.binding.as_ref().is_some_and(Binding::is_stored)
+    }
+
     /// Whether it can be executed with a row of parameters; if so, it will be.
     pub(super) fn takes<P: Parameters>(&self, row: &P) -> bool {
         self.binding.as_ref().is_none_or(|binding| binding.takes(row))

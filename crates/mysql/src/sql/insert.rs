@@ -3,6 +3,9 @@
 use super::lexer::{Kind, Lexer, Modes, Token};
 use std::ops::Range;
 
+/// Words of a row that looks at what the rows before it did.
+const LOOKING_BACK: [&str; 5] = ["select", "last_insert_id", "row_count", "found_rows", "identity"];
+
 /// A statement that inserts one row of parameters, taken apart so that it can insert many:
 /// prefix, row, `,` row, ..., suffix.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +24,8 @@ impl Insert {
     /// * it is no `INSERT ... VALUES` or `REPLACE ... VALUES` (SET, SELECT and TABLE forms have no rows to join);
     /// * there are placeholders outside the row, which would differ from row to row;
     /// * it returns rows, or is more than one statement;
-    /// * the row looks at what the rows before it did: a subquery, LAST_INSERT_ID(), ROW_COUNT();
+    /// * the row looks at what the rows before it did: a subquery, LAST_INSERT_ID(), ROW_COUNT(), or what follows it has
+    ///   a subquery;
     /// * a comment that some versions execute hides what the server will see.
     pub fn new(sql: &str, modes: Modes) -> Option<Self> {
         let mut lexer = Lexer::new(sql, modes);
@@ -42,7 +46,7 @@ impl Insert {
         let elsewhere = tokens[..rows.start].iter().chain(&tokens[rows.end..]);
         if placeholders.is_empty()
             || elsewhere.into_iter().any(|token| token.kind == Kind::Placeholder)
-            || rows.clone().any(|i| statement.is_word(i, &["select", "last_insert_id", "row_count", "found_rows"]))
+            || rows.clone().any(|i| statement.is_word(i, &LOOKING_BACK))
         {
             return None;
         }
@@ -142,14 +146,14 @@ impl Statement<'_> {
         None
     }
 
-    /// The bytes behind the rows, without the semicolon that may end them; `None` when rows are returned or another
-    /// statement follows.
+    /// The bytes behind the rows, without the semicolon that may end them; `None` when rows are returned, another
+    /// statement follows, or there is a subquery, which would see all rows or none of them.
     fn tail(&self, from: usize) -> Option<Range<usize>> {
         let mut end = self.tokens.len();
         while end > from && self.is_punctuation(end - 1, b';') {
             end -= 1;
         }
-        if (from..end).any(|at| self.is_punctuation(at, b';') || self.is_word(at, &["returning"])) {
+        if (from..end).any(|at| self.is_punctuation(at, b';') || self.is_word(at, &["returning", "select"])) {
             return None;
         }
         let start = self.tokens[from - 1].end;

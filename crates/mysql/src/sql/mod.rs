@@ -2,9 +2,11 @@
 //! which part of an INSERT can be repeated for more rows. MySQL: "Language Structure"; MariaDB: "SQL language
 //! structure".
 
+mod bare;
 mod insert;
 mod lexer;
 
+use bare::Bare;
 pub use insert::Insert;
 pub use lexer::{Kind, Lexer, Modes, Token};
 
@@ -17,8 +19,8 @@ pub struct Scan {
     pub verb: String,
     /// It has a RETURNING clause (or a part in parentheses has: a statement that may give rows).
     pub returning: bool,
-    /// It is an INSERT or REPLACE of rows that it spells out (VALUES, SET), or an UPDATE or DELETE: what MariaDB's bulk
-    /// execution takes.
+    /// It is an INSERT or REPLACE of rows that it spells out (VALUES, SET), or an UPDATE or DELETE, and means the same in
+    /// MariaDB's bulk execution as row by row.
     pub bulk: bool,
     /// There is more than one statement.
     pub several: bool,
@@ -36,7 +38,9 @@ impl Scan {
         let mut lexer = Lexer::new(sql, modes);
         let (mut ended, mut decided, mut spelt_out) = (false, false, false);
         let mut behind_in = false;
+        let mut bare = Bare::default();
         for token in lexer.by_ref() {
+            bare.token(token.kind, &sql[token.start..token.end]);
             let was_in = std::mem::take(&mut behind_in);
             if ended {
                 scan.several = true;
@@ -64,8 +68,8 @@ impl Scan {
         }
         scan.uncertain = lexer.is_uncertain();
         scan.bulk = match scan.verb.as_str() {
-            "insert" | "replace" => spelt_out,
-            "update" | "delete" => true,
+            "insert" | "replace" => spelt_out && bare.is_so(),
+            "update" | "delete" => !bare.looks_back(),
             _ => false,
         };
         scan

@@ -71,14 +71,24 @@ pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<Par
     }
 }
 
-/// [`encode_param`], and times that MySQL (9.7 is one) takes for out of range in binary form, although they are not:
-/// those beyond 838 hours with a fraction travel as text.
+/// [`encode_param`], but for what MySQL (9.7 is one) gets wrong in binary form: times beyond 838 hours with a fraction,
+/// which it takes for out of range, and moments that are `stored` in a column, which lose their fraction when that is one
+/// of text, all of them when the first one of the statement was no text. They travel as text.
 ///
 /// # Errors
 /// As those of [`encode_param`].
 #[inline]
-pub fn encode_param_for_mysql<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<ParamType>, V::Error> {
+pub fn encode_param_for_mysql<V: Value>(
+    value: &V,
+    stored: bool,
+    out: &mut Vec<u8>,
+) -> Result<Option<ParamType>, V::Error> {
     let kind = value.kind();
+    if stored && kind == ValueKind::Timestamp {
+        let (date, clock) = timestamp_fields(value)?;
+        put_lenenc_bytes(out, format!("{} {}", date.text(), clock.text()).as_bytes());
+        return Ok(Some([ColumnType::VAR_STRING.0, 0]));
+    }
     if matches!(kind, ValueKind::Time | ValueKind::Interval) {
         let micros = time_micros(value, kind)?;
         if micros.unsigned_abs() > BINARY_TIME_MICROS && micros % 1_000_000 != 0 {

@@ -62,8 +62,16 @@ _CLASSES: Final[list[tuple[type[errors.Error], type[Error]]]] = [
     (errors.DatabaseError, OperationalError),
     (errors.InterfaceError, InterfaceError),
 ]
-# The only numbers for which MySQLdb raises DataError; Django, for one, relies on the others being OperationalError.
-_DATA: Final = frozenset((1171, 1263, 1264, 1265, 1406, 1441))
+# The server's numbers that are not OperationalError in MySQLdb. Django, for one, relies on the others being that.
+_NUMBERS: Final[dict[type[Error], tuple[int, ...]]] = {
+    ProgrammingError: (1007, 1064, 1102, 1103, 1110, 1111, 1112, 1113, 1146, 1149, 1179),
+    DataError: (1171, 1230, 1263, 1264, 1265, 1406, 1441),
+    IntegrityError: (1048, 1062, 1169, 1215, 1216, 1217, 1364, 1451, 1452),
+    NotSupportedError: (1196, 1235, 1286, 1289),
+}
+_BY_NUMBER: Final = {number: kind for kind, numbers in _NUMBERS.items() for number in numbers}
+_FIRST_NUMBER: Final = 1000
+"""What is below is nothing that a server says."""
 SERVER_LOST: Final = 2013
 SERVER_GONE: Final = 2006
 CONNECTION_FAILED: Final = 2002
@@ -72,11 +80,10 @@ UNKNOWN: Final = 2000
 
 def translated(error: errors.Error, code: int = UNKNOWN) -> Error:
     """The exception of MySQLdb for one of headrace's. ``code`` is the number of one that the server did not send."""
-    kind = next((mine for theirs, mine in _CLASSES if isinstance(error, theirs)), OperationalError)
     if error.sqlcode is not None:
-        if kind is InternalError or (kind is DataError and error.sqlcode not in _DATA):
-            kind = OperationalError
-        return kind(error.sqlcode, error.message or str(error))
+        usual = InternalError if error.sqlcode < _FIRST_NUMBER else OperationalError
+        return _BY_NUMBER.get(error.sqlcode, usual)(error.sqlcode, error.message or str(error))
+    kind = next((mine for theirs, mine in _CLASSES if isinstance(error, theirs)), OperationalError)
     if isinstance(error, errors.ConnectionClosed):
         code = SERVER_LOST
     return kind(code, str(error))

@@ -29,6 +29,8 @@ class BaseConnection:
     """A connection without cursors. A second thread that uses it meanwhile gets ProgrammingError."""
 
     _connection: mysql.Connection[Any] | None = None
+    _open = False
+    _error: tuple[int, str, str] = (0, "", "00000")
 
     def __init__(
         self,
@@ -83,11 +85,12 @@ class BaseConnection:
             if charset or collation:
                 self._set_names(charset or "utf8mb4", collation)
             if sql_mode:
-                self.query(f"SET SESSION sql_mode={self.string_literal(sql_mode).decode()}")
+                self.set_sql_mode(sql_mode)
             if autocommit is not None and not autocommit:
                 self.autocommit(False)
         except errors.Error as error:
             raise exceptions.translated(error, exceptions.CONNECTION_FAILED) from error
+        self._open = True
         # What setting up the session left behind is not the user's.
         self._results, self._current, self._failure = [], None, None
 
@@ -96,6 +99,7 @@ class BaseConnection:
     @contextlib.contextmanager
     def _busy(self) -> Generator[mysql.Connection[Any]]:
         connection = self._connection
+        self._error = BaseConnection._error
         if connection is None or connection.closed:
             raise exceptions.OperationalError(exceptions.SERVER_GONE, "the connection is closed")
         if not self._lock.acquire(blocking=False):
@@ -105,7 +109,9 @@ class BaseConnection:
         try:
             yield connection
         except errors.Error as error:
-            raise exceptions.translated(error) from error
+            mine = exceptions.translated(error)
+            self._error = (*mine.args, error.sqlstate or "HY000")
+            raise mine from error
         finally:
             self._lock.release()
 
@@ -115,8 +121,8 @@ class BaseConnection:
 
     @property
     def closed(self) -> int:
-        """1 when it is closed, or was never opened."""
-        return int(self._connection is None or self._connection.closed)
+        """1 when it was closed, or never opened. One that was lost is still to be closed."""
+        return int(not self._open)
 
     @property
     def open(self) -> int:
@@ -196,6 +202,18 @@ class BaseConnection:
         """The server's words for the statement."""
         return (None if self._current is None else self._current.tag) or None
 
+    def errno(self) -> int:
+        """The number of the error of the last call, 0 where it had none."""
+        return self._error[0]
+
+    def error(self) -> str:
+        """Its words."""
+        return self._error[1]
+
+    def sqlstate(self) -> str:
+        """Its SQLSTATE."""
+        return self._error[2]
+
     # the session
 
     def commit(self) -> None:
@@ -274,6 +292,10 @@ class BaseConnection:
         behind = f" COLLATE {collation}" if collation else ""
         self._simple(f"SET NAMES {charset if collation else 'utf8mb4'}{behind}")
 
+    def set_sql_mode(self, sql_mode: str) -> None:
+        """Sets the session's SQL mode."""
+        self.query(f"SET SESSION sql_mode={self.string_literal(sql_mode).decode()}")
+
     def fileno(self) -> int:
         """The number of the socket."""
         with self._busy() as connection:
@@ -284,6 +306,7 @@ class BaseConnection:
         if self.closed:
             raise exceptions.ProgrammingError(exceptions.SERVER_GONE, "closing a closed connection")
         assert self._connection is not None
+        self._open = False
         self._connection.close()
 
     # literals

@@ -165,6 +165,7 @@ conversions: Final[dict[Any, Any]] = {
 the text."""
 
 _BINARY_COLLATION: Final = 63
+_ANY_DECIMALS: Final = 31
 
 
 def _span_text(value: timedelta) -> str:
@@ -187,15 +188,22 @@ def as_sent(value: Any) -> Any:
     return str(value)
 
 
+def _single(value: float, decimals: int) -> str:
+    """What the server prints of a FLOAT: the digits that the column was declared with, or the six that are certain."""
+    return f"{value:.6g}" if decimals >= _ANY_DECIMALS else f"{value:.{decimals}f}"
+
+
 def reader(field: Any, conversions: Mapping[Any, Any], use_unicode: bool, charset: str) -> Callable[[Any], Any] | None:
     """What turns the decoded values of a column into what its user wants; None where they are that already."""
-    _name, kind, extended, flags, collation, length, _decimals, _table = field
+    _name, kind, extended, flags, collation, length, decimals, _table = field
     asked = conversions.get(kind)
     if not callable(asked) and asked is not None:
         asked = next((make for flag, make in asked if flag is None or flag & flags), None)
     if kind == FIELD_TYPE.BIT:
         size = (length + 7) // 8
         return lambda bits: int(str(bits) or "0", 2).to_bytes(size, "big")
+    if kind == FIELD_TYPE.FLOAT:
+        return lambda value: _single(value, decimals) if asked is None else asked(_single(value, decimals))
     if asked is not None and asked is not _DEFAULTS.get(kind):
         return lambda value: asked(as_sent(value))
     if asked is None and kind in _DEFAULTS and kind not in _TEXTS:

@@ -1,0 +1,72 @@
+//! Whether an INSERT or REPLACE means the same in MariaDB's bulk execution as row by row.
+//!
+//! The server (10.11 is one) takes much of what depends on parameters for constant there: a subquery, the pattern of a
+//! REGEXP, an XPath or the argument of JSON_CONTAINS gives every row of a chunk what it gave the first one, without a
+//! word. So its parameters must stand by themselves, or in sums and the like, which it works out anew. UPDATE and DELETE
+//! are not concerned: each of their rows is executed by itself.
+
+use super::{Kind, is_one_of};
+
+/// Looks at the tokens of a statement in turn.
+#[derive(Debug, Default)]
+pub(super) struct Bare {
+    depth: usize,
+    /// The parentheses at depth 1 are those of a row.
+    in_row: bool,
+    /// VALUES was there.
+    values: bool,
+    previous: Option<Kind>,
+    behind_values: bool,
+    /// A parameter that is part of something.
+    involved: bool,
+    subquery: bool,
+    looks_back: bool,
+}
+
+impl Bare {
+    /// The next token.
+    pub fn token(&mut self, kind: Kind, text: &str) {
+        let previous = self.previous.replace(kind);
+        let behind_values = std::mem::take(&mut self.behind_values);
+        if previous == Some(Kind::Placeholder) {
+            self.involved |= match kind {
+                Kind::Punctuation(byte) => !b"),;+-*/".contains(&byte),
+                Kind::Word => !is_one_of(text, &["on", "as"]),
+                _ => true,
+            };
+        }
+        match kind {
+            Kind::Punctuation(b'(') => {
+                if self.depth == 0 {
+                    let another = self.values && previous == Some(Kind::Punctuation(b','));
+                    self.in_row = behind_values || another;
+                }
+                self.depth += 1;
+            }
+            Kind::Punctuation(b')') => self.depth = self.depth.saturating_sub(1),
+            Kind::Placeholder => {
+                let placed = self.depth == 0 || self.depth == 1 && self.in_row;
+                let free = matches!(previous, Some(Kind::Punctuation(byte)) if b"(,=+-*/".contains(&byte));
+                self.involved |= !(placed && free);
+            }
+            Kind::Word => {
+                self.behind_values = is_one_of(text, &["values", "value"]);
+                self.values |= self.behind_values;
+                self.subquery |= text.eq_ignore_ascii_case("select");
+                let variable = previous == Some(Kind::Punctuation(b'@')) && text.eq_ignore_ascii_case("identity");
+                self.looks_back |= variable || is_one_of(text, &["last_insert_id", "row_count", "found_rows"]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether it does.
+    pub fn is_so(&self) -> bool {
+        !self.involved && !self.subquery && !self.looks_back
+    }
+
+    /// Whether the statement asks what the one before it has done, which in bulk is another one.
+    pub fn looks_back(&self) -> bool {
+        self.looks_back
+    }
+}
