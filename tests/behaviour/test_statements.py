@@ -288,3 +288,22 @@ def test_parameters_follow_a_table_that_has_changed(conn: Conn) -> None:
     conn.executemany(batch, [(decimal.Decimal("1.5"),)])
     assert conn.fetchval("select sum(v) from mutable") == decimal.Decimal("1.5")
     conn.execute("drop table mutable")
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+def test_more_parameters_than_the_protocol_can_count_are_refused(url: str, prepared: bool) -> None:
+    most = 65_535
+    with headrace.connect(url, prepared=prepared) as conn:
+        for given in (most, most + 1, 3 * most):
+            query = f"select * from (values {', '.join(['(%s::int)'] * given)}) t(n) order by n desc limit 1"
+            if given == most:
+                assert conn.fetchval(query, *range(given)) == given - 1
+                continue
+            with pytest.raises(errors.ProgrammingError, match=f"takes {most} parameters .* but {given} were given"):
+                conn.execute(query, range(given))
+            with conn.pipeline():
+                before = conn.execute("select 1")
+                with pytest.raises(errors.ProgrammingError, match="were given"):
+                    conn.execute(query, list(range(given))).fetchone()
+                behind = conn.execute("select 2")
+            assert (before.fetchone(), behind.fetchone()) == ((1,), (2,))

@@ -27,6 +27,8 @@ pub const CHUNKS_IN_FLIGHT: usize = 2;
 /// Rows of a batch to PostgreSQL that may be unanswered when its end, which commits it, is sent. Until then a batch that is
 /// cancelled is certain to be rolled back; the server is kept busy by so many rows for longer than a round trip takes.
 pub const ROWS_UNANSWERED: u64 = 1024;
+/// Parameters of a statement to PostgreSQL: its messages count them in 16 bits.
+pub const PARAMETERS: usize = u16::MAX as usize;
 /// Notifications kept per connection until someone reads them; the oldest are dropped, and counted, beyond this.
 pub const NOTIFICATIONS: usize = 65_536;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.

@@ -155,6 +155,11 @@ impl<C: PgCaller> Machine<C> {
         let open = self.in_block;
         let entry = &mut self.queue[at];
         entry.mark = mark;
+        if let Some(error) = too_many(entry, cx) {
+            self.refuse(at, error, None, cx, outbox);
+            return;
+        }
+        let entry = &mut self.queue[at];
         if let Some(prelude) = entry.request.prelude().filter(|_| !open) {
             let out = outbox.tail();
             frontend::parse(out, "", prelude, &[]);
@@ -346,6 +351,21 @@ impl<C: PgCaller> Machine<C> {
         frontend::parse(outbox.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
         self.queue[at].stage = Stage::AwaitSync;
     }
+}
+
+/// Why a statement with its parameters cannot even be described: the count of them would not fit into the messages, and
+/// the server's answer would be out of step with its own.
+fn too_many<C: PgCaller>(entry: &mut Entry<C, C::Error>, cx: C::Cx<'_>) -> Option<C::Error> {
+    let Request::Execute(Execute { rows: Rows::One, .. }) = &entry.request else { return None };
+    let given = entry.caller.as_mut()?.params(cx).count();
+    (given > limits::PARAMETERS).then(|| {
+        let most = limits::PARAMETERS;
+        Mismatch::wrong_type(format!(
+            "PostgreSQL takes {most} parameters in a statement, but {given} were given; pass a list as one array, \
+             `= ANY(%s)`, or many rows to executemany"
+        ))
+        .into()
+    })
 }
 
 fn entry_statement(request: &Request) -> (&Arc<str>, &[Oid], Prepare) {
