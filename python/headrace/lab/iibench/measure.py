@@ -2,8 +2,9 @@
 whole step what its stages cost.
 
 *Service* is the time from when an operation could begin, which is when it was sent or when the one before it on its
-connection was done, to its end. *Response* begins when it was due: where operations have a schedule, time queued
-behind a stall is in it.
+connection was done, to its end. *Response* begins when it was due, or was sent where nothing is ever due: time queued
+behind a stall, or behind others on their way, is in it. The end is when the answer was taken, which a client that sends
+ahead does for several at a time: of its service times only the sum says something.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class Writer:
         if rows != self.count:
             raise Fault("count", f"the server says that it has inserted {rows} rows of a block of {self.count}", False)
         began = max(flight.sent, self.answered)
-        self.recorder.note("insert", rows, flight.due or began, began, done)
+        self.recorder.note("insert", rows, flight.due or flight.sent, began, done)
         self.answered = done
         self.inserted += rows
         self.shift.counters.set_inserted(self.shift.job.client, self.inserted)
