@@ -46,6 +46,15 @@ def test_the_floor_is_on_top_and_what_does_not_count_at_the_end(result: dict[str
     assert {r["contestant"] for r in rows[-2:]} == {"pg8000", "liar"}
 
 
+def test_a_race_fails_where_ours_do(result: dict[str, Any]) -> None:
+    assert report.failed(result) == []
+    result["results"].append(row("headrace-async", None, error="not offered: no such thing"))
+    assert report.failed(result) == []
+    wrong = [row("headrace-async", 0.1, disqualified="another result"), row("headrace", None, error="it hung")]
+    result["results"] += wrong
+    assert report.failed(result) == wrong
+
+
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_the_terminal_table_fits(result: dict[str, Any], width: int, capsys: pytest.CaptureFixture[str]) -> None:
     report.terminal(result, width)

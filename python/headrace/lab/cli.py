@@ -190,7 +190,8 @@ class Kept:
 
 
 def race(args: argparse.Namespace) -> int:
-    """Runs a race. Ctrl-C ends it with what was raced until then."""
+    """Runs a race. Ctrl-C ends it with what was raced until then. The exit code is 0 where ours did everything,
+    and did it right; that a peer fails is a finding."""
     from . import report as make
 
     plan = plan_of(args)
@@ -224,8 +225,9 @@ def race(args: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         for line in worse:
             print(f"worse than the baseline: {line}")
-        return 1 if worse else 0
-    return 0
+        if worse:
+            return 1
+    return 1 if make.failed(result) else 0
 
 
 def across_plan(args: argparse.Namespace) -> across.Plan:

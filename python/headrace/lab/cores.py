@@ -1,7 +1,8 @@
 """Which cores the clients and the server of a race run on.
 
 Where the scheduler happens to put the two on one core nothing overlaps, and a fetch takes as long as both need one
-after the other; it may do so for one contestant and not for the next. So each side has half of the cores to itself.
+after the other; a single query takes half as long there as where each has to wake up the other's core. It may do so for
+one contestant and not for the next. So each side has half of the cores to itself, or both have one together.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ class Halves:
 
     clients: frozenset[int]
     server: frozenset[int]
+
+    @property
+    def shared(self) -> Halves:
+        """One core for both."""
+        one = frozenset({min(self.server)})
+        return Halves(one, one)
 
 
 def halves(available: frozenset[int] | None = None) -> Halves | None:

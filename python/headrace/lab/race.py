@@ -17,6 +17,7 @@ from . import workloads as w
 from .contestants import RIVALS
 from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
+from .report import NOT_OFFERED
 from .roundtrips import round_trips
 from .stats import iqr, median, percentile, ratio_interval
 
@@ -54,7 +55,7 @@ class Times:
 
 
 Key = tuple[str, int, str]
-"""A workload, its size, and whether the cores idle or are kept awake."""
+"""A workload, its size, and the cores: ``idle``, kept ``awake``, or one that is ``shared``."""
 
 
 class Race:
@@ -103,7 +104,7 @@ class Race:
             report |= {"unfinished": list(passes), "contestants": self.infos, "results": []}
             self.steps = len(passes) * (self.plan.rounds + 1) * len(self.plan.contestants)
             for key in passes:
-                cores = self._place(key[0])
+                cores = self._place(key[2])
                 with contextlib.ExitStack() as stack:
                     started = stack.enter_context(
                         workers(list(self.plan.contestants), self.url, self.sql.schema, cores, self.database)
@@ -122,17 +123,20 @@ class Race:
                 self.sql.drop(self.admin)
             self.admin.close()
 
-    def _place(self, name: str) -> Halves | None:
-        """Puts the server on its cores, and gives those of the clients. With one query at a time nothing can overlap,
-        and cores of their own would only have each wait for the other's to wake up: there the scheduler has its way."""
+    def _place(self, kind: str) -> Halves | None:
+        """Puts the server on its cores, and gives those of both."""
         if self.cores is None or self.server_pid is None:
             return None
-        apart = not w.WORKLOADS[name].one_query
-        pin(self.server_pid, self.cores.server if apart else self.cores.clients | self.cores.server)
-        return self.cores if apart else None
+        cores = self.cores.shared if kind == "shared" else self.cores
+        pin(self.server_pid, cores.server)
+        return cores
 
     def _kinds(self, name: str) -> list[str]:
-        return ["idle", "awake"] if w.WORKLOADS[name].one_query else ["idle"]
+        """How a workload is run. With one query at a time nothing overlaps, and whether the two share a core or have to
+        wake each other up on another one makes a factor of two: each is a run of its own."""
+        if not w.WORKLOADS[name].one_query:
+            return ["idle"]
+        return ["idle", "awake"] if self.cores is None else ["shared", "idle", "awake"]
 
     def _race(self, key: Key, started: list[Worker]) -> None:
         name, size, _ = key
@@ -144,7 +148,7 @@ class Race:
             if times.error is None:
                 self.infos[worker.name] = {"version": info["version"], "options": info["options"]}
                 if name in info["skips"]:
-                    times.error = f"not offered: {info['skips'][name]}"
+                    times.error = NOT_OFFERED + info["skips"][name]
         self._warm_up(key, started, inner)
         for _ in range(self.plan.rounds):
             for worker in started:

@@ -13,16 +13,17 @@ from typing import Any
 from .report import duration, where
 
 ROWS = (
-    ("select_one", 1, "one-row select"),
-    ("fetch", 10_000, "fetch 10,000 rows × 5"),
-    ("fetch", 100_000, "fetch 100,000 rows × 5"),
-    ("fetch_types", 100_000, "fetch 100,000, decimals, moments, NULL"),
-    ("fetch_wide", 10_000, "fetch 10,000 rows × 50"),
-    ("pipeline", 10_000, "10,000 pipelined selects"),
-    ("executemany", 10_000, "executemany 10,000"),
-    ("executemany", 100_000, "executemany 100,000"),
-    ("bulk_in", 100_000, "COPY in 100,000 rows"),
-    ("connect", 1, "connect and close"),
+    ("select_one", 1, "one-row select, one core for both", "shared"),
+    ("select_one", 1, "one-row select, a core each", "awake"),
+    ("fetch", 10_000, "fetch 10,000 rows × 5", "idle"),
+    ("fetch", 100_000, "fetch 100,000 rows × 5", "idle"),
+    ("fetch_types", 100_000, "fetch 100,000, decimals, moments, NULL", "idle"),
+    ("fetch_wide", 10_000, "fetch 10,000 rows × 50", "idle"),
+    ("pipeline", 10_000, "10,000 pipelined selects", "idle"),
+    ("executemany", 10_000, "executemany 10,000", "idle"),
+    ("executemany", 100_000, "executemany 100,000", "idle"),
+    ("bulk_in", 100_000, "COPY in 100,000 rows", "idle"),
+    ("connect", 1, "connect and close", "idle"),
 )
 MYSQL_COLUMNS = (
     "floor",
@@ -51,9 +52,9 @@ def _database(report: dict[str, Any]) -> str:
     return str(report["results"][0]["database"])
 
 
-def _cell(report: dict[str, Any], workload: str, size: int, contestant: str) -> str:
+def _cell(report: dict[str, Any], workload: str, size: int, contestant: str, cores: str) -> str:
     for r in report["results"]:
-        if (r["workload"], r["size"], r["contestant"]) != (workload, size, contestant) or r.get("cores") == "awake":
+        if (r["workload"], r["size"], r["contestant"], r["cores"]) != (workload, size, contestant, cores):
             continue
         if r["median_s"] is None or r.get("disqualified"):
             break
@@ -72,8 +73,8 @@ def table(report: dict[str, Any]) -> str:
         "| | " + " | ".join(columns) + " |",
         "|---|" + "---:|" * len(columns),
     ]
-    for workload, size, label in ROWS:
-        cells = [_cell(report, workload, size, contestant) for contestant in columns]
+    for workload, size, label, cores in ROWS:
+        cells = [_cell(report, workload, size, contestant, cores) for contestant in columns]
         if any(cell != "-" for cell in cells):
             lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -29,11 +29,8 @@ def groups(report: dict[str, Any]) -> Iterable[tuple[str, list[Row]]]:
     for (name, size, cores), rows in seen.items():
         rows.sort(key=lambda r: (r["contestant"] != "floor", failure(r) is not None, r["median_s"] or 0.0))
         what = w.WORKLOADS[name].what if name in w.WORKLOADS else ""
-        kind = (
-            f", cores kept {cores}"
-            if cores == "awake"
-            else (", idle cores" if len({r["cores"] for r in report["results"] if r["workload"] == name}) > 1 else "")
-        )
+        several = len({r["cores"] for r in report["results"] if r["workload"] == name}) > 1
+        kind = f", {CORES[cores]}" if several else ""
         other = w.published(rows[0].get("database", ""), name, size)
         yield f"{name} {size:,}{f' ({other})' if other else ''}{kind}: {what}", rows
 
@@ -67,6 +64,14 @@ SHOWN = (
     "encoding",
 )
 """The settings that stand beside the server's version."""
+CORES = {
+    "shared": "client and server on one core",
+    "idle": "idle cores",
+    "awake": "cores kept awake",
+}
+"""What single queries were run on."""
+NOT_OFFERED = "not offered: "
+"""What the error of a workload begins with that a driver has no way to do."""
 NARROW, MEDIUM = 100, 140
 """Terminal widths, in characters, below which only the first five or eight columns are shown."""
 
@@ -145,6 +150,17 @@ def where(report: dict[str, Any]) -> str:
         f"{NAMES[database]} {server['server_version']} ({shown}), Python {env['python']}, "
         f"{env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
     )
+
+
+def failed(report: dict[str, Any]) -> list[Row]:
+    """Where one of ours failed, or had another result."""
+    return [
+        row
+        for row in report["results"]
+        if row["contestant"].startswith("headrace")
+        and failure(row) is not None
+        and not str(row["error"]).startswith(NOT_OFFERED)
+    ]
 
 
 def unfinished(report: dict[str, Any]) -> str:
