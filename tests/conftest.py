@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,10 @@ from headrace.lab.mysql import start_mysql
 from headrace.lab.mysqld import Mysqld
 from headrace.lab.servers import Server, start_postgresql
 from served import SETTINGS, Served, served
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Shells start what runs in the background so, and Python then knows no Ctrl-C, which tests need.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _numbers = itertools.count(1)
 
