@@ -22,7 +22,7 @@ ROWS = (
     ("pipeline", 10_000, "10,000 pipelined selects", "idle"),
     ("executemany", 10_000, "executemany 10,000", "idle"),
     ("executemany", 100_000, "executemany 100,000", "idle"),
-    ("bulk_in", 100_000, "COPY in 100,000 rows", "idle"),
+    ("bulk_in", 100_000, "COPY or LOAD DATA, 100,000 rows", "idle"),
     ("connect", 1, "connect and close", "idle"),
 )
 MYSQL_COLUMNS = (
