@@ -51,7 +51,8 @@ class Deleter:
                 if due > now:
                     await self.session.sleep(min((due - now), NEVER) / 1e9)
                     continue
-                count = self.count
+                # Not more than its share: what it took beyond that, another deleter would look for in vain.
+                count = min(self.count, job.step.rows - self.deleted) if job.step.rows else self.count
             else:
                 # Others may have taken some of the rows that a delete was after, so that it is not always a block.
                 due, count = 0, min(self.count, shift.counters.inserted(job.client) - self.deleted)
