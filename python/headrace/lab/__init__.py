@@ -2,3 +2,8 @@
 
 The lab uses drivers only through their public face, headrace included.
 """
+
+from typing import Final
+
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C, as shells have it."""

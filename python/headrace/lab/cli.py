@@ -13,19 +13,16 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import headrace
 
-from . import across, databases
+from . import INTERRUPTED, across, databases
 from . import workloads as w
 from .contestants import known
 from .iibench import cli as iibench
 from .iibench.runs import is_results
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
-
-INTERRUPTED: Final = 130
-"""The exit code after Ctrl-C, as shells have it."""
 
 
 class UsageError(Exception):

@@ -181,6 +181,11 @@ def markdown(report: dict[str, Any]) -> str:
     return "\n".join(out)
 
 
+def _place(row: Row) -> tuple[Any, ...]:
+    """What a row is the result of."""
+    return (row["database"], row["workload"], row["size"], row["cores"], row["contestant"])
+
+
 def compare(report: dict[str, Any], baseline: dict[str, Any], limit: float) -> list[str]:
     """Where headrace's ratio to the floor is worse than the baseline's by more than `limit` (0.25 is 25 %), or where it
     has failed at what has a ratio in the baseline.
@@ -190,18 +195,17 @@ def compare(report: dict[str, Any], baseline: dict[str, Any], limit: float) -> l
 
     def ratios(of: dict[str, Any]) -> dict[tuple[Any, ...], float]:
         return {
-            (r["database"], r["workload"], r["size"], r["cores"], r["contestant"]): r["ratio_to_floor"]
+            _place(r): r["ratio_to_floor"]
             for r in of["results"]
             if r["ratio_to_floor"] is not None and r["contestant"].startswith("headrace") and failure(r) is None
         }
 
     before, now = ratios(baseline), ratios(report)
-    failed = {
-        (r["database"], r["workload"], r["size"], r["cores"], r["contestant"]): wrong
+    lost = [
+        f"{' '.join(map(str, _place(r)))}: {wrong}"
         for r in report["results"]
-        if (wrong := failure(r)) is not None
-    }
-    lost = [f"{' '.join(map(str, key))}: {wrong}" for key, wrong in failed.items() if key in before]
+        if (wrong := failure(r)) is not None and _place(r) in before
+    ]
     common = [key for key in now if key in before]
     if not common and not lost:
         raise ValueError("the baseline has no workload, size and contestant in common with this race")

@@ -5,7 +5,7 @@
 //! word. So its parameters must stand by themselves, or in sums and the like, which it works out anew. UPDATE and DELETE
 //! are not concerned: each of their rows is executed by itself.
 
-use super::{Kind, is_one_of};
+use super::{Kind, LOOKING_BACK, is_one_of};
 
 /// Looks at the tokens of a statement in turn.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl Bare {
                 self.values |= self.behind_values;
                 self.subquery |= text.eq_ignore_ascii_case("select");
                 let variable = previous == Some(Kind::Punctuation(b'@')) && text.eq_ignore_ascii_case("identity");
-                self.looks_back |= variable || is_one_of(text, &["last_insert_id", "row_count", "found_rows"]);
+                self.looks_back |= variable || is_one_of(text, &LOOKING_BACK);
             }
             _ => {}
         }

@@ -1,10 +1,8 @@
 //! INSERT and REPLACE statements whose rows can be joined.
 
+use super::LOOKING_BACK;
 use super::lexer::{Kind, Lexer, Modes, Token};
 use std::ops::Range;
-
-/// Words of a row that looks at what the rows before it did.
-const LOOKING_BACK: [&str; 5] = ["select", "last_insert_id", "row_count", "found_rows", "identity"];
 
 /// A statement that inserts one row of parameters, taken apart so that it can insert many:
 /// prefix, row, `,` row, ..., suffix.
@@ -46,7 +44,9 @@ impl Insert {
         let elsewhere = tokens[..rows.start].iter().chain(&tokens[rows.end..]);
         if placeholders.is_empty()
             || elsewhere.into_iter().any(|token| token.kind == Kind::Placeholder)
-            || rows.clone().any(|i| statement.is_word(i, &LOOKING_BACK))
+            || rows
+                .clone()
+                .any(|i| statement.is_word(i, &LOOKING_BACK) || statement.is_word(i, &["select", "identity"]))
         {
             return None;
         }

@@ -76,6 +76,9 @@ impl Scan {
     }
 }
 
+/// Functions that say what the statement before did, of which a batch makes another one.
+const LOOKING_BACK: [&str; 3] = ["last_insert_id", "row_count", "found_rows"];
+
 fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }

@@ -155,11 +155,6 @@ impl<C: PgCaller> Machine<C> {
         let open = self.in_block;
         let entry = &mut self.queue[at];
         entry.mark = mark;
-        if let Some(error) = too_many(entry, cx) {
-            self.refuse(at, error, None, cx, outbox);
-            return;
-        }
-        let entry = &mut self.queue[at];
         if let Some(prelude) = entry.request.prelude().filter(|_| !open) {
             let out = outbox.tail();
             frontend::parse(out, "", prelude, &[]);
@@ -177,6 +172,10 @@ impl<C: PgCaller> Machine<C> {
             entry.statement = Some(statement);
             entry.stage = Stage::Bindable;
             self.bind_tail(cx, outbox);
+            return;
+        }
+        if let Some(error) = too_many(entry, cx) {
+            self.refuse(at, error, None, cx, outbox);
             return;
         }
         self.describe(at, outbox);

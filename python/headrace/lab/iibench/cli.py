@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
+from .. import INTERRUPTED
 from . import databases, page, report, sessions
 from . import options as o
 from . import runs as runs_of
@@ -21,9 +22,6 @@ __all__ = ["OptionError", "add_parser", "lay_over", "run"]
 
 FOLDER: Final = Path("build/iibench")
 """Where results go."""
-DEFAULTS: Final = Options()
-INTERRUPTED: Final = 130
-"""The exit code of a run that Ctrl-C has ended."""
 
 
 def add_parser(commands: Any) -> None:
@@ -43,7 +41,7 @@ def check_names(options: Options) -> None:
         raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
     database = databases.load(options.database)
     for name, why in database.lacks.items():
-        if getattr(options, name) != getattr(DEFAULTS, name):
+        if getattr(options, name) != o.DEFAULTS[name]:
             raise OptionError(f"{o.flag(name)} is not for {options.database}: {why}")
     if options.generator == "python" and database.road != "text":
         raise OptionError(f"--generator python makes text, and {options.database}: {database.roads['text']}")

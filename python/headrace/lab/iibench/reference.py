@@ -18,7 +18,8 @@ _GAMMA: Final = 0x9E3779B97F4A7C15
 _NOISE: Final = 4 << 20
 _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ORIGIN: Final = dt.datetime(2020, 1, 1)
-_ROWS_PER_SECOND: Final = 1_000
+ROWS_PER_SECOND: Final = 1_000
+"""So many rows of a client have the same time, which is a whole second."""
 
 _noises: dict[int, str] = {}
 
@@ -61,7 +62,7 @@ class PythonRows:
         random = length * o.data_random_pct // 100
         place = (c & _LOW) * (_NOISE - random + 1) >> 32
         return (
-            _ORIGIN + dt.timedelta(seconds=k // _ROWS_PER_SECOND),
+            _ORIGIN + dt.timedelta(seconds=k // ROWS_PER_SECOND),
             (a >> 32) * o.cashregisters >> 32,
             (a & _LOW) * o.customers >> 32,
             (b >> 32) * o.products >> 32,

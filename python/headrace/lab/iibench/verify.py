@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .options import Options
+from .reference import ROWS_PER_SECOND
 
 
 @dataclass
@@ -67,10 +68,6 @@ Row = tuple[Any, ...]
 TIMES: Final = 11
 """Where the sum of times stands, if it does."""
 SUMS = ("cash_register", "customer", "product", "price", "data_bytes", "data_last")
-
-
-ROWS_PER_SECOND: Final = 1_000
-"""So many rows of a client have the same time, which is a whole second."""
 
 
 def seconds(row: int) -> int:

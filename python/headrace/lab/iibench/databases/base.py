@@ -20,6 +20,8 @@ COLUMNS: Final = ("dateandtime", "cashregisterid", "customerid", "productid", "p
 KEY: Final = "transactionid"
 ORIGIN: Final = "2020-01-01 00:00:00"
 """The first row's time."""
+NO_ENGINES: Final = dict.fromkeys(("engine", "unique_checks", "bulk_load"), "it has no storage engines to choose from")
+"""What a database lacks that has one way to store tables."""
 INDEXES: Final = {
     "marketsegment": ("productid", "customerid", "price"),
     "registersegment": ("cashregisterid", "customerid", "price"),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ...databases import informix
 from ..options import Options
 from . import base
-from .base import COLUMNS, INDEXES, KEY, Ask, Facts, Started
+from .base import COLUMNS, INDEXES, KEY, NO_ENGINES, Ask, Facts, Started
 
 LOCK_WAIT = 30
 """Seconds that a session waits for a lock: the test server has one writer at a time."""
@@ -33,7 +33,7 @@ class Database(base.Database):
         "num_partitions": "the test server has no fragments",
         "engine_options": "it has no storage engines",
         "server_setting": "the test server has no settings",
-        **dict.fromkeys(("engine", "unique_checks", "bulk_load"), "it has no storage engines to choose from"),
+        **NO_ENGINES,
     }
     sums_of_data = f"SUM(LENGTH(data)), SUM(DECODE(SUBSTR(data, LENGTH(data), 1), {CODES}))"
 

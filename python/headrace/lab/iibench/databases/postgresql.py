@@ -9,7 +9,7 @@ from pathlib import Path
 from ...servers import start_postgresql
 from ..options import Options
 from . import base
-from .base import INDEXES, KEY, ORIGIN, Ask, Facts, Started
+from .base import INDEXES, KEY, NO_ENGINES, ORIGIN, Ask, Facts, Started
 
 SETTINGS = (
     "shared_buffers",
@@ -33,7 +33,7 @@ class Database(base.Database):
     name = "postgresql"
     drivers = {"headrace": "headrace_postgresql", "psycopg": "psycopg_postgresql", "asyncpg": "asyncpg_postgresql"}
     many_processes = True
-    lacks = dict.fromkeys(("engine", "unique_checks", "bulk_load"), "it has no storage engines to choose from")
+    lacks = NO_ENGINES
     thread_names = ("postgres",)
     sum_of_times = f"SUM(EXTRACT(EPOCH FROM dateandtime - TIMESTAMP '{ORIGIN}'))::bigint"
 

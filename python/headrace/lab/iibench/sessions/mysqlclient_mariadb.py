@@ -58,16 +58,7 @@ class Session(Whole):
         with self.conn.cursor() as cursor:
             if self.road == "copy":
                 return int(cursor.execute(self.file.fill(block, self.table)))
-            # What does not fit into one statement of its own making goes in several.
-            self.conn.begin()
-            try:
-                rows = cursor.executemany(self.statement, block)
-            except BaseException:
-                # A lock timeout undoes one statement alone: the others would be there twice when all is tried again.
-                mysqldb.undo(self.conn)
-                raise
-            self.conn.commit()
-            return int(rows)
+            return mysqldb.insert_whole(self.conn, cursor, self.statement, block)
 
     async def encode(self, block: Any) -> None:
         if self.road == "text":

@@ -42,10 +42,20 @@ def fault(error: BaseException, kind: type[BaseException]) -> Fault | None:
     return Fault(code, str(message or error), code in RETRIED)
 
 
-def undo(conn: Any) -> None:
-    """Rolls back, where the connection still can: the error that this comes after is what has to be told."""
-    with contextlib.suppress(Exception):
-        conn.rollback()
+def insert_whole(conn: Any, cursor: Any, statement: str, block: Any) -> int:
+    """Inserts the rows of a block in a transaction: what does not fit into one statement of the driver's own making
+    goes in several. Gives the number of rows."""
+    conn.begin()
+    try:
+        rows = cursor.executemany(statement, block)
+    except BaseException:
+        # A lock timeout undoes one statement alone: the others would be there twice when all is tried again. Where the
+        # connection cannot roll back any more, the first error is still what has to be told.
+        with contextlib.suppress(Exception):
+            conn.rollback()
+        raise
+    conn.commit()
+    return int(rows)
 
 
 def load_statement(file: str, table: str) -> str:
