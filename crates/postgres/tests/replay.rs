@@ -118,6 +118,7 @@ impl Session {
             portal: None,
             sync,
             ordered: false,
+            expected: None,
         });
         self.machine.enqueue(request, caller);
         self.machine.transmit((), &mut self.outbox);
@@ -410,9 +411,9 @@ fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() {
 #[test]
 fn a_discarded_request_keeps_the_order() {
     let mut session = Session::start();
-    let first = session.execute("a", None, Vec::new(), true);
+    let first = session.execute("select a", None, Vec::new(), true);
     let id = session.machine.find(|_| true).unwrap();
-    let second = session.execute("b", None, Vec::new(), true);
+    let second = session.execute("select b", None, Vec::new(), true);
     assert!(session.machine.discard(id), "the server is working on it");
     let described = [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", 23)])].concat();
     session.feed(&described).unwrap();
@@ -424,4 +425,24 @@ fn a_discarded_request_keeps_the_order() {
         .unwrap();
     assert!(first.borrow().end.is_none() && first.borrow().rows.is_empty());
     assert_eq!(second.borrow().rows, vec![vec!["9".to_owned()]]);
+}
+
+#[test]
+fn a_portal_says_itself_what_its_rows_are() {
+    let mut session = Session::start();
+    let described = |oid| [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", oid)])].concat();
+    let portal = |oid: u32| {
+        let mut description = row_description(&[("n", oid)]);
+        *description.last_mut().unwrap() = 1;
+        [msg(b'2', b""), description].concat()
+    };
+    let done = || [msg(b'C', b"FETCH 1\0"), ready(b'T')].concat();
+    let first = session.execute("fetch c", None, Vec::new(), true);
+    session.feed(&described(23)).unwrap();
+    session.feed(&[portal(23), data_row(&[Some(&[0, 0, 0, 9])]), done()].concat()).unwrap();
+    assert_eq!(first.borrow().rows, vec![vec!["9".to_owned()]]);
+    // The cursor is another one by now, which nothing has told.
+    let second = session.execute("fetch c", None, Vec::new(), true);
+    session.feed(&[portal(25), data_row(&[Some(b"text")]), done()].concat()).unwrap();
+    assert_eq!(second.borrow().rows, vec![vec!["text".to_owned()]]);
 }

@@ -22,6 +22,11 @@ def quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def portal_name(name: str) -> str:
+    """The name of the portal that a cursor declared as ``name`` has: the server cuts identifiers to 63 bytes."""
+    return name.encode()[:63].decode(errors="ignore")
+
+
 def quote_literal(text: str) -> str:
     """Text as an SQL string literal, safe with standard_conforming_strings on or off."""
     if "\0" in text:
@@ -188,13 +193,19 @@ class ConnectionCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> Any:
-        """Queues one statement."""
+    def submit(self, sql: str, params: Params, expected: PgColumns | None = None) -> Any:
+        """Queues one statement; ``expected`` are the columns of one that fetches from a cursor which was described."""
         if self.pipelined is None:
-            return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
+            return self.wire.execute(sql, params, prelude=self.begin, named=self.named, expected=expected)
         self.unanswered = not self.pipeline_sync
         return self.wire.execute(
-            sql, params, prelude=self.begin, named=self.named, sync=self.pipeline_sync, ordered=True
+            sql,
+            params,
+            prelude=self.begin,
+            named=self.named,
+            sync=self.pipeline_sync,
+            ordered=True,
+            expected=expected,
         )
 
     def submit_script(self, sql: str) -> Any:

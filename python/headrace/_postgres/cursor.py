@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import defaults
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
+from .._native import PgColumns
 from ..errors import NotSupportedError, ProgrammingError
 from ..rows import RowFactory
-from .core import quote_identifier
+from .core import portal_name, quote_identifier
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -68,6 +69,8 @@ class ServerCursor(Cursor[R]):
         self.itersize: int = defaults.FETCH_SIZE
         self._declared = False
         self._exhausted = False
+        self._fetched: PgColumns | None = None
+        """The columns of the cursor as it was declared last."""
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
         """Declares the cursor for a query."""
@@ -84,7 +87,10 @@ class ServerCursor(Cursor[R]):
         self._ask(f"DECLARE {name} {scroll}CURSOR {hold}FOR {sql}", params, timeout)
         self._declared = True
         self._exhausted = False
-        self._fetch_block("FORWARD 0")
+        # What the cursor gives is a matter of the cursor, not of the text that fetches from it.
+        described = self._connection._wait(self._core.wire.describe_portal(portal_name(self.name)), timeout)
+        self._fetched = described.columns
+        self._set(described)
         return self
 
     def executemany(
@@ -93,16 +99,19 @@ class ServerCursor(Cursor[R]):
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
-    def _ask(self, sql: str, params: Params = None, timeout: float | None = None) -> Any:
+    def _ask(
+        self, sql: str, params: Params = None, timeout: float | None = None, expected: PgColumns | None = None
+    ) -> Any:
         """The result of a statement, which is waited for in a pipeline too."""
-        ticket = self._core.submit(sql, params)
+        ticket = self._core.submit(sql, params, expected)
         self._core.ask_for_answers()
         return self._connection._wait(ticket, timeout)
 
     def _fetch_block(self, what: str) -> None:
         if not self._declared:
             raise ProgrammingError("the cursor was not executed")
-        self._set(self._ask(f"FETCH {what} FROM {quote_identifier(self.name)}"))
+        sql = f"FETCH {what} FROM {quote_identifier(self.name)}"
+        self._set(self._ask(sql, expected=self._fetched))
 
     def _more_rows(self) -> None:
         if self._position >= len(self._rows or ()) and not self._exhausted:

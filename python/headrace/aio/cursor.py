@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
 from .._cursor_base import Params
-from .._postgres.core import quote_identifier
+from .._native import PgColumns
+from .._postgres.core import portal_name, quote_identifier
 from ..errors import NotSupportedError, ProgrammingError
 from ..rows import RowFactory
 from ._cursor import LoopCursor
@@ -60,6 +61,8 @@ class AsyncServerCursor(AsyncCursor[R]):
         self.itersize: int = defaults.FETCH_SIZE
         self._declared = False
         self._exhausted = False
+        self._fetched: PgColumns | None = None
+        """The columns of the cursor as it was declared last."""
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
         """Declares the cursor for a query."""
@@ -76,7 +79,10 @@ class AsyncServerCursor(AsyncCursor[R]):
         await self._ask(statement, params, timeout)
         self._declared = True
         self._exhausted = False
-        await self._fetch_block("FORWARD 0")
+        # What the cursor gives is a matter of the cursor, not of the text that fetches from it.
+        described = await self._connection._wait(self._core.wire.describe_portal(portal_name(self.name)), timeout)
+        self._fetched = described.columns
+        self._set(described)
         return self
 
     async def executemany(
@@ -85,16 +91,19 @@ class AsyncServerCursor(AsyncCursor[R]):
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
-    async def _ask(self, sql: str, params: Params = None, timeout: float | None = None) -> Any:
+    async def _ask(
+        self, sql: str, params: Params = None, timeout: float | None = None, expected: PgColumns | None = None
+    ) -> Any:
         """The result of a statement, which is waited for in a pipeline too."""
-        future = self._core.submit(sql, params)
+        future = self._core.submit(sql, params, expected)
         self._core.ask_for_answers()
         return await self._connection._wait(future, timeout)
 
     async def _fetch_block(self, what: str) -> None:
         if not self._declared:
             raise ProgrammingError("the cursor was not executed")
-        self._set(await self._ask(f"FETCH {what} FROM {quote_identifier(self.name)}"))
+        sql = f"FETCH {what} FROM {quote_identifier(self.name)}"
+        self._set(await self._ask(sql, expected=self._fetched))
 
     async def fetchone(self) -> R | None:
         """The next row, or ``None`` after the last."""

@@ -12,7 +12,7 @@ mod statement;
 
 pub use request::{Execute, Portal, Prepare, Request, Rows};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls, TlsStep};
-pub use statement::{Columns, Statement};
+pub use statement::{Columns, Shape, Statement};
 
 use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
@@ -75,6 +75,8 @@ pub struct Machine<C: Caller> {
     statement_number: u64,
     /// How often this session has changed or dropped something that statements may use.
     changes: u64,
+    /// How often this session has declared, closed or forgotten cursors and prepared statements of its own SQL.
+    names: u64,
     /// Names of evicted statements that the server has not been told about.
     to_close: Vec<String>,
     registry: TypeRegistry,
@@ -103,6 +105,7 @@ impl<C: PgCaller> Machine<C> {
             statements: StatementCache::new(statements),
             statement_number: 0,
             changes: 0,
+            names: 0,
             to_close: Vec::new(),
             registry: TypeRegistry::default(),
             introspection: true,

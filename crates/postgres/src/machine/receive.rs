@@ -122,6 +122,10 @@ impl<C: PgCaller> Machine<C> {
             b'T' => self.row_description(cx, body, outbox),
             b'n' => {
                 backend::empty("NoData", body)?;
+                let entry = self.front("NoData")?;
+                if std::mem::take(&mut entry.awaits_portal) {
+                    return Ok(());
+                }
                 self.described(None, outbox)
             }
             b's' => {
@@ -163,6 +167,8 @@ impl<C: PgCaller> Machine<C> {
         let tag = backend::command_complete(body)?;
         let changed = tag.starts_with(b"ALTER ") || tag.starts_with(b"DROP ");
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
+        let renamed = is_about_names(tag);
+        self.names += u64::from(renamed);
         let entry = self.front("CommandComplete")?;
         if matches!(entry.stage, Stage::Introspecting { .. }) {
             return Ok(());
@@ -219,6 +225,7 @@ impl<C: PgCaller> Machine<C> {
         match entry.stage {
             Stage::Describing { .. } => self.described(Some(fields), outbox),
             Stage::Introspecting { .. } => Ok(()),
+            _ if std::mem::take(&mut entry.awaits_portal) => self.portal_described(cx, fields),
             _ if entry.request.is_script() => {
                 let columns = Arc::new(Columns::as_sent(&self.registry, fields));
                 let entry = self.front("RowDescription")?;
@@ -229,6 +236,39 @@ impl<C: PgCaller> Machine<C> {
                 Ok(())
             }
             _ => Err(Fatal::peer("the server described rows although no description was asked for")),
+        }
+    }
+
+    /// The portal that is about to be executed says what its rows are.
+    fn portal_described(&mut self, cx: C::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
+        let entry = self.front("RowDescription")?;
+        let expected = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
+        let columns = match expected.filter(|expected| expected.fields == fields) {
+            Some(expected) => expected,
+            None => {
+                // The next execution is to ask for the formats that suit these columns.
+                self.forget_front();
+                Arc::new(Columns::as_sent(&self.registry, fields))
+            }
+        };
+        let entry = self.front("RowDescription")?;
+        if let Some(caller) = &mut entry.caller {
+            caller.columns(cx, &columns);
+        }
+        entry.columns = Some(columns);
+        Ok(())
+    }
+
+    /// Takes the statement of the first entry out of the cache; the server is told with the next request.
+    fn forget_front(&mut self) {
+        let Some(Entry { statement: Some(statement), request: Request::Execute(execute), .. }) = self.queue.front()
+        else {
+            return;
+        };
+        let key = Key { sql: statement.sql.clone(), hints: execute.hints.clone() };
+        let name = statement.name.clone();
+        if self.statements.remove(&key).is_some() && !name.is_empty() {
+            self.to_close.push(name);
         }
     }
 
@@ -248,6 +288,8 @@ impl<C: PgCaller> Machine<C> {
             parameters,
             encoders: Vec::new(),
             changes: draft.changes,
+            names: draft.names,
+            shape: draft.shape,
             columns: fields.map(|fields| Arc::new(Columns { fields, decoders: Vec::new(), formats: Vec::new() })),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
@@ -277,6 +319,8 @@ impl<C: PgCaller> Machine<C> {
             encoders: described.parameters.iter().map(|oid| Encoder::new(registry, *oid)).collect(),
             parameters: described.parameters.clone(),
             changes: described.changes,
+            names: described.names,
+            shape: described.shape,
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(entry) = self.queue.front_mut() else { return };
@@ -287,7 +331,11 @@ impl<C: PgCaller> Machine<C> {
         entry.statement = Some(statement.clone());
         entry.stage = Stage::Bindable;
         let small = statement.sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES;
-        let keep = if prepare == Prepare::Unnamed { statement.name.is_empty() } else { !statement.name.is_empty() };
+        let keep = match &entry.request {
+            Request::DescribePortal { .. } => false,
+            _ if prepare == Prepare::Unnamed => statement.name.is_empty(),
+            _ => !statement.name.is_empty(),
+        };
         if small && keep {
             let key = Key { sql: statement.sql.clone(), hints };
             if let Some(evicted) = self.statements.insert(key, statement)
@@ -484,6 +532,25 @@ impl<C, E> Entry<C, E> {
     fn is_batch_started(&self) -> bool {
         self.is_batch() && self.rows_sent > 0
     }
+}
+
+/// Whether the name of a cursor or of a prepared statement may stand for another one after a command with this tag.
+fn is_about_names(tag: &[u8]) -> bool {
+    const TAGS: [&[u8]; 12] = [
+        b"DECLARE CURSOR",
+        b"CLOSE CURSOR",
+        b"CLOSE CURSOR ALL",
+        b"PREPARE",
+        b"DEALLOCATE",
+        b"DEALLOCATE ALL",
+        b"DISCARD ALL",
+        b"DISCARD PLANS",
+        b"COMMIT",
+        b"ROLLBACK",
+        b"PREPARE TRANSACTION",
+        b"DO",
+    ];
+    TAGS.contains(&tag)
 }
 
 /// A DataRow of text columns.

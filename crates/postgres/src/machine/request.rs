@@ -52,6 +52,9 @@ pub struct Execute {
     pub sync: bool,
     /// Later requests rely on this one's place in the order, so it must not be repeated behind them.
     pub ordered: bool,
+    /// The columns that whoever asks expects, of a statement without parameters that is executed in one round trip,
+    /// unnamed: a FETCH from a cursor that was described. The rows are decoded by what the server then says of them.
+    pub expected: Option<Arc<Columns>>,
 }
 
 /// A request.
@@ -63,6 +66,11 @@ pub enum Request {
     Describe {
         /// The statement.
         sql: Arc<str>,
+    },
+    /// Describe a portal, a cursor for one.
+    DescribePortal {
+        /// Its name.
+        portal: String,
     },
     /// Fetch more rows from a portal.
     Fetch {
@@ -177,6 +185,8 @@ pub(super) struct Entry<C, E> {
     /// The statement came from the cache, so the server may have forgotten or changed it.
     pub from_cache: bool,
     pub retried: bool,
+    /// The portal was asked for its description, which has not come.
+    pub awaits_portal: bool,
     /// The first result still to come is the prelude's.
     pub prelude_open: bool,
     /// This request brought the BEGIN of its transaction.
@@ -201,6 +211,7 @@ impl<C, E> Entry<C, E> {
             described: false,
             from_cache: false,
             retried: false,
+            awaits_portal: false,
             prelude_open: false,
             began: false,
             rows_sent: 0,

@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
-use super::statement::{Key, Lookup, Statement};
+use super::statement::{Key, Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, TransactionStatus};
 use crate::messages::frontend;
 use crate::types::{Format, Oid};
@@ -51,7 +51,7 @@ impl<C: PgCaller> Machine<C> {
         let Some(Request::Execute(execute)) = self.queue.get(self.started).map(|entry| &entry.request) else {
             return false;
         };
-        if execute.prepare == Prepare::Named {
+        if execute.prepare == Prepare::Named || execute.expected.is_some() {
             return false;
         }
         let known = self.statements.get(&(execute.sql.as_ref(), execute.hints.as_slice()) as &dyn Lookup).is_some();
@@ -139,6 +139,13 @@ impl<C: PgCaller> Machine<C> {
                     caller.columns(cx, columns);
                 }
             }
+            Request::DescribePortal { portal } => {
+                frontend::describe(out, b'P', portal);
+                frontend::flush(out);
+                entry.described = true;
+                entry.stage = Stage::Describing { parameters: Vec::new() };
+                entry.statement = Some(Arc::new(Statement::draft(String::new(), "".into(), self.changes, self.names)));
+            }
             Request::ClosePortal { portal } => {
                 frontend::close(out, b'P', portal);
                 frontend::sync(out);
@@ -164,8 +171,15 @@ impl<C: PgCaller> Machine<C> {
             entry.began = true;
             self.in_block = true;
         }
-        let (sql, hints, _) = entry_statement(&entry.request);
-        let known = self.statements.get(&(sql.as_ref(), hints) as &dyn Lookup).cloned();
+        if let Request::Execute(Execute { sql, expected: Some(expected), .. }) = &entry.request {
+            let draft = Statement::draft(String::new(), sql.clone(), self.changes, self.names);
+            let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
+            entry.statement = Some(Arc::new(statement));
+            entry.stage = Stage::Bindable;
+            self.bind_tail(cx, outbox);
+            return;
+        }
+        let known = self.known(at);
         let entry = &mut self.queue[at];
         if let Some(statement) = known {
             entry.from_cache = true;
@@ -179,6 +193,21 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         self.describe(at, outbox);
+    }
+
+    /// The statement of the entry `at` from the cache, unless it has to be described again: it names a cursor or a
+    /// prepared statement that may be another one by now, and how to ask for its columns is to be said before the portal
+    /// can be described.
+    fn known(&mut self, at: usize) -> Option<Arc<Statement>> {
+        let (sql, hints, _) = entry_statement(&self.queue[at].request);
+        let known = self.statements.get(&(sql.as_ref(), hints) as &dyn Lookup).cloned()?;
+        let moved = names_session_object(&known.sql)
+            && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
+        if known.shape == Shape::Portal && moved {
+            self.forget(at, &known);
+            return None;
+        }
+        Some(known)
     }
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
@@ -201,14 +230,7 @@ impl<C: PgCaller> Machine<C> {
         frontend::flush(out);
         entry.described = true;
         entry.stage = Stage::Describing { parameters: Vec::new() };
-        entry.statement = Some(Arc::new(Statement {
-            name,
-            sql: sql.clone(),
-            parameters: Vec::new(),
-            encoders: Vec::new(),
-            columns: None,
-            changes: self.changes,
-        }));
+        entry.statement = Some(Arc::new(Statement::draft(name, sql.clone(), self.changes, self.names)));
     }
 
     /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
@@ -216,9 +238,12 @@ impl<C: PgCaller> Machine<C> {
         let Some(at) = self.started.checked_sub(1) else { return };
         let entry = &mut self.queue[at];
         let Some(statement) = entry.statement.clone() else { return };
-        entry.columns = statement.columns.clone();
-        if let (Some(columns), Some(caller)) = (&statement.columns, &mut entry.caller) {
-            caller.columns(cx, columns);
+        let described_later = statement.describes_portal() && matches!(entry.request, Request::Execute(_));
+        if !described_later {
+            entry.columns = statement.columns.clone();
+            if let (Some(columns), Some(caller)) = (&statement.columns, &mut entry.caller) {
+                caller.columns(cx, columns);
+            }
         }
         let Request::Execute(execute) = &entry.request else {
             entry.stage = Stage::AwaitSync;
@@ -403,6 +428,11 @@ fn send_row<C: PgCaller>(
     if let Err(error) = written {
         out.truncate(start);
         return Err(error);
+    }
+    if entry.rows_sent == 0 && statement.describes_portal() {
+        // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
+        frontend::describe(out, b'P', portal);
+        entry.awaits_portal = true;
     }
     frontend::execute(out, portal, max_rows);
     Ok(())

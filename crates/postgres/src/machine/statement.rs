@@ -18,12 +18,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Plans for a result whose formats we choose.
-    pub fn plan(registry: &TypeRegistry, fields: Vec<Field>) -> Self {
+    /// Plans for a result whose formats we choose; each field's format is then the one that is asked for.
+    pub fn plan(registry: &TypeRegistry, mut fields: Vec<Field>) -> Self {
         let mut decoders = Vec::with_capacity(fields.len());
         let mut wanted = Vec::with_capacity(fields.len());
-        for field in &fields {
+        for field in &mut fields {
             let (decoder, format) = Decoder::new(registry, field.type_oid, field.type_modifier);
+            field.format = i16::from(format == Format::Binary);
             decoders.push(decoder);
             wanted.push(format);
         }
@@ -40,17 +41,85 @@ impl Columns {
         Self { fields, decoders, formats }
     }
 
-    /// Plans for a result whose formats the server chose (the simple protocol).
+    /// Plans for a result whose formats the server tells: those of the simple protocol, and those of a portal.
     pub fn as_sent(registry: &TypeRegistry, fields: Vec<Field>) -> Self {
         let decoders = fields
             .iter()
             .map(|field| match field.format {
                 0 => Decoder::new_text(registry, field.type_oid, field.type_modifier),
-                _ => Decoder::new(registry, field.type_oid, field.type_modifier).0,
+                _ => Decoder::new_binary(registry, field.type_oid),
             })
             .collect();
         Self { fields, decoders, formats: vec![0, 0] }
     }
+
+    /// Whether one format code stands for all columns, however many there are.
+    pub(super) fn is_one_format(&self) -> bool {
+        matches!(self.formats[..], [0, 0] | [0, 1, ..])
+    }
+}
+
+/// What vouches for the columns of a prepared statement when it is executed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The server: it analyses the statement again when anything has changed, and refuses to execute it when its
+    /// columns would be others.
+    Checked,
+    /// Nothing: the statement names a cursor or another prepared statement (FETCH, EXECUTE), or is of a kind whose
+    /// columns the server does not compare. The portal is described when it is executed.
+    Portal,
+}
+
+impl Shape {
+    /// The shape of a statement, by its first word.
+    pub fn of(sql: &str) -> Self {
+        const CHECKED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "WITH", "TABLE"];
+        let word = first_word(sql);
+        if CHECKED.iter().any(|checked| checked.eq_ignore_ascii_case(word)) { Self::Checked } else { Self::Portal }
+    }
+}
+
+/// Whether the statement reads from an object of the session that goes by its name alone, a cursor or a prepared
+/// statement.
+pub(super) fn names_session_object(sql: &str) -> bool {
+    ["FETCH", "EXECUTE"].iter().any(|word| word.eq_ignore_ascii_case(first_word(sql)))
+}
+
+/// The first word of a statement: behind white space, comments and opening parentheses.
+fn first_word(sql: &str) -> &str {
+    let mut rest = sql;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b' || c == '(');
+        if rest.starts_with("--") {
+            rest = rest.find(['\n', '\r']).map_or("", |end| &rest[end..]);
+        } else if rest.starts_with("/*") {
+            rest = after_comment(rest);
+        } else {
+            let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+            return &rest[..end];
+        }
+    }
+}
+
+/// What follows the comment at the front of `sql`; comments nest.
+fn after_comment(sql: &str) -> &str {
+    let bytes = sql.as_bytes();
+    let (mut at, mut depth) = (0, 0usize);
+    while at + 1 < bytes.len() {
+        match &bytes[at..at + 2] {
+            b"/*" => depth += 1,
+            b"*/" => depth -= 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+        if depth == 0 {
+            return &sql[at..];
+        }
+    }
+    ""
 }
 
 /// A statement that the server has prepared.
@@ -68,6 +137,28 @@ pub struct Statement {
     pub columns: Option<Arc<Columns>>,
     /// How often the session had changed its schema when this was prepared.
     pub changes: u64,
+    /// How often the session had declared, closed or forgotten what statements can name when this was described.
+    pub names: u64,
+    /// What vouches for `columns`.
+    pub shape: Shape,
+}
+
+impl Statement {
+    /// A statement that was sent to be described.
+    pub(super) fn draft(name: String, sql: Arc<str>, changes: u64, names: u64) -> Self {
+        let shape = Shape::of(&sql);
+        Self { name, sql, parameters: Vec::new(), encoders: Vec::new(), columns: None, changes, names, shape }
+    }
+
+    /// Whether the portal of each execution is described: nothing else says what its rows are. An unnamed statement
+    /// is analysed afresh each time, so that the server compares it with nothing.
+    pub(super) fn describes_portal(&self) -> bool {
+        match self.columns {
+            Some(_) => self.shape == Shape::Portal || self.name.is_empty(),
+            // What had no columns may have some by now, where its text does not say which rows it returns.
+            None => ["FETCH", "EXECUTE", "CALL"].iter().any(|word| word.eq_ignore_ascii_case(first_word(&self.sql))),
+        }
+    }
 }
 
 /// What a prepared statement is found by.
@@ -117,5 +208,29 @@ impl Eq for dyn Lookup + '_ {}
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.parts().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_statements_that_the_server_checks_keep_their_columns() {
+        for sql in [
+            "select 1",
+            "  (SELECT 1)",
+            "-- x\n/* a /* b */ c */ With q AS (SELECT 1) TABLE q",
+            "VALUES (1)",
+            "table t",
+        ] {
+            assert_eq!(Shape::of(sql), Shape::Checked, "{sql}");
+        }
+        for sql in
+            ["FETCH ALL FROM c", "EXECUTE p(1)", "CALL f()", "SHOW all", "EXPLAIN SELECT 1", "", "/*", "selects", "é"]
+        {
+            assert_eq!(Shape::of(sql), Shape::Portal, "{sql}");
+        }
+        assert!(names_session_object("/**/fetch 1 from c") && !names_session_object("call f()"));
     }
 }

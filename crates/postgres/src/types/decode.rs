@@ -34,6 +34,8 @@ pub enum Decoder {
     Composite(Oid, Vec<Decoder>),
     /// An anonymous record, whose attributes name their types.
     Record(Arc<TypeRegistry>),
+    /// A type whose binary form is not known, which came in it all the same.
+    Unreadable(String),
 }
 
 impl Decoder {
@@ -50,6 +52,11 @@ impl Decoder {
                 },
             },
         }
+    }
+
+    /// The decoder of a type that came in binary form, although nobody may know it.
+    pub fn new_binary(registry: &TypeRegistry, oid: Oid) -> Self {
+        Self::binary(registry, oid, 0).unwrap_or_else(|| Decoder::Unreadable(registry.name(oid)))
     }
 
     /// The decoder of a type in binary form, `None` where text must be asked for.
@@ -176,6 +183,10 @@ impl Decoder {
                 }
                 sink.end();
             }
+            Decoder::Unreadable(name) => sink.invalid(&format!(
+                "a value of the type {name} came in binary form, which is not known here: the columns of the statement \
+                 have changed since it was prepared; execute it again"
+            )),
             Decoder::Scalar(_) | Decoder::AsText | Decoder::Parse(_) => {}
         }
         Some(())

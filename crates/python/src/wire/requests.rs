@@ -117,8 +117,11 @@ impl Wire {
     /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
     ///
     /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open and
-    /// the rows to fetch at first. `named` false prepares nothing that outlives the request.
-    #[pyo3(signature = (sql, params=None, *, prelude=None, portal=None, named=true, sync=true, ordered=false))]
+    /// the rows to fetch at first. `named` false prepares nothing that outlives the request. `expected` are the columns of a
+    /// statement without parameters that goes in one round trip, whatever the server then says of its rows.
+    #[pyo3(signature = (
+        sql, params=None, *, prelude=None, portal=None, named=true, sync=true, ordered=false, expected=None
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
         &self,
@@ -130,6 +133,7 @@ impl Wire {
         named: bool,
         sync: bool,
         ordered: bool,
+        expected: Option<&Bound<'_, PgColumns>>,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let query = self.query(&state, sql, params.is_some())?;
@@ -146,6 +150,7 @@ impl Wire {
             portal: portal.map(|(name, max_rows)| Portal { name, max_rows }),
             sync,
             ordered,
+            expected: expected.map(|columns| columns.get().columns.clone()),
         });
         self.enqueue(py, state, request, call)
     }
@@ -187,6 +192,7 @@ impl Wire {
             portal: None,
             sync: true,
             ordered: false,
+            expected: None,
         });
         self.enqueue(py, state, request, call)
     }
@@ -223,6 +229,14 @@ impl Wire {
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, sql.clone())?;
         self.enqueue(py, state, Request::Describe { sql }, call)
+    }
+
+    /// Queues the description of a portal, a cursor for one: the result has its columns, and no rows.
+    fn describe_portal(&self, py: Python<'_>, portal: String) -> PyResult<Py<PyAny>> {
+        let state = self.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        self.enqueue(py, state, Request::DescribePortal { portal }, call)
     }
 
     /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result.
