@@ -73,6 +73,7 @@ fuzz_target!(|data: &[u8]| {
                 portal: None,
                 sync: script >> 6 & 1 == 1 || i == 2,
                 ordered: script >> 7 & 1 == 1,
+                pipeline: 0,
             })
         };
         machine.enqueue(request, caller);

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from . import defaults, errors
-from ._core import Core, Flow, Rollback, timings
+from ._core import Core, Flow, Pipelined, Rollback, timings
 from ._cursor import BlockingCursor
 from ._native import PgResult, Wire
 from .errors import InterfaceError
@@ -134,10 +134,10 @@ class BlockingConnection(Generic[R]):
     def _script(self, cursor: BlockingCursor[Any], sql: str) -> None:
         """Executes text as it is; the results are the cursor's."""
         core = self._core
+        pipeline = core.pipeline() if core.pipelines else None
         ticket = core.submit_script(sql)
-        if core.pipelined is not None:
-            cursor._pending = ticket
-            core.pipelined.append(cursor)
+        if pipeline is not None:
+            cursor._is_pending(ticket, pipeline)
         else:
             try:
                 cursor._take(self._wait(ticket, None))
@@ -147,7 +147,7 @@ class BlockingConnection(Generic[R]):
 
     def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core
-        if core.pipelined is not None or core.timing:
+        if core.timing or (core.pipelines and core.pipeline() is not None):
             return self._cursor(factory).execute(sql, args or None).fetchall()
         # What a cursor would give, without one.
         result = self._wait(core.submit(sql, args or None), None)
@@ -206,29 +206,27 @@ class BlockingConnection(Generic[R]):
 
         Each cursor has its own result and its own error, raised where it is fetched from, or at the end of the
         block. Outside a transaction each statement stands for itself; inside one PostgreSQL ends them all with the
-        first error.
+        first error. The block is its thread's: what other threads execute on the connection meanwhile is no part of it.
         """
         core = self._core
-        if core.pipelined is not None:
-            yield Pipeline(self)
+        mine = core.pipeline()
+        if mine is not None:
+            yield Pipeline(self, mine)
             return
-        core.begin_pipeline()
-        pipeline = Pipeline(self)
+        mine = core.begin_pipeline()
         try:
-            yield pipeline
+            yield Pipeline(self, mine)
         except BaseException:
-            cursors, core.pipelined = core.pipelined, None
-            self._drain(cursors or deque(), quiet=True)
+            self._drain(mine, core.leave_pipeline(mine), quiet=True)
             raise
         else:
-            cursors, core.pipelined = core.pipelined, None
-            self._drain(cursors or deque(), quiet=False)
+            self._drain(mine, core.leave_pipeline(mine), quiet=False)
 
-    def _drain(self, cursors: deque[BlockingCursor[Any]], quiet: bool) -> None:
+    def _drain(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]], quiet: bool) -> None:
         core = self._core
         if core.wire.closed:
             return
-        end = core.ask_for_answers()
+        end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
         for cursor in cursors:
             try:
@@ -337,19 +335,19 @@ class BlockingConnection(Generic[R]):
 class Pipeline:
     """What ``Connection.pipeline()`` gives."""
 
-    def __init__(self, connection: BlockingConnection[Any]) -> None:
+    def __init__(self, connection: BlockingConnection[Any], pipelined: Pipelined) -> None:
         self._connection = connection
+        self._pipelined = pipelined
 
     def flush(self) -> None:
         """Sends what is queued, and waits for nothing but room in the socket: the server works on it from now on, while
         the caller does something else."""
         core = self._connection._core
-        core.ask_for_answers()
+        core.ask_for_answers(self._pipelined)
         core.wire.push(0)
 
     def sync(self) -> None:
         """Waits for all results so far; raises the first error."""
-        core = self._connection._core
-        if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, deque()
-            self._connection._drain(cursors, quiet=False)
+        pipelined = self._pipelined
+        cursors, pipelined.cursors = pipelined.cursors, deque()
+        self._connection._drain(pipelined, cursors, quiet=False)

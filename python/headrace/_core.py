@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
 from ._cursor_base import Column, Params
@@ -25,6 +26,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork_in_child)
 
 
+class Pipelined:
+    """What a task or thread has submitted in a pipeline."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        """Tells it from other pipelines of the connection."""
+        self.cursors: deque[Any] = deque()
+        """Those whose results were not read."""
+        self.sync = True
+        """Each statement stands for itself."""
+        self.unanswered = False
+        """It has statements that no Sync is behind: their answers may stay in the server's buffer."""
+
+    def resolved(self, cursor: Any) -> None:
+        """There is nothing more to ask of a cursor whose result was waited for. They come in order as a rule: those
+        that do not stay until the pipeline's end."""
+        if self.cursors and self.cursors[0] is cursor:
+            self.cursors.popleft()
+
+
 class Core(ABC):
     """State and flows of a connection."""
 
@@ -36,8 +57,10 @@ class Core(ABC):
         """Blocks of ``transaction()`` that are open."""
         self.resets = 0
         """How often the session was reset: a block from before is not there any more."""
-        self.pipelined: deque[Any] | None = None
-        """Cursors whose results a pipeline has not read, None outside of a pipeline."""
+        self.pipelines: dict[Any, Pipelined] = {}
+        """The pipelines that are open, by the task or thread that entered them."""
+        self.me: Callable[[], Any] = threading.get_ident
+        """The task or thread that runs now."""
         self.numbers = itertools.count(1)
         """For names that nothing else has: savepoints, portals."""
 
@@ -69,20 +92,36 @@ class Core(ABC):
 
     # pipelines
 
-    def begin_pipeline(self) -> None:
-        """What is submitted from now on is one pipeline."""
-        self.pipelined = deque()
+    def pipeline(self) -> Pipelined | None:
+        """The pipeline of the task or thread that runs now. Worth a look only where ``pipelines`` has any."""
+        return self.pipelines.get(self.me())
 
-    def ask_for_answers(self) -> Any:
+    def begin_pipeline(self) -> Pipelined:
+        """What this task or thread submits from now on is one pipeline; what others do is none of it."""
+        pipeline = self.pipelines[self.me()] = Pipelined(next(self.numbers))
+        return pipeline
+
+    def leave_pipeline(self, pipeline: Pipelined) -> deque[Any]:
+        """The pipeline is over; gives the cursors whose results it has not read, none after a reset."""
+        for owner, open_pipeline in list(self.pipelines.items()):
+            if open_pipeline is pipeline:
+                del self.pipelines[owner]
+                cursors, pipeline.cursors = pipeline.cursors, deque()
+                return cursors
+        return deque()
+
+    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
+        """Queues one statement of a pipeline."""
+        return self.submit(sql, params)
+
+    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch of a pipeline."""
+        return self.submit_batch(sql, rows, returning)
+
+    def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
         """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives
         its ticket, or None."""
         return None
-
-    def resolved(self, cursor: Any) -> None:
-        """A pipeline has nothing more to ask of a cursor whose result was waited for. They come in order as a rule:
-        those that do not stay until the pipeline's end."""
-        if self.pipelined and self.pipelined[0] is cursor:
-            self.pipelined.popleft()
 
     # transactions
 

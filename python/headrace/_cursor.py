@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
+from . import defaults
 from ._cursor_base import CursorBase, Params
 from .errors import DatabaseError, InterfaceError
 from .rows import RowFactory
@@ -45,12 +46,12 @@ class BlockingCursor(CursorBase[R]):
 
     def _execute(self, sql: str, params: Params, timeout: float | None) -> None:
         core = self._core
-        ticket = core.submit(sql, params)
-        if core.pipelined is not None:
-            self._clear()
-            self._pending = ticket
-            core.pipelined.append(self)
+        if core.pipelines and (pipeline := core.pipeline()) is not None:
+            self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
+            if not len(pipeline.cursors) % defaults.PIPELINE_NUDGE:
+                core.wire.nudge()
             return
+        ticket = core.submit(sql, params)
         self._result = None
         self._rows = None
         try:
@@ -71,11 +72,10 @@ class BlockingCursor(CursorBase[R]):
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
         self._clear()
-        ticket = core.submit_batch(sql, rows, returning)
-        if core.pipelined is not None:
-            self._pending = ticket
-            core.pipelined.append(self)
+        if core.pipelines and (pipeline := core.pipeline()) is not None:
+            self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
             return self
+        ticket = core.submit_batch(sql, rows, returning)
         self._take(self._connection._wait(ticket, timeout))
         if core.timing:
             core.wire.count(1, time.perf_counter_ns() - started)
@@ -84,9 +84,9 @@ class BlockingCursor(CursorBase[R]):
     def _resolve(self) -> None:
         """Waits for what a pipeline has not brought yet."""
         ticket, self._pending = self._pending, None
-        if ticket is not None:
-            self._core.ask_for_answers()
-            self._core.resolved(self)
+        if ticket is not None and self._pipeline is not None:
+            self._core.ask_for_answers(self._pipeline)
+            self._pipeline.resolved(self)
             try:
                 self._take(self._connection._wait(ticket, None))
             except DatabaseError as error:
@@ -104,15 +104,15 @@ class BlockingCursor(CursorBase[R]):
             self._resolve()
             return True
         self._pending = None
-        self._core.ask_for_answers()
+        self._core.ask_for_answers(self._pipeline)
         try:
             outcome = self._connection._look(ticket, timeout)
         except TimeoutError:
             self._pending = ticket
             return False
         finally:
-            if self._pending is None:
-                self._core.resolved(self)
+            if self._pending is None and self._pipeline is not None:
+                self._pipeline.resolved(self)
         self._take(outcome)
         return True
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import defaults
 from ._native import PgResult
 from .errors import DatabaseError, InterfaceError, ProgrammingError
 from .rows import RowFactory, tuple_row
 from .types import TypeCode
+
+if TYPE_CHECKING:
+    from ._core import Pipelined
 
 R = TypeVar("R")
 
@@ -34,6 +37,7 @@ class CursorBase(Generic[R]):
         self._position = 0
         self._make: Callable[[Any], Any] | None = None
         self._pending: Any = None
+        self._pipeline: Pipelined | None = None
         self._batch = False
 
     # results
@@ -44,6 +48,13 @@ class CursorBase(Generic[R]):
         self._rows = None
         self._position = 0
         self._pending = None
+
+    def _is_pending(self, ticket: Any, pipeline: Pipelined) -> None:
+        """The result is one that a pipeline has not read yet."""
+        self._clear()
+        self._pending = ticket
+        self._pipeline = pipeline
+        pipeline.cursors.append(self)
 
     def _set(self, result: PgResult) -> None:
         self._result = result

@@ -48,6 +48,8 @@ CANCEL_AGAIN: Final = 0.5
 """Seconds after which a cancel request is repeated that had no effect, as the server had not begun with the request."""
 CANCEL_LOOK: Final = 0.05
 """Seconds at most between two looks, on a loop, whether it had an effect."""
+PIPELINE_NUDGE: Final = 64
+"""Statements of a blocking pipeline after which what was queued is sent, and what has come is read."""
 FETCH_SIZE: Final = 2_000
 """Rows fetched at a time by a streaming cursor."""
 ARRAY_SIZE: Final = 1

@@ -190,7 +190,11 @@ def test_a_block_begins_with_its_first_statement(url: str) -> None:
 
 def test_an_outermost_block_with_a_name_ends_after_an_error_that_was_caught(url: str) -> None:
     with headrace.connect(url, autocommit=True) as conn:
-        with conn.transaction("named"), contextlib.suppress(errors.SyntaxError):
+        with (
+            pytest.raises(errors.InFailedSqlTransaction, match="rolled back, not committed"),
+            conn.transaction("named"),
+            contextlib.suppress(errors.SyntaxError),
+        ):
             conn.execute("selec")
         assert conn.transaction_status == TransactionStatus.IDLE
 

@@ -119,6 +119,7 @@ impl Session {
             sync,
             ordered: false,
             expected: None,
+            pipeline: 0,
         });
         self.machine.enqueue(request, caller);
         self.machine.transmit((), &mut self.outbox);

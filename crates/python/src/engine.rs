@@ -268,6 +268,14 @@ impl Engine {
         }
     }
 
+    /// The same for those who share the connection: a transaction that is a stream's own is none of theirs.
+    pub fn shared_status(&self) -> u8 {
+        match self {
+            Engine::Postgres(machine) if machine.shared_status() == postgres::TransactionStatus::Idle => 0,
+            _ => self.status(),
+        }
+    }
+
     /// Requests queued or in flight.
     pub fn queued(&self) -> usize {
         each!(self, machine => machine.queued())
@@ -319,6 +327,17 @@ impl Engine {
             Engine::Postgres(machine) => machine.notifications(),
             _ => 0,
         }
+    }
+
+    /// Whether the request of a ticket is not begun with because a stream has the connection for itself.
+    pub fn waits_for_stream(&self, ticket: &Bound<'_, PyAny>) -> bool {
+        let Engine::Postgres(machine) = self else { return false };
+        machine.reserved().is_some() && self.find(ticket).is_some_and(|id| machine.waits_for_portal(id))
+    }
+
+    /// Whether a stream has the connection for itself.
+    pub fn is_reserved(&self) -> bool {
+        matches!(self, Engine::Postgres(machine) if machine.reserved().is_some())
     }
 
     /// Whether notices wait.

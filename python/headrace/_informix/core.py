@@ -166,7 +166,7 @@ class InformixCore(Core):
         if mode not in ("none", "rollback"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
         self.depth = 0
-        self.pipelined = None
+        self.pipelines.clear()
         if mode == "rollback":
             yield self.wire.sqli_rollback()
 

@@ -339,7 +339,7 @@ class MySqlCore(Core):
         if mode not in ("none", "rollback", "discard"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
         self.depth = 0
-        self.pipelined = None
+        self.pipelines.clear()
         if mode == "rollback" and (self.wire.queued() or self.wire.last_status() != 0):
             yield self._end_query(True)
         if mode == "discard":

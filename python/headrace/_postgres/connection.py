@@ -9,16 +9,17 @@ import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, TypeVar, overload
 
-from .. import defaults
+from .. import defaults, errors
 from .._connection import BlockingConnection
 from .._cursor_base import Params
 from .._native import PgResult, Wire
-from ..errors import ConnectionClosed, InterfaceError, OperationalError, ProgrammingError
+from ..errors import ConnectionClosed, InterfaceError, OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
 from .adapters import Adapters
 from .core import ConnectionCore, quote_identifier
 from .cursor import Cursor, ServerCursor
+from .streams import BUSY, Reading
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -114,51 +115,77 @@ class Connection(BlockingConnection[R]):
 
     def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
         """The rows of a query one by one, in bounded memory: ``fetch_size`` rows at a time, the next block on its
-        way while this one is used. Opens a transaction for its duration where none is open."""
-        with contextlib.closing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
-            for block in blocks:
-                yield from block
+        way while this one is used.
+
+        The stream reads in the transaction that is open. With autocommit off it begins one, as any statement does,
+        which is left to :meth:`commit` and :meth:`rollback`. With autocommit on it has a transaction of its own, which
+        ends with it; until then other statements of the thread that reads are refused, and those of other threads
+        wait.
+        """
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream_rows(reading))
 
     def stream_blocks(
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
     ) -> Generator[list[R]]:
         """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
         of a step per row."""
-        if fetch_size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
-        with contextlib.ExitStack() as stack:
-            if not self._core.in_transaction():
-                stack.enter_context(self.transaction())
-            yield from self._stream(sql, params, fetch_size)
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream(reading))
 
-    def _stream(self, sql: str, params: Params, fetch_size: int) -> Generator[list[R]]:
+    def _watched(self, reading: Reading, rows: Generator[T]) -> Generator[T]:
+        """Notes when the generator is collected: nobody is there then to be told an error."""
+
+        def gone(_: Any) -> None:
+            reading.abandoned = True
+
+        reading.watch = weakref.ref(rows, gone)
+        return rows
+
+    def _stream_rows(self, reading: Reading) -> Generator[R]:
+        with contextlib.closing(self._stream(reading)) as blocks:
+            for block in blocks:
+                yield from block
+
+    def _stream(self, reading: Reading) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
-        portal = f"headrace_{next(core.numbers)}"
-        result: PgResult = self._wait(
-            wire.execute(sql, params, prelude=core.begin, portal=(portal, fetch_size), named=core.named), None
-        )
-        if result.columns is None:
-            raise ProgrammingError("the statement returns no rows")
-        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
-        columns = result.columns
-        ahead: Any = None
+        reader = core.me()
+
+        def gate() -> None:
+            if core.me() == reader:
+                raise InterfaceError(BUSY)
+
         try:
+            result: PgResult = self._wait(reading.begin(), None)
+            reading.first(result, gate)
+            assert result.columns is not None, "first() has looked"
+            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
             while True:
-                ahead = wire.fetch(portal, fetch_size, columns) if result.suspended else None
+                ahead = reading.ahead(result)
                 if ahead is not None:
                     wire.push(0)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))
+                    # Another thread may go on with it.
+                    reader = core.me()
                 del rows
                 if ahead is None:
                     return
-                result = self._wait(ahead, None)
+                reading.check_open()
+                result = reading.check(self._wait(ahead, None))
         finally:
-            if not wire.closed and wire.last_status() == 2:
-                if ahead is not None and not ahead.done():
-                    wire.discard(ahead)
-                self._wait(wire.close_portal(portal), None)
+            self._end_reading(reading)
+
+    def _end_reading(self, reading: Reading) -> None:
+        try:
+            ended = reading.end()
+            if ended is not None:
+                self._wait(ended, None)
+        except errors.Error:
+            # What is left of a portal in somebody else's transaction is lost with the connection.
+            if reading.own and not reading.abandoned:
+                raise
 
     # transactions
 

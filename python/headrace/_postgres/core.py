@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .._core import Core, Flow
+from .._core import Core, Flow, Pipelined
 from .._cursor_base import Column, Params
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
-from ..errors import ProgrammingError
+from ..errors import InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
 from .conninfo import ConnectOptions
+from .streams import Reading
 
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -56,9 +57,8 @@ class ConnectionCore(Core):
         self.deferrable: bool | None = None
         self.begin: str | None = "BEGIN"
         self.named = options.prepared
-        self.pipeline_sync = True
-        self.unanswered = False
-        """Whether a pipeline has statements that no Sync is behind: their answers may stay in the server's buffer."""
+        self.readings: set[Reading] = set()
+        """The streams that are open."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
         self.tpc: Xid | None = None
         self.tpc_prepared = False
@@ -98,11 +98,13 @@ class ConnectionCore(Core):
         self.check_end(rollback)
         if not self._is_begun():
             return
-        yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
+        results = yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
+        if not rollback:
+            check_committed(results)
 
     def _is_begun(self) -> bool:
-        """Whether a transaction is open, or may be by what has been asked for."""
-        return self.wire.queued() > 0 or self.wire.last_status() != 0
+        """Whether a transaction is open, or may be by what has been asked for. That of a stream is the stream's."""
+        return not self.wire.is_reserved() and (self.wire.queued() > 0 or self.wire.last_status() != 0)
 
     def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
         """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own.
@@ -146,7 +148,10 @@ class ConnectionCore(Core):
         """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what
         comes behind it."""
         if not self.wire.closed and self._is_begun():
-            yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True, discarded="ROLLBACK")
+            word = "ROLLBACK" if rollback else "COMMIT"
+            results = yield self.wire.script(word, ends_block=True, discarded="ROLLBACK")
+            if not rollback:
+                check_committed(results)
 
     # two-phase commit
 
@@ -195,17 +200,25 @@ class ConnectionCore(Core):
 
     def submit(self, sql: str, params: Params, expected: PgColumns | None = None) -> Any:
         """Queues one statement; ``expected`` are the columns of one that fetches from a cursor which was described."""
-        if self.pipelined is None:
-            return self.wire.execute(sql, params, prelude=self.begin, named=self.named, expected=expected)
-        self.unanswered = not self.pipeline_sync
+        return self.wire.execute(sql, params, prelude=self.begin, named=self.named, expected=expected)
+
+    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
+        """Queues one statement of a pipeline."""
+        pipeline.unanswered = not pipeline.sync
         return self.wire.execute(
             sql,
             params,
             prelude=self.begin,
             named=self.named,
-            sync=self.pipeline_sync,
+            sync=pipeline.sync,
             ordered=True,
-            expected=expected,
+            pipeline=pipeline.number,
+        )
+
+    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch of a pipeline."""
+        return self.wire.execute_batch(
+            sql, rows, prelude=self.begin, named=self.named, returning=returning, pipeline=pipeline.number
         )
 
     def submit_script(self, sql: str) -> Any:
@@ -224,16 +237,17 @@ class ConnectionCore(Core):
         """Queues a round trip that changes nothing."""
         return self.wire.sync()
 
-    def begin_pipeline(self) -> None:
+    def begin_pipeline(self) -> Pipelined:
         """Outside of a transaction each statement stands for itself."""
-        super().begin_pipeline()
-        self.pipeline_sync = self.begin is None and not self.in_transaction()
+        pipeline = super().begin_pipeline()
+        pipeline.sync = self.begin is None and not self.in_transaction()
+        return pipeline
 
-    def ask_for_answers(self) -> Any:
+    def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
         """Puts a Sync behind the statements of a pipeline where there is none; gives its ticket, or None."""
-        if not self.unanswered:
+        if pipeline is None or not pipeline.unanswered:
             return None
-        self.unanswered = False
+        pipeline.unanswered = False
         return self.wire.sync()
 
     def describe(self, columns: PgColumns) -> list[Column]:
@@ -292,11 +306,24 @@ class ConnectionCore(Core):
         self.depth = 0
         self.refresh_begin()
         self.tpc = None
-        self.pipelined = None
+        self.pipelines.clear()
+        for reading in list(self.readings):
+            ended = reading.end(discard=False)
+            if ended is not None:
+                yield ended
         if mode != "none":
             yield from self._end_block(True)
         if mode == "discard":
             yield self.wire.script("DISCARD ALL")
+
+
+def check_committed(results: Sequence[PgResult]) -> None:
+    """Whether a COMMIT was one: of a failed transaction the server makes a ROLLBACK, without an error."""
+    if results and results[-1].tag == "ROLLBACK":
+        raise InFailedSqlTransaction(
+            "the transaction was rolled back, not committed: one of its statements had failed. Call rollback() after "
+            "an error, or put a transaction() block around what may fail, to keep the rest"
+        )
 
 
 def type_code(core: ConnectionCore, field: tuple[str, int, int, int, int, int]) -> TypeCode:

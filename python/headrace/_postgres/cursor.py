@@ -104,7 +104,6 @@ class ServerCursor(Cursor[R]):
     ) -> Any:
         """The result of a statement, which is waited for in a pipeline too."""
         ticket = self._core.submit(sql, params, expected)
-        self._core.ask_for_answers()
         return self._connection._wait(ticket, timeout)
 
     def _fetch_block(self, what: str) -> None:

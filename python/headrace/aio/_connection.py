@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from .. import defaults, errors
-from .._core import Core, Flow, Rollback, timings
+from .._core import Core, Flow, Pipelined, Rollback, timings
 from .._native import PgResult, Wire
 from ..errors import OperationalError
 from ..rows import RowFactory, tuple_row
@@ -33,6 +33,7 @@ class LoopConnection(Generic[R]):
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         self._core = core
+        core.me = asyncio.current_task
         self.row_factory: RowFactory[R] = row_factory
         self._cancelling: set[asyncio.Task[None]] = set()
 
@@ -125,10 +126,10 @@ class LoopConnection(Generic[R]):
     async def _script(self, cursor: LoopCursor[Any], sql: str) -> None:
         """Executes text as it is; the results are the cursor's."""
         core = self._core
+        pipeline = core.pipeline() if core.pipelines else None
         ticket = core.submit_script(sql)
-        if core.pipelined is not None:
-            cursor._pending = ticket
-            core.pipelined.append(cursor)
+        if pipeline is not None:
+            cursor._is_pending(ticket, pipeline)
         else:
             try:
                 cursor._take(await self._wait(ticket, None))
@@ -138,7 +139,7 @@ class LoopConnection(Generic[R]):
 
     async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
         core = self._core
-        if core.pipelined is not None or core.timing:
+        if core.timing or (core.pipelines and core.pipeline() is not None):
             cursor = await self._cursor(factory).execute(sql, args or None)
             return await cursor.fetchall()
         # What a cursor would give, without one.
@@ -197,27 +198,27 @@ class LoopConnection(Generic[R]):
     @contextlib.asynccontextmanager
     async def pipeline(self) -> AsyncGenerator[AsyncPipeline]:
         """A block in which statements are sent at once and their results read later: see
-        :meth:`headrace.Connection.pipeline`."""
+        :meth:`headrace.Connection.pipeline`. The block is its task's: what other tasks execute on the connection
+        meanwhile, also those that were made inside of it, is no part of it."""
         core = self._core
-        if core.pipelined is not None:
-            yield AsyncPipeline(self)
+        mine = core.pipeline()
+        if mine is not None:
+            yield AsyncPipeline(self, mine)
             return
-        core.begin_pipeline()
+        mine = core.begin_pipeline()
         try:
-            yield AsyncPipeline(self)
+            yield AsyncPipeline(self, mine)
         except BaseException:
-            cursors, core.pipelined = core.pipelined, None
-            await self._drain(cursors or deque(), quiet=True)
+            await self._drain(mine, core.leave_pipeline(mine), quiet=True)
             raise
         else:
-            cursors, core.pipelined = core.pipelined, None
-            await self._drain(cursors or deque(), quiet=False)
+            await self._drain(mine, core.leave_pipeline(mine), quiet=False)
 
-    async def _drain(self, cursors: deque[LoopCursor[Any]], quiet: bool) -> None:
+    async def _drain(self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool) -> None:
         core = self._core
         if core.wire.closed:
             return
-        end = core.ask_for_answers()
+        end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
         for cursor in cursors:
             try:
@@ -338,12 +339,12 @@ def _look_at(future: asyncio.Future[Any]) -> None:
 class AsyncPipeline:
     """What ``AsyncConnection.pipeline()`` gives."""
 
-    def __init__(self, connection: LoopConnection[Any]) -> None:
+    def __init__(self, connection: LoopConnection[Any], pipelined: Pipelined) -> None:
         self._connection = connection
+        self._pipelined = pipelined
 
     async def sync(self) -> None:
         """Waits for all results so far; raises the first error."""
-        core = self._connection._core
-        if core.pipelined is not None:
-            cursors, core.pipelined = core.pipelined, deque()
-            await self._connection._drain(cursors, quiet=False)
+        pipelined = self._pipelined
+        cursors, pipelined.cursors = pipelined.cursors, deque()
+        await self._connection._drain(pipelined, cursors, quiet=False)

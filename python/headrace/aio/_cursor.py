@@ -32,12 +32,10 @@ class LoopCursor(CursorBase[R]):
             raise InterfaceError("the cursor is closed")
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
-        future = core.submit(sql, params)
-        if core.pipelined is not None:
-            self._clear()
-            self._pending = future
-            core.pipelined.append(self)
+        if core.pipelines and (pipeline := core.pipeline()) is not None:
+            self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
             return self
+        future = core.submit(sql, params)
         try:
             self._take(await self._connection._wait(future, timeout))
         except DatabaseError as error:
@@ -55,11 +53,10 @@ class LoopCursor(CursorBase[R]):
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
         self._clear()
-        future = core.submit_batch(sql, rows, returning)
-        if core.pipelined is not None:
-            self._pending = future
-            core.pipelined.append(self)
+        if core.pipelines and (pipeline := core.pipeline()) is not None:
+            self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
             return self
+        future = core.submit_batch(sql, rows, returning)
         self._take(await self._connection._wait(future, timeout))
         if core.timing:
             core.wire.count(1, time.perf_counter_ns() - started)
@@ -67,9 +64,9 @@ class LoopCursor(CursorBase[R]):
 
     async def _resolve(self) -> None:
         future, self._pending = self._pending, None
-        if future is not None:
+        if future is not None and self._pipeline is not None:
             self._ask_for_answers()
-            self._core.resolved(self)
+            self._pipeline.resolved(self)
             try:
                 self._take(await self._connection._wait(future, None))
             except DatabaseError as error:
@@ -77,7 +74,7 @@ class LoopCursor(CursorBase[R]):
                 raise
 
     def _ask_for_answers(self) -> None:
-        sync = self._core.ask_for_answers()
+        sync = self._core.ask_for_answers(self._pipeline)
         if sync is not None:
             # Whatever ends it ends the statement before it too, which is what somebody waits for.
             sync.add_done_callback(_heard)

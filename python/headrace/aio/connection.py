@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import enum
 import weakref
 from collections.abc import (
@@ -23,7 +24,8 @@ from .._native import PgResult, Wire
 from .._postgres.adapters import Adapters
 from .._postgres.connection import server_version
 from .._postgres.core import ConnectionCore, quote_identifier
-from ..errors import InterfaceError, ProgrammingError
+from .._postgres.streams import BUSY, Reading
+from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
 from ._connection import LoopConnection
@@ -32,6 +34,16 @@ from .transport import open_transport
 
 R = TypeVar("R")
 T = TypeVar("T")
+
+
+_reads: contextvars.ContextVar[tuple[Reading, ...]] = contextvars.ContextVar("headrace_reads", default=())
+"""The streams that the task that runs now, or the one that made it, has begun."""
+
+
+def _end_abandoned(reading: Reading) -> None:
+    ended = reading.end()
+    if ended is not None:
+        ended.add_done_callback(_heard)
 
 
 class AsyncConnection(LoopConnection[R]):
@@ -124,53 +136,89 @@ class AsyncConnection(LoopConnection[R]):
         cursor._set(await self._wait(self._core.submit_flat(sql, rows), None))
         return cursor._all()
 
-    async def stream(
+    def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> AsyncIterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`. With autocommit
+        on, statements of the task that reads, and of tasks that it made meanwhile, are refused until the stream has
+        ended; those of other tasks wait."""
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream_rows(reading))
+
+    def stream_blocks(
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
-    ) -> AsyncIterator[R]:
-        """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`."""
-        async with contextlib.aclosing(self.stream_blocks(sql, params, fetch_size=fetch_size)) as blocks:
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.Connection.stream_blocks`."""
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream(reading))
+
+    def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """Ends what a generator reads from as soon as the generator is collected: its own end comes a turn of the loop
+        later, and the next statement must not have to wait for that."""
+
+        def gone(_: Any) -> None:
+            reading.abandoned = True
+            loop = reading.loop
+            if loop is None or loop.is_closed():
+                return
+            try:
+                running = asyncio.get_running_loop()
+            except RuntimeError:
+                running = None
+            if running is loop:
+                with contextlib.suppress(errors.Error):
+                    _end_abandoned(reading)
+            if not reading.ended:
+                # Another thread's, or the engine was in the middle of something when memory was collected.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(_end_abandoned, reading)
+
+        reading.watch = weakref.ref(rows, gone)
+        return rows
+
+    async def _stream_rows(self, reading: Reading) -> AsyncGenerator[R]:
+        async with contextlib.aclosing(self._stream(reading)) as blocks:
             async for block in blocks:
                 for row in block:
                     yield row
 
-    async def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
-    ) -> AsyncGenerator[list[R]]:
-        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.Connection.stream_blocks`."""
-        if fetch_size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
-        async with contextlib.AsyncExitStack() as stack:
-            if not self._core.in_transaction():
-                await stack.enter_async_context(self.transaction())
-            async with contextlib.aclosing(self._stream(sql, params, fetch_size)) as blocks:
-                async for block in blocks:
-                    yield block
+    async def _stream(self, reading: Reading) -> AsyncGenerator[list[R]]:
+        reading.loop = asyncio.get_running_loop()
+        # Tasks that are made from here on inherit it: whoever waits for one of them would wait for himself.
+        _reads.set((*(other for other in _reads.get() if not other.ended), reading))
 
-    async def _stream(self, sql: str, params: Params, fetch_size: int) -> AsyncGenerator[list[R]]:
-        core, wire = self._core, self._core.wire
-        portal = f"headrace_{next(core.numbers)}"
-        first = wire.execute(sql, params, prelude=core.begin, portal=(portal, fetch_size), named=core.named)
-        result: PgResult = await self._wait(first, None)
-        if result.columns is None:
-            raise ProgrammingError("the statement returns no rows")
-        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
-        columns = result.columns
-        ahead: Any = None
+        def gate() -> None:
+            if reading in _reads.get():
+                raise InterfaceError(BUSY)
+
         try:
+            result: PgResult = await self._wait(reading.begin(), None)
+            reading.first(result, gate)
+            assert result.columns is not None, "first() has looked"
+            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
             while True:
-                ahead = wire.fetch(portal, fetch_size, columns) if result.suspended else None
+                ahead = reading.ahead(result)
+                if ahead is not None:
+                    ahead.add_done_callback(_heard)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))
                 del rows
                 if ahead is None:
                     return
-                result = await self._wait(ahead, None)
+                reading.check_open()
+                result = reading.check(await self._wait(ahead, None))
         finally:
-            if ahead is not None and not ahead.done():
-                wire.discard(ahead)
-            if not wire.closed and wire.last_status() == 2:
-                await asyncio.shield(wire.close_portal(portal))
+            await self._end_reading(reading)
+
+    async def _end_reading(self, reading: Reading) -> None:
+        try:
+            ended = reading.end()
+            if ended is not None:
+                # Whoever is cancelled here: the end is sent.
+                ended.add_done_callback(_heard)
+                await asyncio.shield(ended)
+        except errors.Error:
+            if reading.own and not reading.abandoned:
+                raise
 
     # transactions
 

@@ -96,7 +96,6 @@ class AsyncServerCursor(AsyncCursor[R]):
     ) -> Any:
         """The result of a statement, which is waited for in a pipeline too."""
         future = self._core.submit(sql, params, expected)
-        self._core.ask_for_answers()
         return await self._connection._wait(future, timeout)
 
     async def _fetch_block(self, what: str) -> None:

@@ -4,6 +4,7 @@
 //! first. Only the last started entry can still have something to send (rows of a batch, or what had to wait for a
 //! description), so bytes leave in the order of the queue.
 
+mod control;
 mod receive;
 mod request;
 mod send;
@@ -17,11 +18,12 @@ pub use statement::{Columns, Shape, Statement};
 use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::types::TypeRegistry;
+use control::Control;
 use headrace_core::{Caller, Fatal, Outbox, Outcome, Protocol, StatementCache, limits};
 use request::{Entry, Stage};
 use startup::{Startup, State};
 use statement::Key;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A caller that speaks PostgreSQL.
@@ -64,8 +66,15 @@ pub struct Machine<C: Caller> {
     phase: Phase,
     queue: VecDeque<Entry<C, C::Error>>,
     started: usize,
-    /// A transaction block is open as of what has been sent, whatever has been answered.
-    in_block: bool,
+    /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a statement
+    /// of the user's that begins or ends one: only its answer tells.
+    in_block: Option<bool>,
+    /// The portals that are open as of what has been sent: none outlives its transaction block.
+    portals: HashSet<String>,
+    /// The portal that the open transaction block belongs to: nothing else is started.
+    reserved: Option<String>,
+    /// The last portal that had a transaction block of its own, until the end of that block is answered.
+    streamed: Option<String>,
     next_id: u64,
     /// No new request is started: a cancel request is under way, and must not hit the next statement.
     held: bool,
@@ -98,7 +107,10 @@ impl<C: PgCaller> Machine<C> {
             phase: Phase::Startup(Box::new(Startup::new(options, outbox))),
             queue: VecDeque::new(),
             started: 0,
-            in_block: false,
+            in_block: Some(false),
+            portals: HashSet::new(),
+            reserved: None,
+            streamed: None,
             next_id: 1,
             held: false,
             skipping: false,
@@ -153,10 +165,20 @@ impl<C: PgCaller> Machine<C> {
     /// Queues a request and returns its number.
     ///
     /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
-    /// no Sync of its own to wait for.
-    pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
-        let open = self.queue.back().is_some_and(|entry| !entry.request.syncs());
-        if open && !matches!(request, Request::Execute(_) | Request::Sync) {
+    /// no Sync of its own to wait for. So does a request that is no part of the pipeline that the group belongs to, and
+    /// is not to be skipped with it.
+    pub fn enqueue(&mut self, mut request: Request, caller: C) -> u64 {
+        let group = self.queue.back().and_then(|entry| entry.request.open_group());
+        let joins = match &mut request {
+            Request::Execute(execute) => {
+                // Where it leaves the transaction is said with the answer to its Sync.
+                execute.sync |= control::of_statement(&execute.sql) != Control::None;
+                group == Some(execute.pipeline)
+            }
+            Request::Sync => true,
+            _ => false,
+        };
+        if group.is_some() && !joins {
             self.push(Request::Sync, None);
         }
         self.push(request, Some(caller))
@@ -235,6 +257,27 @@ impl<C: PgCaller> Machine<C> {
     /// The transaction status of the last ReadyForQuery.
     pub fn status(&self) -> TransactionStatus {
         self.status
+    }
+
+    /// The transaction status of the last ReadyForQuery for those who share the connection: a portal's own transaction
+    /// block is none of theirs.
+    pub fn shared_status(&self) -> TransactionStatus {
+        if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
+    }
+
+    /// Whether a portal is open as of what has been sent.
+    pub fn has_portal(&self, name: &str) -> bool {
+        self.portals.contains(name)
+    }
+
+    /// The portal that the open transaction block belongs to: requests for anything else wait until it is closed.
+    pub fn reserved(&self) -> Option<&str> {
+        self.reserved.as_deref()
+    }
+
+    /// Whether request `id` was not begun with because a portal has the connection for itself.
+    pub fn waits_for_portal(&self, id: u64) -> bool {
+        self.reserved.is_some() && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
     }
 
     /// The server's parameters as last reported.
@@ -410,6 +453,8 @@ impl<C: PgCaller> Protocol for Machine<C> {
         }
         let mut entries = std::mem::take(&mut self.queue);
         self.started = 0;
+        self.reserved = None;
+        self.streamed = None;
         for entry in entries.drain(..) {
             let outcome = match entry.failure {
                 Some(failure) => failure.outcome(),

@@ -415,6 +415,11 @@ impl<C: PgCaller> Machine<C> {
             _ => return Err(Fatal::peer("the server sent ReadyForQuery with an unknown transaction status")),
         };
         self.status = status;
+        if let (Some(streamed), Some(entry)) = (&self.streamed, self.queue.front())
+            && matches!(&entry.request, Request::ClosePortal { portal } if portal == streamed)
+        {
+            self.streamed = None;
+        }
         if let Phase::Startup(startup) = &self.phase {
             if !matches!(startup.state, State::Settled) {
                 return Err(Fatal::peer("the server was ready before the authentication was over"));
@@ -510,6 +515,11 @@ impl<C: PgCaller> Machine<C> {
         }
         let Some(mut entry) = self.queue.pop_front() else { return Ok(()) };
         self.started -= 1;
+        if entry.began && entry.request.reserving_portal().is_some() {
+            // It begins again, behind the ROLLBACK.
+            self.reserved = None;
+            self.streamed = None;
+        }
         let mut fresh = Entry::new(entry.id, entry.request, entry.caller.take());
         fresh.retried = true;
         self.queue.insert(self.started, fresh);

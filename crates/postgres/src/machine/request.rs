@@ -31,6 +31,9 @@ pub struct Portal {
     pub name: String,
     /// Rows to fetch at first.
     pub max_rows: i32,
+    /// Where no transaction block is open, the block that the prelude begins is the portal's own: only requests for the
+    /// portal are sent while it lasts, and [`Request::ClosePortal`] commits it.
+    pub reserves: bool,
 }
 
 /// An execution by the extended protocol.
@@ -55,6 +58,8 @@ pub struct Execute {
     /// The columns that whoever asks expects, of a statement without parameters that is executed in one round trip,
     /// unnamed: a FETCH from a cursor that was described. The rows are decoded by what the server then says of them.
     pub expected: Option<Arc<Columns>>,
+    /// The pipeline that it belongs to, 0 for none: what belongs to another one is not skipped after its errors.
+    pub pipeline: u64,
 }
 
 /// A request.
@@ -72,7 +77,7 @@ pub enum Request {
         /// Its name.
         portal: String,
     },
-    /// Fetch more rows from a portal.
+    /// Fetch more rows from a portal. If its transaction is over nothing is sent, and the request ends without a result.
     Fetch {
         /// Its name.
         portal: String,
@@ -81,7 +86,7 @@ pub enum Request {
         /// The columns, as the first part of the result had them.
         columns: Arc<Columns>,
     },
-    /// Close a portal.
+    /// Close a portal, and commit the transaction that is its own.
     ClosePortal {
         /// Its name.
         portal: String,
@@ -113,9 +118,25 @@ impl Request {
         }
     }
 
+    /// The pipeline whose group of requests this one leaves open, as it has no Sync of its own.
+    pub(super) fn open_group(&self) -> Option<u64> {
+        match self {
+            Request::Execute(execute) if !self.syncs() => Some(execute.pipeline),
+            _ => None,
+        }
+    }
+
     pub(super) fn prelude(&self) -> Option<&Arc<str>> {
         match self {
             Request::Execute(Execute { prelude, .. }) | Request::Script { prelude, .. } => prelude.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The portal that gets a transaction block of its own where this request begins one.
+    pub(super) fn reserving_portal(&self) -> Option<&str> {
+        match self {
+            Request::Execute(Execute { portal: Some(portal), .. }) if portal.reserves => Some(&portal.name),
             _ => None,
         }
     }

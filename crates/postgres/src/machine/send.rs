@@ -1,5 +1,6 @@
 //! The sending half: from the queue to the outbox.
 
+use super::control::{self, Control};
 use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
 use super::statement::{Key, Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, TransactionStatus};
@@ -36,12 +37,41 @@ impl<C: PgCaller> Machine<C> {
                 return;
             }
             if matches!(self.tail().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
-                if self.held || self.started == self.queue.len() || self.must_wait() {
+                if !self.has_next() {
                     return;
                 }
                 self.start_next(cx, outbox);
             }
         }
+    }
+
+    /// Whether a request can be started; it is then the next in the queue.
+    fn has_next(&mut self) -> bool {
+        if self.held || self.started == self.queue.len() || (self.in_block.is_none() && self.started > 0) {
+            return false;
+        }
+        if self.reserved.is_some() && !self.bring_forward() {
+            return false;
+        }
+        !self.must_wait()
+    }
+
+    /// Puts the first request that may be sent while a portal has the connection for itself in front of those that
+    /// wait; says whether there is one. A round trip may be made at any time, unless it ends a group that waits.
+    fn bring_forward(&mut self) -> bool {
+        let reserved = self.reserved.as_deref();
+        let found = (self.started..self.queue.len()).find(|&at| match &self.queue[at].request {
+            Request::Fetch { portal, .. } | Request::ClosePortal { portal } => Some(portal.as_str()) == reserved,
+            Request::Sync => at == self.started || self.queue[at - 1].request.syncs(),
+            _ => false,
+        });
+        let Some(at) = found else { return false };
+        if at > self.started
+            && let Some(entry) = self.queue.remove(at)
+        {
+            self.queue.insert(self.started, entry);
+        }
+        true
     }
 
     /// Whether the next request has to wait for the answers to those in front of it. A pooler gives the server connection
@@ -93,7 +123,10 @@ impl<C: PgCaller> Machine<C> {
 
     /// Whether a transaction block will be open when the entry `at` reaches the server.
     fn block_is_open(&self, at: usize) -> bool {
-        if at == 0 { self.status != TransactionStatus::Idle } else { self.in_block }
+        match self.in_block {
+            Some(open) if at > 0 => open,
+            _ => self.status != TransactionStatus::Idle,
+        }
     }
 
     /// Whether no request before `at` brings a Sync: after an error all of them, and `at`, are skipped together.
@@ -129,7 +162,19 @@ impl<C: PgCaller> Machine<C> {
                 entry.prelude_open = prelude.is_some();
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
                 frontend::query(out, &prefix, sql);
-                self.in_block = (open || entry.prelude_open) && !ends_block;
+                let open = open || entry.prelude_open;
+                let control = if *ends_block { Control::Ends } else { control::of_script(sql) };
+                if control == Control::Ends {
+                    self.portals.clear();
+                }
+                self.in_block = match control {
+                    Control::None => Some(open),
+                    _ if *ends_block => Some(false),
+                    _ => None,
+                };
+            }
+            Request::Fetch { portal, .. } if !self.portals.contains(portal) => {
+                entry.stage = Stage::AwaitSync;
             }
             Request::Fetch { portal, max_rows, columns } => {
                 entry.columns = Some(columns.clone());
@@ -146,7 +191,14 @@ impl<C: PgCaller> Machine<C> {
                 entry.stage = Stage::Describing { parameters: Vec::new() };
                 entry.statement = Some(Arc::new(Statement::draft(String::new(), "".into(), self.changes, self.names)));
             }
+            Request::ClosePortal { portal } if self.reserved.as_ref() == Some(portal) => {
+                frontend::query(out, "", "COMMIT");
+                self.reserved = None;
+                self.in_block = Some(false);
+                self.portals.clear();
+            }
             Request::ClosePortal { portal } => {
+                self.portals.remove(portal);
                 frontend::close(out, b'P', portal);
                 frontend::sync(out);
             }
@@ -158,8 +210,8 @@ impl<C: PgCaller> Machine<C> {
     fn start_statement(&mut self, at: usize, cx: C::Cx<'_>, outbox: &mut Outbox) {
         self.close_evicted(outbox);
         let mark = outbox.mark();
-        self.in_block = self.block_is_open(at);
-        let open = self.in_block;
+        let open = self.block_is_open(at);
+        self.in_block = Some(open);
         let entry = &mut self.queue[at];
         entry.mark = mark;
         if let Some(prelude) = entry.request.prelude().filter(|_| !open) {
@@ -169,7 +221,24 @@ impl<C: PgCaller> Machine<C> {
             frontend::execute(out, "", 0);
             entry.prelude_open = true;
             entry.began = true;
-            self.in_block = true;
+            self.in_block = Some(true);
+            if let Some(portal) = entry.request.reserving_portal() {
+                self.reserved = Some(portal.to_owned());
+                self.streamed = self.reserved.clone();
+            }
+        }
+        if let Request::Execute(Execute { portal: Some(portal), .. }) = &entry.request {
+            self.portals.insert(portal.name.clone());
+        }
+        let (sql, ..) = entry_statement(&entry.request);
+        match control::of_statement(sql) {
+            Control::None => {}
+            control => {
+                self.in_block = None;
+                if control == Control::Ends {
+                    self.portals.clear();
+                }
+            }
         }
         if let Request::Execute(Execute { sql, expected: Some(expected), .. }) = &entry.request {
             let draft = Statement::draft(String::new(), sql.clone(), self.changes, self.names);
@@ -322,8 +391,7 @@ impl<C: PgCaller> Machine<C> {
             let mut fresh = Entry::new(entry.id, request, entry.caller.take());
             fresh.retried = true;
             if entry.prelude_open {
-                // BEGIN was taken back with the rest.
-                self.in_block = false;
+                self.take_back_begin();
             }
             self.queue[at] = fresh;
             self.start_statement(at, cx, outbox);
@@ -331,10 +399,7 @@ impl<C: PgCaller> Machine<C> {
         }
         let entry = &mut self.queue[at];
         let owes_sync = entry.request.syncs() && (entry.described || open);
-        if entry.prelude_open {
-            // BEGIN was taken back with the rest.
-            self.in_block = false;
-        }
+        let began = entry.prelude_open;
         if owes_sync {
             entry.failure = Some(Failure::Caller { error, row });
             entry.prelude_open = false;
@@ -346,6 +411,16 @@ impl<C: PgCaller> Machine<C> {
                 caller.finish(cx, Outcome::Caller { error, row });
             }
         }
+        if began {
+            self.take_back_begin();
+        }
+    }
+
+    /// The BEGIN of the request that was started last was taken back with the rest of it.
+    fn take_back_begin(&mut self) {
+        self.in_block = Some(false);
+        self.reserved = None;
+        self.streamed = None;
     }
 
     /// Whether a statement from the cache may only be refused because it was prepared for a table that has changed: it

@@ -3,11 +3,20 @@
 use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
-use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_core::{Fatal, Inbox, Outbox, limits};
 use headrace_pump::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+
+/// How long a thread that waits for a stream's end sleeps at most: a wake-up between its look and its sleep is lost.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How often [`Wire::nudge`] sends and reads at most.
+const NUDGE_TURNS: usize = 16;
+
+/// How long it waits at most.
+const NUDGE_WAIT: Duration = Duration::from_millis(10);
 
 impl Wire {
     /// Moves bytes once.
@@ -80,6 +89,30 @@ impl Wire {
         Ok(false)
     }
 
+    /// Waits until a stream may have let go of the connection.
+    fn wait_for_stream(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<()> {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
+        }
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        py.detach(|| {
+            if let Ok(guard) = self.released.0.lock() {
+                // Signals are looked at in between.
+                let _ = self.released.1.wait_timeout(guard, left.map_or(LOOK, |left| left.min(LOOK)));
+            }
+        });
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        py.check_signals()
+    }
+
+    /// Wakes those who wait in [`Wire::wait_for_stream`].
+    pub(super) fn tell_waiting(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.released.1.notify_all();
+        }
+    }
+
     /// Why the connection came to its end: ours, or as `otherwise` has it.
     fn ended(&self, otherwise: &str) -> Fatal {
         let closing = self.closing.load(Ordering::Relaxed);
@@ -95,7 +128,7 @@ impl Wire {
     /// the request is then still in flight, and the ticket can be waited for again.
     #[pyo3(signature = (ticket, timeout=None))]
     fn wait(&self, py: Python<'_>, ticket: &Bound<'_, Ticket>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        let ticket = ticket.get();
+        let (bound, ticket) = (ticket.as_any(), ticket.get());
         if let Some(outcome) = ticket.take() {
             return outcome;
         }
@@ -114,10 +147,43 @@ impl Wire {
             if ticket.is_done() {
                 continue;
             }
+            if state.machine.is_reserved() {
+                if state.machine.waits_for_stream(bound) {
+                    // Not with the lock held: whoever reads the stream needs it.
+                    drop(state);
+                    self.wait_for_stream(py, deadline)?;
+                    idle = Instant::now();
+                    state = self.hold(py)?;
+                    continue;
+                }
+            } else {
+                self.tell_waiting();
+            }
             if self.turn_in_time(py, &mut state, deadline, &mut idle)? && !ticket.is_done() {
                 return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
             }
         }
+    }
+
+    /// Sends what the socket takes at once, and reads what is there: a pipeline is on its way while more is queued.
+    /// Where nothing more can be sent before an answer has come, the description of a new statement, it waits a little.
+    fn nudge(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        let now = Instant::now();
+        for _ in 0..NUDGE_TURNS {
+            self.check_open(py, &state)?;
+            if let Io::Transport { .. } = state.io {
+                break;
+            }
+            let State { machine, outbox, .. } = &mut *state;
+            machine.transmit(py, outbox);
+            let stuck = machine.in_flight() < machine.queued() && outbox.len() < limits::OUTBOX_HIGH_BYTES;
+            let until = if stuck { now + NUDGE_WAIT } else { now };
+            if self.turn(py, &mut state, Some(until))? == Progress::Timeout {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Sends what is queued without waiting for anything but room in the socket.
@@ -127,6 +193,9 @@ impl Wire {
             let State { machine, outbox, .. } = &mut *state;
             machine.transmit(py, outbox);
             if state.outbox.len() <= limit {
+                if !state.machine.is_reserved() {
+                    self.tell_waiting();
+                }
                 return Ok(());
             }
             self.check_open(py, &state)?;

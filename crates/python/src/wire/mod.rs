@@ -33,7 +33,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::time::Duration;
 
 /// What moves the bytes.
@@ -70,6 +70,8 @@ struct State {
     notified: Option<Completion>,
     /// Who waits for the outbox to have room.
     drained: Option<Completion>,
+    /// Called before a request is queued: each may refuse it.
+    gates: Vec<Py<PyAny>>,
     /// The stream that occupies the connection, and the task that reads it, where it is one.
     stream: Option<(u64, Option<Py<PyAny>>)>,
 }
@@ -115,6 +117,9 @@ pub struct Wire {
     /// How long an answer may leave a blocking caller without a byte, and the socket take none.
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
+    /// Threads whose requests wait until a stream has let go of the connection.
+    waiting: AtomicUsize,
+    released: (Mutex<()>, Condvar),
     /// Counts what has come in, for those who watch over an asyncio connection.
     arrivals: AtomicU64,
     /// How many forks were between this process and the first when the connection was made.
@@ -241,6 +246,7 @@ impl Wire {
             waiting.complete(py, Err(error));
         }
         state.dead.get_or_insert(reason);
+        self.tell_waiting();
         if let Io::Blocking(_) = &state.io {
             state.io = Io::None;
         }
@@ -350,10 +356,11 @@ impl Wire {
         Ok(state.machine.status())
     }
 
-    /// The transaction status of the last completed request, whatever is in flight: 0, 2 or 3.
+    /// The transaction status of the last completed request, whatever is in flight: 0, 2 or 3. A transaction that is a
+    /// portal's own does not count.
     fn last_status(&self, py: Python<'_>) -> PyResult<u8> {
         let state = self.hold(py)?;
-        Ok(state.machine.status())
+        Ok(state.machine.shared_status())
     }
 
     /// How many requests are queued or in flight.

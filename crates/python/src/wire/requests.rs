@@ -42,8 +42,21 @@ impl Wire {
         Ok(query)
     }
 
-    /// Queues a request and sees that its bytes get going.
+    /// Queues a request, unless the caller has something open that it would wait for, and sees that its bytes get going.
     pub(super) fn enqueue<D: Dialect>(
+        &self,
+        py: Python<'_>,
+        state: super::Held<'_>,
+        request: <D::Machine as Protocol>::Request,
+        call: PyCall<D>,
+    ) -> PyResult<Py<PyAny>> {
+        for gate in &state.gates {
+            gate.call0(py)?;
+        }
+        self.enqueue_ungated(py, state, request, call)
+    }
+
+    fn enqueue_ungated<D: Dialect>(
         &self,
         py: Python<'_>,
         mut state: super::Held<'_>,
@@ -116,11 +129,15 @@ impl Wire {
 impl Wire {
     /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
     ///
-    /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open and
-    /// the rows to fetch at first. `named` false prepares nothing that outlives the request. `expected` are the columns of a
-    /// statement without parameters that goes in one round trip, whatever the server then says of its rows.
+    /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open, the
+    /// rows to fetch at first, and whether a transaction that the prelude begins is the portal's own: all other requests
+    /// then wait until it is closed. `named` false prepares nothing that outlives the request. `pipeline` is the number
+    /// of the pipeline that it belongs to, whose errors let the server skip what has no `sync` before it.
+    /// `expected` are the columns of a statement without parameters that goes in one round trip, whatever the server then
+    /// says of its rows.
     #[pyo3(signature = (
-        sql, params=None, *, prelude=None, portal=None, named=true, sync=true, ordered=false, expected=None
+        sql, params=None, *, prelude=None, portal=None, named=true, sync=true, ordered=false, pipeline=0,
+        expected=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -129,10 +146,11 @@ impl Wire {
         sql: &Bound<'_, PyString>,
         params: Option<&Bound<'_, PyAny>>,
         prelude: Option<&str>,
-        portal: Option<(String, i32)>,
+        portal: Option<(String, i32, bool)>,
         named: bool,
         sync: bool,
         ordered: bool,
+        pipeline: u64,
         expected: Option<&Bound<'_, PgColumns>>,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
@@ -147,9 +165,10 @@ impl Wire {
             rows: Rows::One,
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
             prelude: prelude.map(Arc::from),
-            portal: portal.map(|(name, max_rows)| Portal { name, max_rows }),
+            portal: portal.map(|(name, max_rows, reserves)| Portal { name, max_rows, reserves }),
             sync,
             ordered,
+            pipeline,
             expected: expected.map(|columns| columns.get().columns.clone()),
         });
         self.enqueue(py, state, request, call)
@@ -157,7 +176,7 @@ impl Wire {
 
     /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list
     /// with one result per row, with `flat` one result with the rows of all.
-    #[pyo3(signature = (sql, rows, *, prelude=None, named=true, returning=false, flat=false))]
+    #[pyo3(signature = (sql, rows, *, prelude=None, named=true, returning=false, flat=false, pipeline=0))]
     #[allow(clippy::too_many_arguments)]
     fn execute_batch(
         &self,
@@ -168,6 +187,7 @@ impl Wire {
         named: bool,
         returning: bool,
         flat: bool,
+        pipeline: u64,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let query = self.query(&state, sql, true)?;
@@ -192,6 +212,7 @@ impl Wire {
             portal: None,
             sync: true,
             ordered: false,
+            pipeline,
             expected: None,
         });
         self.enqueue(py, state, request, call)
@@ -240,6 +261,7 @@ impl Wire {
     }
 
     /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result.
+    /// Where its transaction is over nothing is sent, and the result has no tag.
     fn fetch(
         &self,
         py: Python<'_>,
@@ -251,15 +273,41 @@ impl Wire {
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         let columns = columns.get().columns.clone();
-        self.enqueue(py, state, Request::Fetch { portal, max_rows, columns }, call)
+        self.enqueue_ungated(py, state, Request::Fetch { portal, max_rows, columns }, call)
     }
 
-    /// Queues the end of a portal.
+    /// Whether a portal is open, as far as what was sent tells.
+    fn has_portal(&self, py: Python<'_>, portal: &str) -> PyResult<bool> {
+        Ok(self.hold(py)?.machine.postgres(py)?.has_portal(portal))
+    }
+
+    /// Whether a portal has the connection for itself: the one of this name, or any.
+    #[pyo3(signature = (portal=None))]
+    fn is_reserved(&self, py: Python<'_>, portal: Option<&str>) -> PyResult<bool> {
+        let mut state = self.hold(py)?;
+        let reserved = state.machine.postgres(py)?.reserved();
+        Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
+    }
+
+    /// From now on `gate` is called before a request is queued, and raises where it must not be: while something is open
+    /// on the connection that would have to wait for itself. It must not use the connection.
+    fn occupy(&self, py: Python<'_>, gate: Py<PyAny>) -> PyResult<()> {
+        self.hold(py)?.gates.push(gate);
+        Ok(())
+    }
+
+    /// The inverse of [`Wire::occupy`].
+    fn vacate(&self, py: Python<'_>, gate: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.hold(py)?.gates.retain(|known| !gate.is(known));
+        Ok(())
+    }
+
+    /// Queues the end of a portal, and of the transaction that is its own.
     fn close_portal(&self, py: Python<'_>, portal: String) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
-        self.enqueue(py, state, Request::ClosePortal { portal }, call)
+        self.enqueue_ungated(py, state, Request::ClosePortal { portal }, call)
     }
 
     /// Queues the Sync that ends a group of requests submitted with `sync=False`.
@@ -267,7 +315,7 @@ impl Wire {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
-        self.enqueue(py, state, Request::Sync, call)
+        self.enqueue_ungated(py, state, Request::Sync, call)
     }
 
     /// Forgets who asked for the request of this ticket or future: its reply will be read and dropped, or it is not

@@ -102,6 +102,7 @@ impl Wire {
             ready: None,
             notified: None,
             drained: None,
+            gates: Vec::new(),
             stream: None,
         };
         Ok(Self {
@@ -121,6 +122,8 @@ impl Wire {
             timings: Default::default(),
             read_timeout: seconds(options, "read_timeout")?,
             write_timeout: seconds(options, "write_timeout")?,
+            waiting: AtomicUsize::new(0),
+            released: Default::default(),
             arrivals: AtomicU64::new(0),
             forks: super::fork::forks(),
         })
