@@ -111,11 +111,12 @@ $(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(S
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
 	@touch $@
 
-# mysqlclient and mariadb come as source, and want MariaDB's C library.
+# mysqlclient and mariadb come as source, and want MariaDB's C library and Python's headers.
 $(STAMPS)/lab $(STAMPS)/test: | libmariadb
 
 libmariadb:
 	@pkg-config --exists libmariadb 2>/dev/null || .ci/packages libmariadb-dev pkg-config build-essential
+	@[ -e "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] || .ci/packages python3-dev
 
 $(STAMPS)/venv:
 	@echo "==> making .venv with $(PYTHON)"
