@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import defaults
 from ._native import PgResult
-from .errors import DatabaseError, InterfaceError, ProgrammingError
+from .errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from .rows import RowFactory, tuple_row
 from .types import TypeCode
 
@@ -18,6 +18,16 @@ R = TypeVar("R")
 
 Params = Sequence[Any] | Mapping[str, Any] | None
 Column = tuple[str, TypeCode, None, "int | None", "int | None", "int | None", "bool | None"]
+
+
+def columns_of(result: PgResult) -> Any:
+    """The columns of a result that has rows.
+
+    Raises OperationalError where the server described none.
+    """
+    if result.columns is None:
+        raise OperationalError("the server answered a query without describing its columns")
+    return result.columns
 
 
 class CursorBase(Generic[R]):
@@ -63,8 +73,7 @@ class CursorBase(Generic[R]):
         self._rows = rows
         factory = self._row_factory
         if rows is not None and factory is not tuple_row:
-            assert result.columns is not None
-            self._make = factory(result.columns.names)
+            self._make = factory(columns_of(result).names)
         else:
             self._make = None
 

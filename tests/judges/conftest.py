@@ -58,7 +58,9 @@ class Judged:
         return await headrace.aio.connect(self.where(port or self.port), **keywords)
 
 
-def _postgresql(server: Server) -> Judged:
+def judged_postgresql(server: Server) -> Judged:
+    """PostgreSQL, as the harnesses want it."""
+
     def where(port: int) -> str:
         return f"host=127.0.0.1 port={port} user=postgres dbname=postgres sslmode=disable connect_timeout=3"
 
@@ -90,7 +92,9 @@ def _mysql(served: Served) -> Judged:
     )
 
 
-def _informix(server: InformixServer) -> Judged:
+def judged_informix(server: InformixServer) -> Judged:
+    """The Informix test server, as the harnesses want it."""
+
     def where(port: int) -> str:
         login = f"{server.user}:{server.password}"
         return f"informix://{login}@127.0.0.1:{port}/{server.database}?server={server.server}&connect_timeout=3"
@@ -114,7 +118,7 @@ def _informix(server: InformixServer) -> Judged:
 def informix_server() -> Iterator[InformixServer]:
     """The test server, with a table of numbers: it has no function that makes them."""
     with informix(locale="en_US.utf8") as running:
-        with headrace.connect(_informix(running).where(running.port), autocommit=True) as admin:
+        with headrace.connect(judged_informix(running).where(running.port), autocommit=True) as admin:
             admin.execute("create table numbers (n int primary key)")
             admin.executemany("insert into numbers values (?)", [(n,) for n in range(1, 5001)])
         yield running
@@ -124,7 +128,7 @@ def informix_server() -> Iterator[InformixServer]:
 def judged(request: pytest.FixtureRequest) -> Judged:
     """One after the other."""
     if request.param == "informix":
-        return _informix(request.getfixturevalue("informix_server"))
+        return judged_informix(request.getfixturevalue("informix_server"))
     if request.param == "postgresql":
-        return _postgresql(request.getfixturevalue("server"))
+        return judged_postgresql(request.getfixturevalue("server"))
     return _mysql(request.getfixturevalue(f"{request.param}_served"))

@@ -66,7 +66,10 @@ impl Inbox {
             self.start = 0;
             self.end = unread;
         }
-        let target = if unread == target { target * 2 } else { target };
+        // What the message needs is often only a lower bound: growing by little at a time would copy it all, and let its
+        // protocol look at it, for every few bytes.
+        let grown = if target > self.bytes.len() { unread + unread / 4 } else { 0 };
+        let target = if unread == target { target * 2 } else { target.max(grown) };
         if target > self.bytes.len() {
             self.bytes.resize(target, 0);
         }
@@ -204,6 +207,20 @@ mod tests {
         assert!(!inbox.spare().is_empty());
         inbox.consume(1);
         assert!(inbox.is_empty());
+    }
+
+    #[test]
+    fn inbox_grows_by_more_than_a_lower_bound_asks_for() {
+        let mut inbox = Inbox::new();
+        let mut reads = 0;
+        while inbox.unread().len() < 8 << 20 {
+            inbox.want(inbox.unread().len() + 2);
+            inbox.reserve();
+            let spare = inbox.spare().len();
+            inbox.filled(spare);
+            reads += 1;
+        }
+        assert!(reads < 30, "{reads} reads");
     }
 
     #[test]

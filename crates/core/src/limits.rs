@@ -9,6 +9,8 @@ pub const OUTBOX_HIGH_BYTES: usize = 256 * 1024;
 /// Bytes of one backend message at which the connection is given up as broken. PostgreSQL itself refuses
 /// to build a message larger than 1 GiB.
 pub const MESSAGE_BYTES: usize = 1 << 30;
+/// Bytes of what a server sent that an error's text shows.
+pub const SHOWN_BYTES: usize = 512;
 /// Prepared statements kept per connection.
 pub const STATEMENT_CACHE: usize = 256;
 /// Bytes of SQL text above which a statement is not kept in the cache.

@@ -1,6 +1,6 @@
 //! What a pump may ask of a protocol, and a protocol of its caller.
 
-use crate::{Inbox, Outbox, Parameters, Sink};
+use crate::{Inbox, Outbox, Parameters, Sink, limits};
 use std::{error, fmt};
 
 /// The connection cannot go on: the peer broke the protocol, refused us, or is gone.
@@ -24,9 +24,9 @@ pub enum Blame {
 }
 
 impl Fatal {
-    /// The peer broke the protocol.
+    /// The peer broke the protocol. The message is cut to a bounded length: much of it may be the peer's.
     pub fn peer(message: impl Into<String>) -> Self {
-        Self { message: message.into(), blame: Blame::Peer }
+        Self { message: shortened(&message.into()), blame: Blame::Peer }
     }
 
     /// The connection is gone.
@@ -38,6 +38,15 @@ impl Fatal {
     pub fn refused(message: impl Into<String>) -> Self {
         Self { message: message.into(), blame: Blame::Refused }
     }
+}
+
+/// A text for people, cut to [`limits::SHOWN_BYTES`] where it is longer.
+pub fn shortened(text: &str) -> String {
+    if text.len() <= limits::SHOWN_BYTES {
+        return text.to_owned();
+    }
+    let end = (0..=limits::SHOWN_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}... ({} bytes)", &text[..end], text.len())
 }
 
 impl fmt::Display for Fatal {
@@ -158,4 +167,18 @@ pub trait Protocol {
     fn abort(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, reason: &Fatal);
     /// True when no request is queued or in flight.
     fn is_idle(&self) -> bool;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_sent_is_cut_at_a_character() {
+        let long = format!("it sent {}", "ä".repeat(100_000));
+        let fatal = Fatal::peer(long.clone());
+        assert!(fatal.message.len() < limits::SHOWN_BYTES + 30);
+        assert!(fatal.message.starts_with("it sent ää") && fatal.message.ends_with("ä... (200008 bytes)"));
+        assert_eq!(shortened("short"), "short");
+    }
 }

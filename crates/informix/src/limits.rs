@@ -35,3 +35,5 @@ pub const LOCKED: [i32; 5] = [-107, -113, -143, -144, -154];
 
 /// The sqlcode of rows that could not be inserted.
 pub const NOT_INSERTED: i32 = -271;
+/// Bytes of one SQ_DESCRIBE: a good half more than 32,767 columns with names, types and owners of full length take.
+pub const DESCRIPTION_BYTES: usize = 16 * 1024 * 1024;

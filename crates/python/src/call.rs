@@ -291,7 +291,7 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn rows<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> RowSink<'s> {
-        RowSink::new(py, &mut self.store, &self.settings)
+        RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref())
     }
 
     fn bulk_ready(&mut self, py: Python<'_>, binary: bool, columns: usize) {

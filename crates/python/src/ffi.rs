@@ -40,6 +40,11 @@ impl<'py> RowTuple<'py> {
         }
     }
 
+    /// How many slots have a value.
+    pub fn filled(&self) -> usize {
+        self.filled
+    }
+
     /// The finished tuple. `atomic` promises that no item can be part of a reference cycle; the collector then need
     /// not look at it, which is what it would find out itself at its first pass.
     #[inline]

@@ -6,7 +6,7 @@ use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::limits::DATES;
 use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
-use pyo3::exceptions::PyUnicodeDecodeError;
+use pyo3::exceptions::{PyArithmeticError, PyRecursionError, PyTypeError, PyUnicodeDecodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyType, PyTzInfo};
 use std::collections::HashMap;
@@ -59,6 +59,8 @@ pub struct RowSink<'a> {
     store: &'a mut Rows,
     settings: &'a Settings,
     globals: Option<&'a Globals>,
+    /// What Python knows of the columns, for the names in errors.
+    columns: Option<&'a Py<PyAny>>,
     row: Option<RowTuple<'a>>,
     open: Vec<Open<'a>>,
     atomic: bool,
@@ -74,7 +76,12 @@ impl<'a> RowSink<'a> {
                 None
             }
         };
-        Self { py, store, settings, globals, row: None, open: Vec::new(), atomic: true }
+        Self { py, store, settings, globals, columns: None, row: None, open: Vec::new(), atomic: true }
+    }
+
+    /// Names the columns in errors.
+    pub fn naming(self, columns: Option<&'a Py<PyAny>>) -> Self {
+        Self { columns, ..self }
     }
 
     #[inline]
@@ -114,6 +121,43 @@ impl<'a> RowSink<'a> {
         self.put(none);
     }
 
+    /// What a class or function of Python raised about the server's value, as DataError with the column's name: Python's
+    /// limits (nesting, digits of a number) and a value's syntax are nothing that a program would expect of a fetch.
+    #[cold]
+    fn refused(&mut self, what: &str, cause: PyErr) {
+        let py = self.py;
+        let expected = cause.is_instance_of::<PyValueError>(py)
+            || cause.is_instance_of::<PyRecursionError>(py)
+            || cause.is_instance_of::<PyArithmeticError>(py)
+            || cause.is_instance_of::<PyTypeError>(py);
+        if !expected || self.store.error.is_some() {
+            return self.failed(cause);
+        }
+        let column = self.column();
+        let reason = headrace_core::shortened(&cause.value(py).to_string());
+        let message = format!("{column}: the server sent {what} that Python cannot take: {reason}");
+        let error = crate::errors::fault(
+            py,
+            crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(message)),
+            None,
+        );
+        error.set_cause(py, Some(cause));
+        self.failed(error);
+    }
+
+    /// The column that is being filled, for people.
+    fn column(&self) -> String {
+        let at = self.row.as_ref().map_or(0, RowTuple::filled);
+        let name = self.columns.and_then(|columns| {
+            let names = columns.bind(self.py).getattr(pyo3::intern!(self.py, "names")).ok()?;
+            names.get_item(at).ok()?.extract::<String>().ok()
+        });
+        match name {
+            Some(name) => format!("column {} ({})", at + 1, headrace_core::shortened(&name)),
+            None => format!("column {}", at + 1),
+        }
+    }
+
     /// What Python says of bytes that are no text, as an error of PEP 249.
     #[cold]
     fn no_text(&mut self) {
@@ -148,11 +192,13 @@ impl<'a> RowSink<'a> {
         }
     }
 
-    /// Calls a Python class or function with arguments.
-    fn call(&mut self, of: impl Fn(&Globals) -> &Py<PyAny>, args: impl pyo3::call::PyCallArgs<'a>) {
+    /// Makes `what` by calling a Python class or function with arguments.
+    fn call(&mut self, what: &str, of: impl Fn(&Globals) -> &Py<PyAny>, args: impl pyo3::call::PyCallArgs<'a>) {
         if let Some(globals) = self.globals {
-            let value = of(globals).bind(self.py).call1(args);
-            self.tried(value);
+            match of(globals).bind(self.py).call1(args) {
+                Ok(value) => self.put(value),
+                Err(error) => self.refused(what, error),
+            }
         } else {
             self.null();
         }
@@ -385,18 +431,18 @@ impl Sink for RowSink<'_> {
     }
 
     fn months(&mut self, months: i32) {
-        self.call(|g| &g.interval, (months, 0, 0));
+        self.call("an interval", |g| &g.interval, (months, 0, 0));
     }
 
     fn interval(&mut self, months: i32, days: i32, micros: i64) {
         // A calendar month is no fixed span of time: only what a timedelta can say exactly becomes one.
         if months != 0 {
-            return self.call(|g| &g.interval, (months, days, micros));
+            return self.call("an interval", |g| &g.interval, (months, days, micros));
         }
         let days = i64::from(days) + micros.div_euclid(DAY_MICROS);
         let rest = micros.rem_euclid(DAY_MICROS);
         if days.abs() > 999_999_999 {
-            return self.call(|g| &g.interval, (months, days, rest));
+            return self.call("an interval", |g| &g.interval, (months, days, rest));
         }
         let value = PyDelta::new(self.py, days as i32, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, false);
         self.tried(value.map(Bound::into_any));
@@ -422,8 +468,8 @@ impl Sink for RowSink<'_> {
         }
         self.atomic = false;
         match ffi::text(self.py, utf8) {
-            Some(text) => self.call(|g| &g.json_loads, (text,)),
-            None => self.made(None),
+            Some(text) => self.call("JSON", |g| &g.json_loads, (text,)),
+            None => self.no_text(),
         }
     }
 
@@ -431,18 +477,18 @@ impl Sink for RowSink<'_> {
         let full = value.prefix as usize == value.address.len() * 8;
         let Some(address) = ffi::bytes(self.py, value.address) else { return self.made(None) };
         match (value.address.len(), value.network, full) {
-            (4, true, _) => self.call(|g| &g.ipv4_network, ((address, value.prefix),)),
-            (4, false, true) => self.call(|g| &g.ipv4_address, (address,)),
-            (4, false, false) => self.call(|g| &g.ipv4_interface, ((address, value.prefix),)),
-            (_, true, _) => self.call(|g| &g.ipv6_network, ((address, value.prefix),)),
-            (_, false, true) => self.call(|g| &g.ipv6_address, (address,)),
-            (_, false, false) => self.call(|g| &g.ipv6_interface, ((address, value.prefix),)),
+            (4, true, _) => self.call("an address", |g| &g.ipv4_network, ((address, value.prefix),)),
+            (4, false, true) => self.call("an address", |g| &g.ipv4_address, (address,)),
+            (4, false, false) => self.call("an address", |g| &g.ipv4_interface, ((address, value.prefix),)),
+            (_, true, _) => self.call("an address", |g| &g.ipv6_network, ((address, value.prefix),)),
+            (_, false, true) => self.call("an address", |g| &g.ipv6_address, (address,)),
+            (_, false, false) => self.call("an address", |g| &g.ipv6_interface, ((address, value.prefix),)),
         }
     }
 
     fn bits(&mut self, bits: usize, bytes: &[u8]) {
         let text: String = (0..bits).map(|i| if bytes[i / 8] & (0x80 >> (i % 8)) != 0 { '1' } else { '0' }).collect();
-        self.call(|g| &g.bits, (text,));
+        self.call("bits", |g| &g.bits, (text,));
     }
 
     fn custom(&mut self, type_id: u32, _binary: bool, bytes: &[u8]) {
@@ -478,7 +524,7 @@ impl Sink for RowSink<'_> {
     fn invalid(&mut self, why: &str) {
         let error = crate::errors::fault(
             self.py,
-            crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(why)),
+            crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(headrace_core::shortened(why))),
             None,
         );
         self.failed(error);

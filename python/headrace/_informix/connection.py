@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 from .. import defaults, errors
 from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
-from .._cursor_base import Params
+from .._cursor_base import Params, columns_of
 from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
 from .core import InformixCore, call_statement
@@ -107,9 +107,10 @@ class Connection(BlockingConnection[R]):
         core = self._core
         stream = Stream(core, fetch_bytes)
         result = self._run(stream.open(sql, params))
-        assert result.columns is not None
-        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+        make = None
         try:
+            if self.row_factory is not tuple_row:
+                make = self.row_factory(columns_of(result).names)
             while True:
                 stream.ask(result)
                 if stream.ahead is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import defaults
 from .._core import Flow
-from .._cursor_base import CursorBase, Params
+from .._cursor_base import CursorBase, Params, columns_of
 from .._native import PgResult
 from ..errors import NotSupportedError, ProgrammingError
 from ..rows import tuple_row
@@ -97,8 +97,7 @@ class Declared(CursorBase[Any]):
         self._next, self._past = 1, False
         self._set(result)
         if self._row_factory is not tuple_row:
-            assert result.columns is not None
-            self._make = self._row_factory(result.columns.names)
+            self._make = self._row_factory(columns_of(result).names)
 
     def closing(self) -> Flow[None]:
         """Closes it on the server."""

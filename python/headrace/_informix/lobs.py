@@ -32,6 +32,8 @@ _PLAIN_SPEC: Final = (
     + b"\xff" * 8
     + bytes(16)
 )
+_HANDLES: Final = 0x7FFF
+"""The largest handle: SQ_LODATA has 16 bits for one."""
 _LOCATOR: Final = 72
 """Bytes of a locator."""
 
@@ -80,25 +82,30 @@ class LobState:
         left = size if size >= 0 else None
         seek, self.mark = self._to_mark(), None
         parts: list[bytes] = []
-        asked: deque[Any] = deque()
+        asked: deque[tuple[int, Any]] = deque()
         ended = False
         try:
             while not ended or asked:
                 while not ended and len(asked) < defaults.INFORMIX_LOB_AHEAD and left != 0:
                     block = defaults.INFORMIX_LOB_BYTES if left is None else min(left, defaults.INFORMIX_LOB_BYTES)
                     left = None if left is None else left - block
-                    asked.append(self.core.wire.sqli_lo_read(self.handle, block))
+                    asked.append((block, self.core.wire.sqli_lo_read(self.handle, block)))
                 if seek is not None:
                     asked_for, seek = seek, None
                     yield asked_for
                 if not asked:
                     break
-                result: Any = yield asked.popleft()
-                data: bytes = result.rows[0][0]
+                most, ticket = asked.popleft()
+                result: Any = yield ticket
+                data = _binary(_one(result)[0], "the content of a large object")
+                if len(data) > most:
+                    raise OperationalError(
+                        f"the server sent {len(data)} bytes of a large object where {most} were asked for"
+                    )
                 ended = ended or not data
                 parts.append(data)
         except BaseException:
-            self.core.drop(asked)
+            self.core.drop(ticket for _, ticket in asked)
             raise
         found = b"".join(parts)
         self.at += len(found)
@@ -152,7 +159,7 @@ class LobState:
         self.check()
         self.mark = None
         result: Any = yield self._call(_SEEK, self.handle, 0, os.SEEK_END, 0)
-        self.mark = size = int(result.rows[0][0])
+        self.mark = size = _number(_one(result)[0], "size of a large object")
         return size
 
     def truncating(self, size: int | None) -> Flow[int]:
@@ -185,7 +192,7 @@ def opening(core: InformixCore, locator: Any, mode: str) -> Flow[LobState]:
         raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(_MODES)}")
     # The server's function is for both, under the one name.
     result: Any = yield core.wire.sqli_routine(_OPEN, (Opaque("blob", locator.data), _MODES[mode]), begin=core.begins)
-    state = LobState(core, locator, mode, _handle(result.rows[0][0]))
+    state = LobState(core, locator, mode, _handle(_one(result)[0]))
     if mode == "wb":
         yield from state.truncating(0)
         state.mark = None
@@ -201,18 +208,44 @@ def creating(core: InformixCore, kind: str, column: str | None) -> Flow[LobState
     spec = Opaque("ifx_lo_spec", _PLAIN_SPEC)
     if column is not None:
         found: Any = yield core.wire.sqli_routine(_COLUMN, (column, spec), begin=begin)
-        spec = Opaque("ifx_lo_spec", _bytes_of(found.rows[0][0]))
+        spec = Opaque("ifx_lo_spec", _binary(_one(found)[0], "the storage settings of a column"))
     empty = Opaque("blob", bytes(_LOCATOR))
     result: Any = yield core.wire.sqli_routine(_CREATE, (spec, _READ_WRITE, empty), begin=begin)
-    where, handle = result.rows[0]
-    return LobState(core, makers[kind](_bytes_of(where)), "r+b", _handle(handle))
+    where, handle = _one(result, 2)
+    return LobState(core, makers[kind](_binary(where, "the locator of a large object")), "r+b", _handle(handle))
 
 
-def _bytes_of(value: Any) -> bytes:
-    return value.data if isinstance(value, Opaque) else bytes(value)
+# What a server returned is used as a length, a handle or an argument of the next call: only of the type that it should
+# be of. `bytes()` of an integer, for one, makes as many zero bytes.
+
+
+def _one(result: Any, values: int = 1) -> tuple[Any, ...]:
+    """The first values of a routine's answer; behind them some routines say how it went."""
+    rows = result.rows
+    if not rows or len(rows[0]) < values:
+        raise OperationalError(
+            f"the server answered a call about a large object with {len(rows[0]) if rows else 0} values; {values} "
+            "were expected"
+        )
+    row: tuple[Any, ...] = rows[0][:values]
+    return row
+
+
+def _binary(value: Any, what: str) -> bytes:
+    data = value.data if isinstance(value, Opaque) else value
+    if not isinstance(data, bytes):
+        raise OperationalError(f"the server returned a value of the type {type(value).__name__} as {what}")
+    return data
+
+
+def _number(value: Any, what: str) -> int:
+    if type(value) is not int or value < 0:
+        raise OperationalError(f"the server returned no {what}, but a value of the type {type(value).__name__}")
+    return value
 
 
 def _handle(value: Any) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise OperationalError(f"the server gave no handle of a large object, but {value!r}")
-    return value
+    number = _number(value, "handle of a large object")
+    if number > _HANDLES:
+        raise OperationalError(f"the server returned {number} as the handle of a large object")
+    return number

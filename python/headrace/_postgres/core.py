@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._core import Core, Flow, Pipelined
-from .._cursor_base import Column, Params
+from .._cursor_base import Column, Params, columns_of
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
 from ..errors import InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
@@ -289,8 +289,7 @@ class ConnectionCore(Core):
     def copy_columns(self, source: str) -> Flow[PgColumns]:
         """The columns of a query or table, for the binary format."""
         result: PgResult = yield self.wire.describe(source)
-        assert result.columns is not None, "a SELECT has columns"
-        columns: PgColumns = result.columns
+        columns: PgColumns = columns_of(result)
         return columns
 
     def where(self) -> str:

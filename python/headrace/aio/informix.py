@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from .. import defaults, errors
-from .._cursor_base import Params
+from .._cursor_base import Params, columns_of
 from .._informix.attempts import Resolve, attempts
 from .._informix.connection import no_interrupt
 from .._informix.core import InformixCore, call_statement
@@ -119,9 +119,10 @@ class AsyncConnection(LoopConnection[R]):
         core = self._core
         stream = Stream(core, fetch_bytes)
         result = await self._run(stream.open(sql, params))
-        assert result.columns is not None
-        make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+        make = None
         try:
+            if self.row_factory is not tuple_row:
+                make = self.row_factory(columns_of(result).names)
             while True:
                 stream.ask(result)
                 rows: Any = result.rows

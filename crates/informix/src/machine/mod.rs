@@ -20,7 +20,7 @@ pub use statement::{Columns, Statement};
 
 use crate::capabilities::Capabilities;
 use crate::codeset::CodeSet;
-use crate::messages::server::ServerError;
+use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
@@ -61,6 +61,10 @@ pub struct Machine<C: Caller> {
     started: usize,
     groups: VecDeque<Group>,
     reply: Reply,
+    /// How many bytes the message at the front has at least, where it has not wholly come; else 0.
+    needed: usize,
+    /// How far that message has been looked through.
+    scan: Scan,
     /// A transaction is open as of what has been sent, whatever has been answered.
     in_block: bool,
     /// A transaction is open as of what has been answered.
@@ -105,6 +109,8 @@ impl<C: IfxCaller> Machine<C> {
             started: 0,
             groups: VecDeque::new(),
             reply: Reply::default(),
+            needed: 0,
+            scan: Scan::default(),
             in_block: false,
             open: false,
             logging: Logging::None,

@@ -17,6 +17,10 @@ const ALREADY_OPEN: i32 = -535;
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if !self.may_be_whole(inbox)? {
+            self.read_ahead(outbox);
+            return Ok(());
+        }
         loop {
             if inbox.unread().starts_with(&[0, 14]) {
                 let consumed = self.rows(cx, inbox.unread())?;
@@ -28,7 +32,8 @@ impl<C: IfxCaller> Machine<C> {
             let (message, used) = match server::read(inbox.unread(), self.capabilities, self.codeset) {
                 Ok(read) => read,
                 Err(Ok(total)) => {
-                    inbox.want(total);
+                    self.needed = total;
+                    self.may_be_whole(inbox)?;
                     // Not before: the end may have come together with the rows.
                     self.read_ahead(outbox);
                     return Ok(());
@@ -37,7 +42,22 @@ impl<C: IfxCaller> Machine<C> {
             };
             self.message(cx, message, outbox)?;
             inbox.consume(used);
+            self.scan.reset();
         }
+    }
+
+    /// Whether a message of which only the beginning had come can be whole by now; until then it is not read again.
+    pub(super) fn may_be_whole(&mut self, inbox: &mut Inbox) -> Result<bool, Fatal> {
+        let unread = inbox.unread();
+        if self.needed > 0 && unread.len() >= self.needed.min(2) {
+            self.needed = self.needed.max(self.scan.needs(unread, self.capabilities)?);
+        }
+        if unread.len() < self.needed {
+            inbox.want(self.needed);
+            return Ok(false);
+        }
+        self.needed = 0;
+        Ok(true)
     }
 
     /// What the reply that is being read answers.
@@ -170,7 +190,10 @@ impl<C: IfxCaller> Machine<C> {
             }
             Message::Exit => return Err(Fatal::gone("the server ended the session")),
             other => {
-                return Err(Fatal::peer(format!("the server sent {other:?}, which answers nothing that was asked")));
+                return Err(Fatal::peer(format!(
+                    "the server sent {}, which answers nothing that was asked",
+                    other.name()
+                )));
             }
         }
         Ok(())

@@ -165,17 +165,22 @@ impl<C: super::IfxCaller> Machine<C> {
                 Ok(Progress::Again)
             }
             _ => {
+                if !self.may_be_whole(inbox)? {
+                    return Ok(Progress::Wait);
+                }
                 let (message, used) =
                     match crate::messages::server::read(inbox.unread(), self.capabilities, self.codeset) {
                         Ok(read) => read,
                         Err(Ok(total)) => {
-                            inbox.want(total);
+                            self.needed = total;
+                            self.may_be_whole(inbox)?;
                             return Ok(Progress::Wait);
                         }
                         Err(Err(fatal)) => return Err(fatal),
                     };
                 let ready = self.set_up(startup, &message, outbox)?;
                 inbox.consume(used);
+                self.scan.reset();
                 Ok(if ready { Progress::Ready } else { Progress::Again })
             }
         }
@@ -247,7 +252,10 @@ impl<C: super::IfxCaller> Machine<C> {
             Message::Eot => return self.next_step(startup, outbox),
             Message::Done { .. } | Message::Cost | Message::XactStat { .. } => {}
             other => {
-                return Err(Fatal::peer(format!("the server sent {other:?} while the session was being set up")));
+                return Err(Fatal::peer(format!(
+                    "the server sent {} while the session was being set up",
+                    other.name()
+                )));
             }
         }
         Ok(false)

@@ -4,6 +4,7 @@ use super::client::is_named;
 use super::tag::*;
 use crate::capabilities::{Capabilities, Feature};
 use crate::codeset::CodeSet;
+use crate::limits as own;
 use crate::types::code;
 use headrace_core::{Fatal, limits};
 
@@ -135,6 +136,33 @@ pub enum Message<'a> {
     Eot,
 }
 
+impl Message<'_> {
+    /// The message's name in the manual.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Message::Describe(_) => "SQ_DESCRIBE",
+            Message::Done { .. } => "SQ_DONE",
+            Message::Cost => "SQ_COST",
+            Message::InsertDone { .. } => "SQ_INSERTDONE",
+            Message::XactStat { .. } => "SQ_XACTSTAT",
+            Message::Err(_) => "SQ_ERR",
+            Message::PutErr { .. } => "SQ_PUTERR",
+            Message::Tuple(_) => "SQ_TUPLE",
+            Message::TupId(_) => "SQ_TUPID",
+            Message::Blob(_) => "SQ_BLOB",
+            Message::Routine { .. } => "SQ_GETROUTINE",
+            Message::Returned(_) => "SQ_FPROUTINE",
+            Message::Read(_) | Message::Written(_) => "SQ_LODATA",
+            Message::Protocols(_) => "SQ_PROTOCOLS",
+            Message::Challenge { .. } => "SQ_CHALLENGE",
+            Message::Accept => "SQ_ACCEPT",
+            Message::Version(_) => "SQ_VERSION",
+            Message::Exit => "SQ_EXIT",
+            Message::Eot => "SQ_EOT",
+        }
+    }
+}
+
 /// Why there is no message.
 #[derive(Debug)]
 enum Stop {
@@ -202,6 +230,77 @@ pub fn read(
     }
 }
 
+/// How far the message at the front has been looked through, where it has not wholly come: most messages say their length
+/// at the front, but these have parts with a length each. Without this a long one that comes in small pieces would be read
+/// from its beginning each time, which takes a time that grows with the square of its length.
+#[derive(Debug, Default)]
+pub struct Scan(Option<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    kind: u16,
+    at: usize,
+    /// Parts that are still to come; of SQ_LODATA, bytes.
+    left: usize,
+    /// What comes after the parts.
+    tail: usize,
+}
+
+impl Scan {
+    /// Forgets the message: it was consumed.
+    pub fn reset(&mut self) {
+        self.0 = None;
+    }
+
+    /// How many bytes the message at the front of `bytes` has at least, as far as more than the front of it says so.
+    ///
+    /// # Errors
+    /// [`Fatal`], for what cannot be read.
+    pub fn needs(&mut self, bytes: &[u8], capabilities: Capabilities) -> Result<usize, Fatal> {
+        let mut r = Reader { bytes, at: self.0.as_ref().map_or(0, |parts| parts.at) };
+        match self.advance(&mut r, capabilities) {
+            Ok(()) => Ok(r.at),
+            Err(Stop::More(n)) => Ok(n),
+            Err(Stop::Bad(fatal)) => Err(fatal),
+        }
+    }
+
+    fn advance(&mut self, r: &mut Reader<'_>, capabilities: Capabilities) -> Result<(), Stop> {
+        let mut parts = match self.0.take() {
+            Some(parts) => parts,
+            None => {
+                let kind = r.u16()?;
+                let (left, tail) = match kind {
+                    SQ_DESCRIBE => {
+                        let head = description_head(r, capabilities)?;
+                        (head.count, head.table + head.table % 2)
+                    }
+                    SQ_FPROUTINE => (usize::from(r.u16()?), 0),
+                    SQ_LODATA if r.u16()? != 2 => (r.len32("a piece of a large object")?, 0),
+                    _ => return Ok(()),
+                };
+                Parts { kind, at: r.at, left, tail }
+            }
+        };
+        let mut stop = Ok(());
+        while parts.left > 0 && stop.is_ok() {
+            let used = match parts.kind {
+                SQ_DESCRIBE => described_field(r, capabilities).map(|_| 1),
+                SQ_FPROUTINE => returned_value(r).map(|_| 1),
+                _ => piece(r, parts.left).map(<[u8]>::len),
+            };
+            stop = used.map(|used| {
+                parts.left -= used;
+                parts.at = r.at;
+            });
+        }
+        let tail = parts.tail;
+        self.0 = Some(parts);
+        stop?;
+        r.take(tail).map(drop)
+    }
+}
+
 fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet) -> Result<Message<'a>, Stop> {
     let tag = r.u16()?;
     Ok(match tag {
@@ -266,17 +365,30 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
 
 /// One value of SQ_FPROUTINE.
 fn returned<'a>(r: &mut Reader<'a>, codeset: CodeSet) -> Result<Returned<'a>, Stop> {
+    let (type_word, owner, type_name, length, value) = returned_value(r)?;
+    let (owner, type_name) = (codeset.decode_string(owner), codeset.decode_string(type_name));
+    let field = Field {
+        name: "(expression)".into(),
+        type_word,
+        owner,
+        type_name,
+        length: i32::from(length),
+        ..Field::default()
+    };
+    Ok(Returned { field, value })
+}
+
+/// Type, owner and name of the type, precision, value.
+type RawReturned<'a> = (u16, &'a [u8], &'a [u8], u16, Option<&'a [u8]>);
+
+fn returned_value<'a>(r: &mut Reader<'a>) -> Result<RawReturned<'a>, Stop> {
     let type_word = r.u16()?;
     let type_code = type_word & 0xff;
-    let mut field = Field { name: "(expression)".into(), type_word, ..Field::default() };
-    if is_named(type_code) {
-        field.owner = codeset.decode_string(r.chars()?);
-        field.type_name = codeset.decode_string(r.chars()?);
-    }
+    let (owner, type_name) = if is_named(type_code) { (r.chars()?, r.chars()?) } else { (&[][..], &[][..]) };
     let indicator = r.u16()?;
-    field.length = i32::from(r.u16()?);
+    let length = r.u16()?;
     if indicator != 0 {
-        return Ok(Returned { field, value: None });
+        return Ok((type_word, owner, type_name, length, None));
     }
     let value = match type_code {
         code::SMALLINT => r.take(2)?,
@@ -292,7 +404,7 @@ fn returned<'a>(r: &mut Reader<'a>, codeset: CodeSet) -> Result<Returned<'a>, St
         }
         _ => r.chars()?,
     };
-    Ok(Returned { field, value: Some(value) })
+    Ok((type_word, owner, type_name, length, Some(value)))
 }
 
 /// SQ_LODATA: what was read comes in pieces until all of it is there. Where nothing was, a piece without bytes may follow.
@@ -304,10 +416,7 @@ fn object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
     }
     let (mut pieces, mut left) = (Vec::new(), size);
     while left > 0 {
-        let piece = r.chars()?;
-        if piece.is_empty() || piece.len() > left {
-            return Err(Stop::Bad(Fatal::peer("the server sent another length of a large object than it said")));
-        }
+        let piece = piece(r, left)?;
         left -= piece.len();
         pieces.push(piece);
     }
@@ -320,7 +429,22 @@ fn object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
     Ok(Message::Read(pieces))
 }
 
-fn description(r: &mut Reader<'_>, capabilities: Capabilities, codeset: CodeSet) -> Result<Description, Stop> {
+fn piece<'a>(r: &mut Reader<'a>, left: usize) -> Result<&'a [u8], Stop> {
+    let piece = r.chars()?;
+    if piece.is_empty() || piece.len() > left {
+        return Err(Stop::Bad(Fatal::peer("the server sent another length of a large object than it said")));
+    }
+    Ok(piece)
+}
+
+struct Head {
+    kind: u16,
+    id: u16,
+    count: usize,
+    table: usize,
+}
+
+fn description_head(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Head, Stop> {
     let (kind, id) = (r.u16()?, r.u16()?);
     r.i32()?;
     if capabilities.has(Feature::WideTuple) {
@@ -331,25 +455,102 @@ fn description(r: &mut Reader<'_>, capabilities: Capabilities, codeset: CodeSet)
     let count = usize::from(r.u16()?);
     let wide = capabilities.has(Feature::WideStringTable);
     let table = if wide { r.len32("a string table")? } else { usize::from(r.u16()?) };
-    let mut fields = Vec::new();
-    let mut offsets = Vec::new();
+    bounded(r.at.saturating_add(table))?;
+    Ok(Head { kind, id, count, table })
+}
+
+fn bounded(bytes: usize) -> Result<(), Stop> {
+    if bytes > own::DESCRIPTION_BYTES {
+        let most = own::DESCRIPTION_BYTES;
+        return Err(Stop::Bad(Fatal::peer(format!("the server described a statement in more than {most} bytes"))));
+    }
+    Ok(())
+}
+
+/// A column of SQ_DESCRIBE but for its name.
+struct Described<'a> {
+    offset: usize,
+    type_word: u16,
+    extended_id: i32,
+    owner: &'a [u8],
+    type_name: &'a [u8],
+    source_type: i32,
+    length: i32,
+}
+
+fn described_field<'a>(r: &mut Reader<'a>, capabilities: Capabilities) -> Result<Described<'a>, Stop> {
+    let wide = capabilities.has(Feature::WideStringTable);
+    let offset = if wide { r.len32("a name")? } else { usize::from(r.u16()?) };
+    r.i32()?;
+    let (type_word, extended_id) = (r.u16()?, r.i32()?);
+    let (owner, type_name) = (r.chars()?, r.chars()?);
+    r.i32()?;
+    let (source_type, length) = (r.i32()?, r.i32()?);
+    bounded(r.at)?;
+    Ok(Described { offset, type_word, extended_id, owner, type_name, source_type, length })
+}
+
+fn description(r: &mut Reader<'_>, capabilities: Capabilities, codeset: CodeSet) -> Result<Description, Stop> {
+    let Head { kind, id, count, table } = description_head(r, capabilities)?;
+    let mut described = Vec::new();
     for _ in 0..count {
-        offsets.push(if wide { r.len32("a name")? } else { usize::from(r.u16()?) });
-        r.i32()?;
-        let (type_word, extended_id) = (r.u16()?, r.i32()?);
-        let owner = codeset.decode_string(r.chars()?);
-        let type_name = codeset.decode_string(r.chars()?);
-        r.i32()?;
-        let (source_type, length) = (r.i32()?, r.i32()?);
-        fields.push(Field { name: String::new(), type_word, extended_id, owner, type_name, source_type, length });
+        described.push(described_field(r, capabilities)?);
     }
     let table = r.padded(table)?;
-    for (field, offset) in fields.iter_mut().zip(offsets) {
+    let mut fields = Vec::with_capacity(described.len());
+    for Described { offset, type_word, extended_id, owner, type_name, source_type, length } in described {
         let Some(name) = table.get(offset..) else {
             return Err(Stop::Bad(Fatal::peer("the server described a column whose name is outside its string table")));
         };
         let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
-        field.name = codeset.decode_string(&name[..end]);
+        let name = codeset.decode_string(&name[..end]);
+        let (owner, type_name) = (codeset.decode_string(owner), codeset.decode_string(type_name));
+        fields.push(Field { name, type_word, extended_id, owner, type_name, source_type, length });
     }
     Ok(Description { kind, id, fields })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(columns: u16, name: &str) -> Vec<u8> {
+        let mut out = [0, 8, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0].to_vec();
+        out.extend_from_slice(&columns.to_be_bytes());
+        out.extend_from_slice(&2u16.to_be_bytes());
+        for _ in 0..columns {
+            out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0]);
+            crate::messages::put_char(&mut out, name.as_bytes());
+            crate::messages::put_char(&mut out, b"");
+            out.extend_from_slice(&[0; 12]);
+        }
+        out.extend_from_slice(b"c\0");
+        out
+    }
+
+    #[test]
+    fn a_message_that_comes_in_pieces_is_looked_through_once() {
+        let capabilities = Capabilities::default();
+        let whole = described(2000, "an owner");
+        let mut scan = Scan::default();
+        let mut looked_at = 0;
+        for end in (0..whole.len()).step_by(3) {
+            let before = scan.0.as_ref().map_or(0, |parts| parts.at);
+            assert!(scan.needs(&whole[..end], capabilities).expect("nothing is wrong") > end);
+            looked_at += scan.0.as_ref().map_or(0, |parts| parts.at) - before;
+        }
+        assert!(looked_at <= whole.len());
+        assert_eq!(scan.needs(&whole, capabilities).expect("nothing is wrong"), whole.len());
+        let (message, used) = read(&whole, capabilities, CodeSet::Latin1).expect("it is whole");
+        assert_eq!(used, whole.len());
+        assert!(matches!(message, Message::Describe(description) if description.fields.len() == 2000));
+    }
+
+    #[test]
+    fn a_description_without_end_is_refused() {
+        let whole = described(300, &"x".repeat(65_000));
+        let refused = Scan::default().needs(&whole, Capabilities::default());
+        assert!(refused.is_err_and(|fatal| fatal.message.contains("more than")));
+        assert!(matches!(read(&whole, Capabilities::default(), CodeSet::Latin1), Err(Err(_))));
+    }
 }

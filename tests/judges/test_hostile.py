@@ -1,0 +1,103 @@
+"""Whatever a server sends is an error of PEP 249 (or TimeoutError), in bounded time and memory.
+
+``HEADRACE_HOSTILE=5000`` runs as many cases on each database in place of a few, ``HEADRACE_HOSTILE_SEED`` begins
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import Judged
+from .hostile import MESSAGES, HostileProxy, Seen, spoilt, watched
+
+CASES = int(os.environ.get("HEADRACE_HOSTILE", "60"))
+SEED = int(os.environ.get("HEADRACE_HOSTILE_SEED", "1"))
+TIMEOUT = 0.7
+
+
+def operations(judged: Judged) -> dict[str, Callable[[Any], Any]]:
+    """What is asked of a connection whose server lies."""
+    mark = judged.mark
+
+    def streamed(conn: Any) -> None:
+        with contextlib.closing(conn.stream(judged.series(500), **judged.streamed)) as rows:
+            for _ in rows:
+                pass
+
+    found: dict[str, Callable[[Any], Any]] = {
+        "execute": lambda conn: conn.execute(judged.answer, timeout=TIMEOUT).fetchall(),
+        "parameters": lambda conn: conn.execute(judged.number.replace("$1", "%s"), (1,), timeout=TIMEOUT).fetchall(),
+        "rows": lambda conn: conn.execute(judged.series(300), timeout=TIMEOUT).fetchall(),
+        "described": lambda conn: conn.execute(judged.answer, timeout=TIMEOUT).description,
+        "batch": lambda conn: conn.executemany(f"insert into r values ({mark})", [(n,) for n in range(50)]),
+        "commit": lambda conn: (conn.execute("insert into r values (-1)", timeout=TIMEOUT), conn.commit()),
+        "rollback": lambda conn: conn.rollback(),
+        "stream": streamed,
+        "ping": lambda conn: conn.ping() if hasattr(conn, "ping") else conn.check_alive(),
+        "reset": lambda conn: conn.reset() if hasattr(conn, "reset") else None,
+    }
+    if judged.kind == "postgresql":
+        found["copy_out"] = lambda conn: list(conn.copy_out("pg_namespace"))
+        found["copy_in"] = lambda conn: conn.copy_in("r", [(n,) for n in range(1000, 1050)])
+        found["json"] = lambda conn: conn.execute("select '{}'::json", timeout=TIMEOUT).fetchall()
+    if judged.kind == "informix":
+        found["lob"] = lambda conn: conn.create_lob().close()
+        found["lob_content"] = lambda conn: conn.create_lob(column="lobs.b").write(b"x" * 1000)
+        found["fastpath"] = lambda conn: conn.fastpath("ifx_lo_close(integer)", 1)
+    return found
+
+
+def blocking(judged: Judged, case: int) -> Seen:
+    rng = random.Random(case)
+    name, operation = rng.choice(list(operations(judged).items()))
+    with HostileProxy(judged.port) as proxy:
+        conn = judged.connect(proxy.port)
+        conn.execute(judged.temporary)
+        conn.commit()
+        proxy.answer = spoilt(rng, MESSAGES[judged.kind]())
+        seen = watched(f"case {case}: {name}", lambda: operation(conn))
+        conn.close()
+    return seen
+
+
+@pytest.fixture
+def ready(judged: Judged) -> Judged:
+    if judged.kind == "informix":
+        with judged.connect(autocommit=True) as conn:
+            conn.execute("create table if not exists lobs (b blob)")
+    return judged
+
+
+def test_a_lying_server_is_an_error_in_bounded_time_and_memory(ready: Judged) -> None:
+    seen = [blocking(ready, case) for case in range(SEED, SEED + CASES)]
+    assert [one.fault for one in seen if one.fault] == []
+
+
+async def test_a_lying_server_harms_no_loop(ready: Judged) -> None:
+    faults: list[str | None] = []
+    complaints: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    for case in range(SEED, SEED + CASES // 4):
+        rng = random.Random(case)
+        with HostileProxy(ready.port) as proxy:
+            conn = await ready.aconnect(proxy.port)
+            proxy.answer = spoilt(rng, MESSAGES[ready.kind]())
+            error = None
+            try:
+                async with asyncio.timeout(8):
+                    cursor = await conn.execute(rng.choice((ready.answer, ready.series(300))), timeout=TIMEOUT)
+                    await cursor.fetchall()
+            except Exception as raised:
+                error = raised
+            faults.append(Seen(f"case {case}", error, 0, 0).fault)
+            await conn.close()
+    assert [fault for fault in faults if fault] == []
+    assert complaints == []
