@@ -29,6 +29,9 @@ pub const CHUNKS_IN_FLIGHT: usize = 2;
 /// Rows of a batch to PostgreSQL that may be unanswered when its end, which commits it, is sent. Until then a batch that is
 /// cancelled is certain to be rolled back; the server is kept busy by so many rows for longer than a round trip takes.
 pub const ROWS_UNANSWERED: u64 = 1024;
+/// Prepared statements with a name that one batch to PostgreSQL uses at most, where its rows differ in the types of their
+/// values; rows of further types share the unnamed one.
+pub const BATCH_STATEMENTS: usize = 32;
 /// Parameters of a statement to PostgreSQL: its messages count them in 16 bits.
 pub const PARAMETERS: usize = u16::MAX as usize;
 /// Notifications kept per connection until someone reads them; the oldest are dropped, and counted, beyond this.

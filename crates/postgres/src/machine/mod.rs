@@ -10,6 +10,7 @@ mod request;
 mod send;
 mod startup;
 mod statement;
+mod typing;
 
 pub use request::{Execute, Portal, Prepare, Request, Rows};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls, TlsStep};

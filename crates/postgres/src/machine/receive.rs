@@ -145,6 +145,7 @@ impl<C: PgCaller> Machine<C> {
                 if let Some(caller) = &mut entry.caller {
                     caller.result(cx, Summary::default());
                 }
+                entry.turn_columns(cx);
                 self.after_result(cx)
             }
             b'G' | b'H' | b'W' => self.copy_response(cx, tag, body, outbox),
@@ -171,6 +172,9 @@ impl<C: PgCaller> Machine<C> {
         self.names += u64::from(renamed);
         let entry = self.front("CommandComplete")?;
         if matches!(entry.stage, Stage::Introspecting { .. }) {
+            if entry.rows_sent > 0 {
+                self.introspected();
+            }
             return Ok(());
         }
         if entry.prelude_open {
@@ -192,6 +196,7 @@ impl<C: PgCaller> Machine<C> {
         if entry.request.is_script() {
             entry.columns = None;
         }
+        entry.turn_columns(cx);
         self.changes += u64::from(changed);
         if forgotten {
             self.statements.drain();
@@ -261,11 +266,8 @@ impl<C: PgCaller> Machine<C> {
 
     /// Takes the statement of the first entry out of the cache; the server is told with the next request.
     fn forget_front(&mut self) {
-        let Some(Entry { statement: Some(statement), request: Request::Execute(execute), .. }) = self.queue.front()
-        else {
-            return;
-        };
-        let key = Key { sql: statement.sql.clone(), hints: execute.hints.clone() };
+        let Some(Entry { statement: Some(statement), hints, .. }) = self.queue.front() else { return };
+        let key = Key { sql: statement.sql.clone(), hints: hints.clone() };
         let name = statement.name.clone();
         if self.statements.remove(&key).is_some() && !name.is_empty() {
             self.to_close.push(name);
@@ -306,8 +308,30 @@ impl<C: PgCaller> Machine<C> {
         self.registry.mark_asked(&missing);
         let entry = self.front("NoData")?;
         entry.stage = Stage::Introspecting { rows: Vec::new(), statement };
-        frontend::query(outbox.tail(), "", &query);
+        let out = outbox.tail();
+        if entry.rows_sent == 0 {
+            frontend::query(out, "", &query);
+        } else {
+            // In the middle of a batch: Query would end its group, and commit what has been sent of it.
+            frontend::parse(out, "", &query, &[]);
+            frontend::bind_empty(out, "", "");
+            frontend::execute(out, "", 0);
+            frontend::flush(out);
+        }
         Ok(())
+    }
+
+    /// The catalogue has told what it knows of the types of the first entry's statement, which can go on.
+    fn introspected(&mut self) {
+        let Some(Entry { stage: Stage::Introspecting { rows, statement }, .. }) = self.queue.front_mut() else {
+            return;
+        };
+        let (rows, statement) = (std::mem::take(rows), statement.clone());
+        for row in &rows {
+            let cells: Vec<Option<&str>> = row.iter().map(|c| c.as_deref()).collect();
+            self.registry.learn(&cells);
+        }
+        self.plan(&statement);
     }
 
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
@@ -324,10 +348,11 @@ impl<C: PgCaller> Machine<C> {
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(entry) = self.queue.front_mut() else { return };
-        let (hints, prepare) = match &entry.request {
-            Request::Execute(execute) => (execute.hints.clone(), execute.prepare),
-            _ => (Vec::new(), Prepare::Named),
+        let prepare = match &entry.request {
+            Request::Execute(execute) => execute.prepare,
+            _ => Prepare::Named,
         };
+        let hints = entry.hints.clone();
         entry.statement = Some(statement.clone());
         entry.stage = Stage::Bindable;
         let small = statement.sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES;
@@ -382,7 +407,7 @@ impl<C: PgCaller> Machine<C> {
         }
         let tail = self.started - 1;
         let entry = &mut self.queue[0];
-        if let Stage::Introspecting { .. } = entry.stage {
+        if matches!(entry.stage, Stage::Introspecting { .. }) && entry.rows_sent == 0 {
             // Unknown types then arrive as text; ReadyForQuery follows and the statement goes on.
             return Ok(());
         }
@@ -429,13 +454,8 @@ impl<C: PgCaller> Machine<C> {
         }
         let skipping = self.skipping;
         let entry = self.front("ReadyForQuery")?;
-        if let Stage::Introspecting { rows, statement } = &mut entry.stage {
-            let (rows, statement) = (std::mem::take(rows), statement.clone());
-            for row in &rows {
-                let cells: Vec<Option<&str>> = row.iter().map(|c| c.as_deref()).collect();
-                self.registry.learn(&cells);
-            }
-            self.plan(&statement);
+        if matches!(entry.stage, Stage::Introspecting { .. }) {
+            self.introspected();
             return Ok(());
         }
         if skipping {
@@ -488,18 +508,9 @@ impl<C: PgCaller> Machine<C> {
     fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let status = self.status;
         let Some(entry) = self.queue.front_mut() else { return Ok(()) };
-        if let Some(statement) = entry.statement.take() {
-            let hints = match &entry.request {
-                Request::Execute(execute) => execute.hints.clone(),
-                _ => Vec::new(),
-            };
-            let forgotten =
-                matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlstate() == "26000");
-            self.statements.remove(&Key { sql: statement.sql.clone(), hints });
-            if !forgotten && !statement.name.is_empty() {
-                self.to_close.push(statement.name.clone());
-            }
-        }
+        let forgotten = matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlstate() == "26000");
+        self.forget_used(!forgotten);
+        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
         let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
         let alone = status == TransactionStatus::Idle || (entry.began && status == TransactionStatus::Failed);
         let again = alone && !entry.retried && (!ordered || self.started == 1);
@@ -513,15 +524,17 @@ impl<C: PgCaller> Machine<C> {
             self.settle_front(cx);
             return Ok(());
         }
-        let Some(mut entry) = self.queue.pop_front() else { return Ok(()) };
+        let Some(entry) = self.queue.pop_front() else { return Ok(()) };
         self.started -= 1;
         if entry.began && entry.request.reserving_portal().is_some() {
             // It begins again, behind the ROLLBACK.
             self.reserved = None;
             self.streamed = None;
         }
-        let mut fresh = Entry::new(entry.id, entry.request, entry.caller.take());
-        fresh.retried = true;
+        // What was read of the rows, and not sent, need not be read again.
+        let pending = entry.pending && !started;
+        let mut fresh = entry.again();
+        fresh.pending = pending;
         self.queue.insert(self.started, fresh);
         if status == TransactionStatus::Failed {
             let rollback = Request::Script {

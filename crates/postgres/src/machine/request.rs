@@ -1,9 +1,11 @@
 //! What can be asked of a connection, and how far each request has come.
 
 use super::statement::{Columns, Statement};
+use super::typing::Typing;
 use crate::messages::backend::ServerError;
 use crate::types::Oid;
 use headrace_core::Outcome;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Whether a statement gets a name on the server.
@@ -22,6 +24,15 @@ pub enum Rows {
     One,
     /// As many as the caller's `next_row` gives.
     Batch,
+    /// The same, and each row's values decide the types of its parameters, as they would if it were executed alone.
+    TypedBatch,
+}
+
+impl Rows {
+    /// Whether there may be many.
+    pub fn is_batch(self) -> bool {
+        self != Rows::One
+    }
 }
 
 /// A portal that outlives its request, so that more rows can be fetched.
@@ -113,7 +124,7 @@ impl Request {
     pub(super) fn syncs(&self) -> bool {
         match self {
             // Only the Sync tells when a batch of unknown length is over.
-            Request::Execute(execute) => execute.sync || execute.rows == Rows::Batch,
+            Request::Execute(execute) => execute.sync || execute.rows.is_batch(),
             _ => true,
         }
     }
@@ -156,6 +167,7 @@ impl Request {
 /// | Introspecting | ReadyForQuery | Bindable |
 /// | Bindable | one row sent | Sent |
 /// | Bindable | batch begun | Sending |
+/// | Sending | a row of other types, whose statement is unknown | Describing |
 /// | Sending | all rows sent | Answering, or AwaitSync where few are unanswered |
 /// | Answering | few rows are unanswered | AwaitSync, then Sent |
 /// | Queued | COPY sent | Sent, then Copying at CopyInResponse |
@@ -198,7 +210,15 @@ pub(super) struct Entry<C, E> {
     pub caller: Option<C>,
     pub stage: Stage,
     pub statement: Option<Arc<Statement>>,
+    /// The types that the statement is, or will be, prepared with; the request's are moved here.
+    pub hints: Vec<Oid>,
+    /// A batch whose values decide the types of its parameters.
+    pub typing: Option<Box<Typing>>,
+    /// The caller's current row has not been sent.
+    pub pending: bool,
     pub columns: Option<Arc<Columns>>,
+    /// From which result on the rows have which other columns.
+    pub next_columns: VecDeque<(u64, Arc<Columns>)>,
     /// Where the outbox stood when the first byte of Bind was written.
     pub mark: u64,
     /// Bytes of this request left before `mark` (Parse and Describe).
@@ -220,14 +240,22 @@ pub(super) struct Entry<C, E> {
 }
 
 impl<C, E> Entry<C, E> {
-    pub(super) fn new(id: u64, request: Request, caller: Option<C>) -> Self {
+    pub(super) fn new(id: u64, mut request: Request, caller: Option<C>) -> Self {
+        let hints = match &mut request {
+            Request::Execute(execute) => std::mem::take(&mut execute.hints),
+            _ => Vec::new(),
+        };
         Self {
             id,
             request,
             caller,
             stage: Stage::Queued,
             statement: None,
+            hints,
+            typing: None,
+            pending: false,
             columns: None,
+            next_columns: VecDeque::new(),
             mark: 0,
             described: false,
             from_cache: false,
@@ -242,12 +270,21 @@ impl<C, E> Entry<C, E> {
         }
     }
 
-    pub(super) fn is_batch(&self) -> bool {
-        matches!(&self.request, Request::Execute(Execute { rows: Rows::Batch, .. }))
+    /// The same request from its beginning.
+    pub(super) fn again(self) -> Self {
+        let mut fresh = Self::new(self.id, self.request, self.caller);
+        fresh.hints = self.hints;
+        fresh.retried = true;
+        fresh
     }
 
-    /// The row that a failure now would be about.
+    pub(super) fn is_batch(&self) -> bool {
+        matches!(&self.request, Request::Execute(execute) if execute.rows.is_batch())
+    }
+
+    /// The row that a failure now would be about: none once all are answered, and what fails is their commit.
     pub(super) fn row(&self) -> Option<u64> {
-        self.is_batch().then_some(self.results)
+        let over = matches!(self.stage, Stage::Sent) && self.results >= self.rows_sent;
+        (self.is_batch() && !over).then_some(self.results)
     }
 }

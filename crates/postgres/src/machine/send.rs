@@ -2,10 +2,10 @@
 
 use super::control::{self, Control};
 use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
-use super::statement::{Key, Lookup, Shape, Statement, names_session_object};
+use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, TransactionStatus};
 use crate::messages::frontend;
-use crate::types::{Format, Oid};
+use crate::types::Format;
 use headrace_core::{Mismatch, Outbox, Outcome, Parameters, limits};
 use std::sync::Arc;
 
@@ -78,14 +78,13 @@ impl<C: PgCaller> Machine<C> {
     /// to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits for an answer
     /// before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
-        let Some(Request::Execute(execute)) = self.queue.get(self.started).map(|entry| &entry.request) else {
-            return false;
-        };
+        let Some(entry) = self.queue.get(self.started) else { return false };
+        let Request::Execute(execute) = &entry.request else { return false };
         if execute.prepare == Prepare::Named || execute.expected.is_some() {
             return false;
         }
-        let known = self.statements.get(&(execute.sql.as_ref(), execute.hints.as_slice()) as &dyn Lookup).is_some();
-        (execute.rows == Rows::Batch || !known) && !self.group_is_open(self.started)
+        let known = self.statements.get(&(execute.sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).is_some();
+        (execute.rows.is_batch() || !known) && !self.group_is_open(self.started)
     }
 
     /// Sends the Sync that an abandoned entry still owes.
@@ -248,6 +247,10 @@ impl<C: PgCaller> Machine<C> {
             self.bind_tail(cx, outbox);
             return;
         }
+        if let Err(error) = entry.begin_typing(cx) {
+            self.refuse(at, error, Some(0), cx, outbox);
+            return;
+        }
         let known = self.known(at);
         let entry = &mut self.queue[at];
         if let Some(statement) = known {
@@ -268,8 +271,13 @@ impl<C: PgCaller> Machine<C> {
     /// prepared statement that may be another one by now, and how to ask for its columns is to be said before the portal
     /// can be described.
     fn known(&mut self, at: usize) -> Option<Arc<Statement>> {
-        let (sql, hints, _) = entry_statement(&self.queue[at].request);
-        let known = self.statements.get(&(sql.as_ref(), hints) as &dyn Lookup).cloned()?;
+        let entry = &self.queue[at];
+        let (sql, _) = entry_statement(&entry.request);
+        let known = self.statements.get(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).cloned()?;
+        if entry.typing.is_some() && known.describes_portal() {
+            // A batch returns to the statements that it has used, so what their rows are is asked for before.
+            return None;
+        }
         let moved = names_session_object(&known.sql)
             && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
         if known.shape == Shape::Portal && moved {
@@ -281,10 +289,11 @@ impl<C: PgCaller> Machine<C> {
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
     /// transaction stays open, until the statement is executed.
-    fn describe(&mut self, at: usize, outbox: &mut Outbox) {
+    pub(super) fn describe(&mut self, at: usize, outbox: &mut Outbox) {
         let entry = &mut self.queue[at];
-        let (sql, hints, prepare) = entry_statement(&entry.request);
+        let (sql, prepare) = entry_statement(&entry.request);
         let named = prepare == Prepare::Named
+            && entry.typing.as_ref().is_none_or(|typing| typing.has_room())
             && self.statements.capacity() > 0
             && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES;
         let name = if named {
@@ -294,7 +303,7 @@ impl<C: PgCaller> Machine<C> {
             String::new()
         };
         let out = outbox.tail();
-        frontend::parse(out, &name, sql, hints);
+        frontend::parse(out, &name, sql, &entry.hints);
         frontend::describe(out, b'S', &name);
         frontend::flush(out);
         entry.described = true;
@@ -307,18 +316,17 @@ impl<C: PgCaller> Machine<C> {
         let Some(at) = self.started.checked_sub(1) else { return };
         let entry = &mut self.queue[at];
         let Some(statement) = entry.statement.clone() else { return };
-        let described_later = statement.describes_portal() && matches!(entry.request, Request::Execute(_));
+        let begun = entry.rows_sent > 0;
+        let described_later =
+            statement.describes_portal() && matches!(entry.request, Request::Execute(_)) && entry.typing.is_none();
         if !described_later {
-            entry.columns = statement.columns.clone();
-            if let (Some(columns), Some(caller)) = (&statement.columns, &mut entry.caller) {
-                caller.columns(cx, columns);
-            }
+            entry.columns_from_here(cx, statement.columns.as_ref());
         }
         let Request::Execute(execute) = &entry.request else {
             entry.stage = Stage::AwaitSync;
             return;
         };
-        if entry.described {
+        if entry.described && !begun {
             entry.mark = outbox.mark();
         }
         if statement.name.is_empty() {
@@ -326,11 +334,16 @@ impl<C: PgCaller> Machine<C> {
         }
         if entry.caller.is_none() {
             // Discarded while it waited for its description.
-            entry.stage = Stage::AwaitSync;
+            if begun {
+                self.poison(at, outbox);
+            } else {
+                entry.stage = Stage::AwaitSync;
+            }
             return;
         }
-        if execute.rows == Rows::Batch {
+        if execute.rows.is_batch() {
             entry.stage = Stage::Sending;
+            self.note_statement(at, &statement);
             self.send_rows(cx, outbox);
             return;
         }
@@ -346,15 +359,28 @@ impl<C: PgCaller> Machine<C> {
     /// Sends rows of the batch that the last started entry is, until the outbox is full or the rows are all sent.
     fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.started.checked_sub(1) else { return };
-        let entry = &mut self.queue[at];
-        let Some(statement) = entry.statement.clone() else { return };
+        let mut entry = &mut self.queue[at];
+        let Some(mut statement) = entry.statement.clone() else { return };
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let Some(caller) = &mut entry.caller else {
+            if entry.caller.is_none() {
                 self.poison(at, outbox);
                 return;
-            };
-            let sent = match caller.next_row(cx) {
-                Ok(true) => send_row(entry, &statement, cx, outbox),
+            }
+            let sent = match entry.take_row(cx) {
+                Ok(true) => match entry.suits(cx) {
+                    Ok(true) => send_row(entry, &statement, cx, outbox),
+                    Ok(false) => {
+                        if !self.change_statement(at, cx, outbox) {
+                            return;
+                        }
+                        entry = &mut self.queue[at];
+                        if let Some(other) = &entry.statement {
+                            statement = other.clone();
+                        }
+                        send_row(entry, &statement, cx, outbox)
+                    }
+                    Err(error) => Err(error),
+                },
                 Ok(false) => {
                     entry.stage = Stage::Answering;
                     if !self.end_of_batch(outbox) {
@@ -366,7 +392,10 @@ impl<C: PgCaller> Machine<C> {
                 Err(error) => Err(error),
             };
             match sent {
-                Ok(()) => entry.rows_sent += 1,
+                Ok(()) => {
+                    entry.rows_sent += 1;
+                    entry.pending = false;
+                }
                 Err(error) => {
                     let row = Some(entry.rows_sent);
                     self.refuse(at, error, row, cx, outbox);
@@ -386,14 +415,12 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         if self.may_be_outdated(at, row, cx) {
-            let entry = &mut self.queue[at];
-            let request = std::mem::replace(&mut entry.request, Request::Sync);
-            let mut fresh = Entry::new(entry.id, request, entry.caller.take());
-            fresh.retried = true;
-            if entry.prelude_open {
+            if self.queue[at].prelude_open {
                 self.take_back_begin();
             }
-            self.queue[at] = fresh;
+            let entry = &mut self.queue[at];
+            let failed = std::mem::replace(entry, Entry::new(entry.id, Request::Sync, None));
+            self.queue[at] = failed.again();
             self.start_statement(at, cx, outbox);
             return;
         }
@@ -438,9 +465,11 @@ impl<C: PgCaller> Machine<C> {
 
     /// Takes the statement of the entry `at` out of the cache; the server is told with the next request.
     fn forget(&mut self, at: usize, statement: &Statement) {
-        let (sql, hints, _) = entry_statement(&self.queue[at].request);
-        let key = Key { sql: sql.clone(), hints: hints.to_vec() };
-        if self.statements.remove(&key).is_some() && !statement.name.is_empty() {
+        let entry = &self.queue[at];
+        let (sql, _) = entry_statement(&entry.request);
+        if self.statements.remove(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).is_some()
+            && !statement.name.is_empty()
+        {
             self.to_close.push(statement.name.clone());
         }
     }
@@ -455,7 +484,11 @@ impl<C: PgCaller> Machine<C> {
 /// Why a statement with its parameters cannot even be described: the count of them would not fit into the messages, and
 /// the server's answer would be out of step with its own.
 fn too_many<C: PgCaller>(entry: &mut Entry<C, C::Error>, cx: C::Cx<'_>) -> Option<C::Error> {
-    let Request::Execute(Execute { rows: Rows::One, .. }) = &entry.request else { return None };
+    let one = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
+    let typed = entry.typing.is_some() && entry.pending;
+    if !one && !typed {
+        return None;
+    }
     let given = entry.caller.as_mut()?.params(cx).count();
     (given > limits::PARAMETERS).then(|| {
         let most = limits::PARAMETERS;
@@ -467,10 +500,10 @@ fn too_many<C: PgCaller>(entry: &mut Entry<C, C::Error>, cx: C::Cx<'_>) -> Optio
     })
 }
 
-fn entry_statement(request: &Request) -> (&Arc<str>, &[Oid], Prepare) {
+fn entry_statement(request: &Request) -> (&Arc<str>, Prepare) {
     match request {
-        Request::Execute(Execute { sql, hints, prepare, .. }) => (sql, hints, *prepare),
-        Request::Describe { sql } => (sql, &[], Prepare::Named),
+        Request::Execute(Execute { sql, prepare, .. }) => (sql, *prepare),
+        Request::Describe { sql } => (sql, Prepare::Named),
         _ => unreachable!("only these have a statement"),
     }
 }
@@ -504,7 +537,7 @@ fn send_row<C: PgCaller>(
         out.truncate(start);
         return Err(error);
     }
-    if entry.rows_sent == 0 && statement.describes_portal() {
+    if entry.rows_sent == 0 && entry.typing.is_none() && statement.describes_portal() {
         // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
         frontend::describe(out, b'P', portal);
         entry.awaits_portal = true;

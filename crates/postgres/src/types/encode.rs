@@ -448,7 +448,13 @@ fn patch(out: &mut [u8], start: usize) -> Result<(), Mismatch> {
 /// The type that a value shows by itself, for statements whose parameters take theirs from the caller; 0 leaves it
 /// to the server. Whole numbers take the smallest type that holds them, so that they fit any function's argument.
 pub fn hint<V: Value>(value: &V) -> Oid {
-    match value.kind() {
+    hint_of(value, value.kind())
+}
+
+/// [`hint`], where it is known what the caller holds.
+#[inline]
+pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
+    match kind {
         ValueKind::Bool => 16,
         ValueKind::Int => match value.int() {
             Ok(n) if i16::try_from(n).is_ok() => 21,

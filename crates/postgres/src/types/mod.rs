@@ -12,7 +12,7 @@ mod registry;
 mod text;
 
 pub use decode::{Decoder, decode_row};
-pub use encode::{Encoder, hint};
+pub use encode::{Encoder, hint, hint_of};
 pub use introspect::introspection_query;
 pub use registry::{Kind, TypeRegistry, UserType};
 

@@ -206,7 +206,7 @@ impl Wire {
         let request = Request::Execute(Execute {
             sql: query.get().sql.clone(),
             hints: Vec::new(),
-            rows: Rows::Batch,
+            rows: if query.get().is_hinted() { Rows::TypedBatch } else { Rows::Batch },
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
             prelude: prelude.map(Arc::from),
             portal: None,
