@@ -345,6 +345,9 @@ class MySqlCore(Core):
         if mode == "discard":
             self.isolation_level = self.read_only = None
             yield self.wire.my_reset_connection()
+            # The server keeps the schema. Whether it reports every change of it is up to the user.
+            if self.options.database:
+                yield self.wire.my_select_db(self.options.database)
             yield from self.start(self.autocommit)
 
     def where(self) -> str:

@@ -61,6 +61,10 @@ pub struct Machine<C: Caller> {
     window: usize,
     local_infile: bool,
     statements: StatementCache<Arc<str>, Arc<Statement>>,
+    /// Rises with whatever changes what a statement means: no statement of an earlier one is executed.
+    epoch: u64,
+    /// The server takes several statements in one text.
+    several: bool,
     /// Evicted statements that the server has not been told about.
     to_close: Vec<u32>,
     /// Open cursors by the number of the request that opened them.
@@ -80,6 +84,7 @@ impl<C: MyCaller> Machine<C> {
         Ok(Self {
             window: options.in_flight.max(1),
             local_infile: options.local_infile,
+            several: options.multi_statements,
             phase: Phase::Startup(Box::new(Startup::new(options)?)),
             queue: VecDeque::new(),
             started: 0,
@@ -89,6 +94,7 @@ impl<C: MyCaller> Machine<C> {
             next_id: 1,
             held: false,
             statements: StatementCache::new(statements),
+            epoch: 0,
             to_close: Vec::new(),
             cursors: BTreeMap::new(),
             manual_due: false,
@@ -143,7 +149,7 @@ impl<C: MyCaller> Machine<C> {
     pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.queue.push_back(Entry::new(id, request, Some(caller)));
+        self.queue.push_back(Entry::new(id, request, self.several, Some(caller)));
         id
     }
 
@@ -229,6 +235,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Forgets every prepared statement, and tells the server with the next request.
     pub fn forget_statements(&mut self) {
+        self.epoch += 1;
         let ids = self.statements.drain().into_iter().filter_map(|statement| statement.id);
         self.to_close.extend(ids);
     }
@@ -256,6 +263,9 @@ impl<C: MyCaller> Machine<C> {
         let Some(mut entry) = self.queue.pop_front() else { return };
         self.started = self.started.saturating_sub(1);
         let outcome = entry.failure.take().map_or(Outcome::Done, Failure::outcome);
+        if entry.changes {
+            self.forget_statements();
+        }
         if let Some(caller) = entry.caller {
             caller.finish(cx, outcome);
         }

@@ -164,7 +164,8 @@ impl<C: MyCaller> Machine<C> {
                 }
                 Progress::Ready(completion, changes) => {
                     self.begin();
-                    self.session.report(&completion, changes);
+                    // Nothing was prepared yet.
+                    let _ = self.session.report(&completion, changes);
                     Ok(())
                 }
             };

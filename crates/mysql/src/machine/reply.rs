@@ -219,14 +219,16 @@ impl<C: MyCaller> Machine<C> {
     fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, draft: Draft) -> Result<(), Fatal> {
         let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None)?) };
         let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
-        let mariadb = self.session.mariadb;
+        let (mariadb, epoch) = (self.session.mariadb, self.epoch);
+        let volatile = self.front()?.request.sql().cloned().is_some_and(|sql| self.session.settles_variables(&sql));
         let entry = self.front()?;
         let Some(sql) = entry.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement that nobody asked for"));
         };
         let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
+        let once = volatile || cursor && !mariadb;
         let binding = settles.then(|| Binding::new(&sql, modes));
-        let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, cursor && !mariadb));
+        let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, once, epoch));
         entry.statement = Some(statement.clone());
         let only = matches!(entry.request, Request::Prepare { .. });
         entry.stage = if entry.ahead || only { Stage::Sent } else { Stage::Bindable };
@@ -241,7 +243,8 @@ impl<C: MyCaller> Machine<C> {
 
     /// Puts a statement into the cache, or notes that the server is to be told to forget it.
     pub(super) fn keep(&mut self, statement: Arc<Statement>) {
-        if statement.once || statement.sql.len() > limits::STATEMENT_CACHE_SQL_BYTES {
+        let outdated = statement.id.is_some() && statement.epoch != self.epoch;
+        if statement.once || outdated || statement.sql.len() > limits::STATEMENT_CACHE_SQL_BYTES {
             self.to_close.extend(statement.id);
         } else if let Some(evicted) = self.statements.insert(statement.sql.clone(), statement) {
             self.to_close.extend(evicted.id);
@@ -257,7 +260,9 @@ impl<C: MyCaller> Machine<C> {
         completion: Completion,
         changes: Vec<StateChange>,
     ) -> Result<(), Fatal> {
-        self.session.report(&completion, changes);
+        if self.session.report(&completion, changes) {
+            self.forget_statements();
+        }
         let suspended = self.cursor_moved(kind, completion.status);
         let entry = self.front()?;
         let status = completion.status | std::mem::replace(&mut entry.out_params, StatusFlags::empty());

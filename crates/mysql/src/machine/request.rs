@@ -4,6 +4,7 @@ use super::batch::Batch;
 use super::statement::Statement;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::reply::ServerError;
+use crate::sql::changes_session;
 use headrace_core::Outcome;
 use std::sync::Arc;
 
@@ -99,9 +100,19 @@ impl Request {
         }
     }
 
+    /// Whether the statements that were prepared before it may mean something else after it; `several` says whether the
+    /// server takes several statements in one text.
+    fn changes_session(&self, several: bool) -> bool {
+        match self {
+            Request::InitDb { .. } | Request::ResetConnection => true,
+            Request::Execute(Execute { sql, .. }) | Request::Query { sql, .. } => changes_session(sql, several),
+            _ => false,
+        }
+    }
+
     /// Whether nothing may be sent behind it before it is answered: a batch decides at its end what its last statements
     /// are, and the server takes whatever follows a LOAD DATA LOCAL for the file.
-    pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
+    fn is_exclusive(&self, local_infile: bool) -> bool {
         if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) = self {
             return true;
         }
@@ -163,6 +174,8 @@ pub(super) struct Entry<C, E> {
     /// `None` once the caller lost interest: the reply is read and dropped.
     pub caller: Option<C>,
     pub stage: Stage,
+    /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
+    pub changes: bool,
     pub statement: Option<Arc<Statement>>,
     /// The statement came from the cache, so the server may have forgotten it.
     pub from_cache: bool,
@@ -182,9 +195,10 @@ pub(super) struct Entry<C, E> {
 }
 
 impl<C, E> Entry<C, E> {
-    pub(super) fn new(id: u64, request: Request, caller: Option<C>) -> Self {
+    pub(super) fn new(id: u64, request: Request, several: bool, caller: Option<C>) -> Self {
         Self {
             id,
+            changes: request.changes_session(several),
             request,
             caller,
             stage: Stage::Queued,
@@ -198,6 +212,11 @@ impl<C, E> Entry<C, E> {
             infile: None,
             failure: None,
         }
+    }
+
+    /// Whether nothing may be sent behind it before it is answered.
+    pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
+        self.changes || self.request.is_exclusive(local_infile)
     }
 
     /// Notes the first failure.

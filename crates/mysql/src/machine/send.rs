@@ -47,8 +47,8 @@ impl<C: MyCaller> Machine<C> {
     fn may_start(&self) -> bool {
         let Some(next) = self.queue.get(self.started) else { return false };
         let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
-        let alone = next.request.is_exclusive(self.local_infile)
-            || last.is_some_and(|entry| entry.request.is_exclusive(self.local_infile));
+        let alone =
+            next.is_exclusive(self.local_infile) || last.is_some_and(|entry| entry.is_exclusive(self.local_infile));
         !self.held && self.expects.len() < self.window && (!alone || self.started == 0)
     }
 
@@ -69,7 +69,11 @@ impl<C: MyCaller> Machine<C> {
             return;
         }
         self.started = at;
-        if let Some(caller) = self.queue.remove(at).and_then(|entry| entry.caller) {
+        let Some(entry) = self.queue.remove(at) else { return };
+        if entry.changes {
+            self.forget_statements();
+        }
+        if let Some(caller) = entry.caller {
             caller.finish(cx, failure.map_or(Outcome::Done, Failure::outcome));
         }
     }

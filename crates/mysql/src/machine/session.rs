@@ -3,7 +3,7 @@
 use super::binding::SETTLES_TYPES;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
-use crate::sql::{Modes, Scan};
+use crate::sql::{Modes, Scan, is_harmless_variable};
 use std::collections::BTreeMap;
 
 /// The session as the server last reported it.
@@ -46,6 +46,16 @@ impl Session {
         Modes::from(self.status)
     }
 
+    /// Whether a statement is not to be executed again: where types are settled, it keeps those of the variables of the
+    /// user that it names. A single one in SET is what is assigned.
+    pub(super) fn settles_variables(&self, sql: &str) -> bool {
+        if !self.settles_types() || !sql.contains('@') {
+            return false;
+        }
+        let scan = Scan::new(sql, self.modes());
+        scan.variables > usize::from(scan.verb == "set")
+    }
+
     /// Whether a prepared statement keeps the types of the values that it was executed with.
     pub(super) fn settles_types(&self) -> bool {
         !self.mariadb && self.version >= SETTLES_TYPES
@@ -63,20 +73,27 @@ impl Session {
         self.mariadb && self.version >= (10, 2, 0)
     }
 
-    pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) {
+    /// Notes what a reply says; returns whether statements may mean something else from now on.
+    pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) -> bool {
+        let mut renewed = false;
         self.status = completion.status;
         self.doubtful = false;
         for change in changes {
             match change {
                 StateChange::SystemVariable(name, value) => {
+                    renewed |= !is_harmless_variable(&name);
                     self.variables.insert(name, value);
                 }
-                StateChange::Schema(schema) => self.schema = Some(schema),
+                StateChange::Schema(schema) => {
+                    renewed = true;
+                    self.schema = Some(schema);
+                }
                 StateChange::Gtids(gtids) => self.gtids = Some(gtids),
                 StateChange::TransactionState(state) => self.transaction_state = Some(state),
                 StateChange::TransactionCharacteristics(sql) => self.transaction_characteristics = Some(sql),
                 StateChange::StateChange(_) => {}
             }
         }
+        renewed
     }
 }

@@ -89,8 +89,10 @@ pub struct Statement {
     /// What its parameters are bound to, on servers where that matters.
     binding: Option<Binding>,
     /// It is not executed again: MySQL (9.7 is one) keeps the rows back of a statement that once had a cursor and is
-    /// executed without.
+    /// executed without, and the types of the variables that it names.
     pub(super) once: bool,
+    /// When it was prepared: it means what it meant then.
+    pub(super) epoch: u64,
 }
 
 impl Statement {
@@ -101,14 +103,15 @@ impl Statement {
         columns: Option<Arc<Columns>>,
         binding: Option<Binding>,
         once: bool,
+        epoch: u64,
     ) -> Self {
         let params = usize::from(ok.params);
-        Self { sql, id: Some(ok.statement_id), params, columns: Mutex::new(columns), binding, once }
+        Self { sql, id: Some(ok.statement_id), params, columns: Mutex::new(columns), binding, once, epoch }
     }
 
     /// One that goes as text.
     pub(super) fn text(sql: Arc<str>) -> Self {
-        Self { sql, id: None, params: 0, columns: Mutex::default(), binding: None, once: false }
+        Self { sql, id: None, params: 0, columns: Mutex::default(), binding: None, once: false, epoch: 0 }
     }
 
     /// Whether it does no more with its values than to store each in a column; known where MySQL keeps their types.

@@ -3,10 +3,12 @@
 //! structure".
 
 mod bare;
+mod effect;
 mod insert;
 mod lexer;
 
 use bare::Bare;
+pub use effect::{changes_session, is_harmless_variable};
 pub use insert::Insert;
 pub use lexer::{Kind, Lexer, Modes, Token};
 
@@ -26,6 +28,8 @@ pub struct Scan {
     pub several: bool,
     /// A placeholder stands directly behind IN, which no server prepares: it is for a list.
     pub lists: bool,
+    /// How often it names variables of the user (`@a`).
+    pub variables: usize,
     /// What is counted here may not be what the server sees: there is a comment that some versions execute
     /// (`/*! ... */`), or a string or comment without end.
     pub uncertain: bool,
@@ -38,10 +42,13 @@ impl Scan {
         let mut lexer = Lexer::new(sql, modes);
         let (mut ended, mut decided, mut spelt_out) = (false, false, false);
         let mut behind_in = false;
+        let mut behind_at = 0;
         let mut bare = Bare::default();
         for token in lexer.by_ref() {
             bare.token(token.kind, &sql[token.start..token.end]);
             let was_in = std::mem::take(&mut behind_in);
+            let ats = std::mem::take(&mut behind_at);
+            scan.variables += usize::from(ats == 1 && matches!(token.kind, Kind::Word | Kind::Quoted));
             if ended {
                 scan.several = true;
             }
@@ -51,6 +58,7 @@ impl Scan {
                     scan.placeholders.push(token.start);
                 }
                 Kind::Punctuation(b';') => ended = true,
+                Kind::Punctuation(b'@') => behind_at = ats + 1,
                 Kind::Word => {
                     let word = &sql[token.start..token.end];
                     if scan.verb.is_empty() {

@@ -1,0 +1,172 @@
+//! Whether a statement may change what the names and literals of other statements mean.
+//!
+//! A prepared statement keeps the schema, the SQL mode, the character set and more of when it was prepared (MariaDB 10.11,
+//! MySQL 8.0 and 9.7: executed after `USE b` it reads `a.t`, after `SET sql_mode = 'ANSI_QUOTES'` it gives `"v"` as text;
+//! MySQL stays with `lc_time_names`, `div_precision_increment`, `group_concat_max_len` and `default_week_format` too). So
+//! whatever may change one of them ends every statement that was prepared before it.
+//!
+//! A procedure restores the schema, the SQL mode and the character set at its end, so CALL is not among them.
+
+use super::is_one_of;
+use super::lexer::{Kind, Lexer, Modes, Token};
+
+/// Variables that change nothing a statement is prepared by.
+const HARMLESS: [&str; 17] = [
+    "autocommit",
+    "transaction",
+    "tx_isolation",
+    "transaction_isolation",
+    "tx_read_only",
+    "transaction_read_only",
+    "timestamp",
+    "insert_id",
+    "last_insert_id",
+    "foreign_key_checks",
+    "unique_checks",
+    "sql_log_bin",
+    "lock_wait_timeout",
+    "innodb_lock_wait_timeout",
+    "max_statement_time",
+    "max_execution_time",
+    "wait_timeout",
+];
+/// Words by which a statement among several, or in a comment that some versions execute, may be one that changes the
+/// session.
+const SUSPICIOUS: [&str; 4] = ["use", "set", "execute", "drop"];
+
+/// Whether a system variable changes nothing a statement is prepared by.
+pub fn is_harmless_variable(name: &str) -> bool {
+    is_one_of(name, &HARMLESS)
+}
+
+/// Whether a text may change what other statements mean; `several` says whether the server takes more than one
+/// statement in it. Does not depend on the SQL mode, which may be changed by what is still in flight.
+pub fn changes_session(sql: &str, several: bool) -> bool {
+    let mut lexer = Lexer::new(sql, Modes::default());
+    let Some(first) = lexer.next() else { return false };
+    let conditional = lexer.is_uncertain();
+    if conditional || several && sql.trim_end_matches([';', ' ', '\t', '\r', '\n']).contains(';') {
+        return words(sql).any(|word| is_one_of(word, &SUSPICIOUS));
+    }
+    let word = |token: Option<Token>| token.map_or("", |token| &sql[token.start..token.end]);
+    // MariaDB's compound statements begin with a label, or with one of these.
+    let verb = word(Some(first)).to_ascii_lowercase();
+    match verb.as_str() {
+        "select" | "insert" | "update" | "delete" => false,
+        "use" | "execute" | "if" | "case" | "loop" | "repeat" | "while" | "for" => true,
+        "begin" => word(lexer.next()).eq_ignore_ascii_case("not"),
+        "drop" | "alter" => is_one_of(word(lexer.next()), &["database", "schema"]),
+        "set" => sets_more_than_harmless(sql, lexer),
+        _ => first.kind == Kind::Word && word(lexer.next()) == ":",
+    }
+}
+
+/// Whether SET, whose tokens are left in `lexer`, assigns anything but variables of the user and harmless ones.
+fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
+    if sql.contains('\\') {
+        // How far a string reaches depends on the SQL mode.
+        return true;
+    }
+    let (mut depth, mut at_target, mut ats) = (0i32, true, 0);
+    for token in lexer.by_ref() {
+        let text = &sql[token.start..token.end];
+        match token.kind {
+            Kind::Punctuation(b'(') => depth += 1,
+            Kind::Punctuation(b')') => depth -= 1,
+            Kind::Punctuation(b',') if depth == 0 => (at_target, ats) = (true, 0),
+            Kind::Punctuation(b'@') if at_target => ats += 1,
+            Kind::Punctuation(b'.') if at_target => {}
+            Kind::Word | Kind::Quoted if at_target => {
+                let scope = ats != 1 && is_one_of(text, &["session", "local"]);
+                if text.eq_ignore_ascii_case("statement") {
+                    // MariaDB's SET STATEMENT ... FOR is for the statement in it alone.
+                    return words(sql).any(|word| is_one_of(word, &["use", "execute"]));
+                }
+                if ats != 1 && !scope && !is_harmless_variable(text) {
+                    return true;
+                }
+                at_target = scope;
+            }
+            _ => at_target = false,
+        }
+    }
+    lexer.is_uncertain()
+}
+
+/// The words of a text, wherever they stand.
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    sql.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_change_the_session() {
+        for sql in [
+            "use b",
+            "USE `b`",
+            " /* x */ -- y\n use b",
+            "# c\nuse b",
+            "/*!40101 SET NAMES utf8 */",
+            "/*!99999 select */ use b",
+            "set names latin1",
+            "SET @@session.sql_mode = ''",
+            "set session sql_mode = ''",
+            "set @a = 1, sql_mode = ''",
+            "set @a = (1, 2), @@sql_mode = ''",
+            "set autocommit = 1, `sql_mode` = ''",
+            "set @a = 'x\\', sql_mode = '",
+            "set role r",
+            "set character set utf8mb4",
+            "set global sql_mode = ''",
+            "execute immediate 'use b'",
+            "execute s",
+            "begin not atomic set sql_mode = ''; end",
+            "if 1 then set sql_mode = ''; end if",
+            "l: loop leave l; end loop",
+            "drop database a",
+            "drop schema if exists a",
+            "alter database a character set latin1",
+            "set statement max_statement_time = 1 for execute s",
+        ] {
+            assert!(changes_session(sql, false), "{sql}");
+        }
+        for sql in ["select 1; use b", "insert into t values (1); set sql_mode = ''", "call p(); execute s"] {
+            assert!(changes_session(sql, true), "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing() {
+        for sql in [
+            "",
+            ";",
+            "select 1",
+            "(select 1)",
+            "select * from used",
+            "update t set a = 1",
+            "set @a = 1",
+            "set @a = 1, @b = (select 2, 3), @c := 4",
+            "set @`use` = 1",
+            "SET autocommit=0",
+            "set @@session.autocommit = 1",
+            "set session transaction isolation level read committed",
+            "SET TRANSACTION READ ONLY",
+            "set local tx_isolation = 'serializable'",
+            "begin",
+            "begin work",
+            "drop table t",
+            "alter table t add n int",
+            "call p()",
+            "set statement max_statement_time = 1 for select 1",
+            "select ';use b'",
+        ] {
+            assert!(!changes_session(sql, false), "{sql}");
+        }
+        for sql in ["select 1;", "select 1; select 2", "update t set a = 1 ; \n"] {
+            assert!(!changes_session(sql, true), "{sql}");
+        }
+    }
+}
