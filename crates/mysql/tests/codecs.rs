@@ -5,8 +5,8 @@ mod support;
 use headrace_mysql::packets::capabilities::ColumnFlags;
 use headrace_mysql::packets::column::Column;
 use headrace_mysql::types::{
-    ColumnType, Decoder, decode_binary_row, decode_text_row, encode_param, encode_param_for_mysql, splice_literal,
-    write_literal,
+    ColumnType, Decoder, Lists, decode_binary_row, decode_text_row, encode_param, encode_param_for_mysql,
+    splice_literal, write_literal,
 };
 use proptest::prelude::*;
 use support::Shared;
@@ -150,21 +150,38 @@ fn text_values_that_are_none_are_invalid_not_wrong() {
 
 #[test]
 fn a_list_is_one_value_unless_it_stands_behind_in() {
-    let list = V::List(vec![V::Int(1), V::Float(0.5)]);
+    let list = V::List(vec![V::Float(1.0), V::Float(0.5)]);
     for (before, expected) in [
-        ("a in ", "a in (1,5e-1)"),
-        ("a NOT IN\n", "a NOT IN\n(1,5e-1)"),
-        ("in", "in (1,5e-1)"),
+        ("a in ", "a in (1e0,5e-1)"),
+        ("a NOT IN\n", "a NOT IN\n(1e0,5e-1)"),
+        ("in", "in (1e0,5e-1)"),
         ("min ", "min  _binary x'0000803f0000003f'"),
         ("values (", "values ( _binary x'0000803f0000003f'"),
     ] {
         let mut out = before.as_bytes().to_vec();
-        splice_literal(&list, b"", &mut out).unwrap();
+        splice_literal(&list, Lists::Floats, b"", &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
     let words = V::List(vec![V::from("a")]);
-    assert!(splice_literal(&words, b"", &mut b"values (".to_vec()).is_err());
-    assert!(splice_literal(&words, b"", &mut b"in".to_vec()).is_ok());
+    assert!(splice_literal(&words, Lists::Vector, b"", &mut b"values (".to_vec()).is_err());
+    assert!(splice_literal(&words, Lists::Refused, b"", &mut b"in".to_vec()).is_ok());
+    assert!(splice_literal(&list, Lists::Refused, b"", &mut b"values (".to_vec()).is_err());
+    assert!(splice_literal(&list, Lists::Vector, b"", &mut b"a in (".to_vec()).is_err());
+}
+
+#[test]
+fn a_list_is_a_vector_only_where_one_can_be() {
+    let (floats, numbers) = (V::List(vec![V::Float(0.5)]), V::List(vec![V::Float(0.5), V::Int(1)]));
+    for (value, lists, taken) in [
+        (&floats, Lists::Refused, false),
+        (&floats, Lists::Floats, true),
+        (&floats, Lists::Vector, true),
+        (&numbers, Lists::Floats, false),
+        (&numbers, Lists::Vector, true),
+        (&V::List(vec![]), Lists::Vector, false),
+    ] {
+        assert_eq!(encode_param(value, || lists, &mut Vec::new()).is_ok(), taken, "{value:?} {lists:?}");
+    }
 }
 
 #[test]
@@ -178,8 +195,8 @@ fn times_that_mysql_refuses_in_binary_form_travel_as_text() {
         (-838 * HOUR - 59 * 60_000_000 - 500_000, Some("-838:59:00.500000")),
     ] {
         let (mut out, mut plain) = (Vec::new(), Vec::new());
-        let kind = encode_param_for_mysql(&V::Interval(0, 0, micros), false, &mut out).unwrap().unwrap();
-        encode_param(&V::Interval(0, 0, micros), &mut plain).unwrap();
+        let kind = encode_param_for_mysql(&V::Interval(0, 0, micros), false, none, &mut out).unwrap().unwrap();
+        encode_param(&V::Interval(0, 0, micros), none, &mut plain).unwrap();
         match text {
             Some(text) => assert_eq!((kind[0], &out[1..]), (ColumnType::VAR_STRING.0, text.as_bytes())),
             None => assert_eq!((kind[0], out), (ColumnType::TIME.0, plain)),
@@ -191,7 +208,7 @@ fn times_that_mysql_refuses_in_binary_form_travel_as_text() {
 fn moments_that_mysql_stores_keep_their_fraction_as_text() {
     let encoded = |micros: i64, stored: bool| {
         let mut out = Vec::new();
-        let kind = encode_param_for_mysql(&V::Timestamp(micros), stored, &mut out).unwrap().unwrap();
+        let kind = encode_param_for_mysql(&V::Timestamp(micros), stored, none, &mut out).unwrap().unwrap();
         (kind[0], out)
     };
     let (kind, out) = encoded(1_500_000, true);
@@ -228,10 +245,15 @@ fn literals_mean_the_same_under_every_sql_mode() {
     assert!(write_literal(&V::List(vec![]), &mut Vec::new()).is_err());
 }
 
+/// There are no lists.
+fn none() -> Lists {
+    Lists::Refused
+}
+
 /// A value that goes out as a parameter and comes in as a column.
 fn there_and_back(value: V, decoder: Decoder) -> String {
     let mut out = Vec::new();
-    encode_param(&value, &mut out).unwrap().expect("it is not NULL");
+    encode_param(&value, none, &mut out).unwrap().expect("it is not NULL");
     binary(decoder, &out).unwrap()
 }
 

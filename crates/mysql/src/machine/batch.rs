@@ -145,7 +145,8 @@ impl Batch {
     pub fn new(execute: &Execute, statement: &Statement, session: &Session) -> Self {
         let frame = match statement.id {
             Some(statement_id) if statement.params > 0 && offers_bulk(execute, session) => {
-                Some(Frame::Bulk { statement_id, params: statement.params })
+                let lists = session.lists(&execute.sql);
+                Some(Frame::Bulk { statement_id, params: statement.params, lists })
             }
             _ => None,
         };
@@ -159,7 +160,8 @@ impl Batch {
             return None;
         }
         let insert = Insert::new(&execute.sql, session.modes())?;
-        Some(Self::begin(execute, Some(Frame::Insert(insert))))
+        let frame = Frame::Insert { insert, lists: session.lists(&execute.sql) };
+        Some(Self::begin(execute, Some(frame)))
     }
 
     /// Chooses the guard by the state of the session, of which nothing is in flight now.

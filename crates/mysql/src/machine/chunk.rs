@@ -3,7 +3,7 @@
 use super::send::count_mismatch;
 use crate::packets::command::{self, BULK_SEND_TYPES, Command, INDICATOR_NONE, INDICATOR_NULL, ParamType};
 use crate::sql::Insert;
-use crate::types::{ColumnType, encode_param, splice_literal};
+use crate::types::{ColumnType, Lists, encode_param, splice_literal};
 use headrace_core::Parameters;
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) enum Frame {
     /// COM_STMT_BULK_EXECUTE of a statement with so many parameters.
-    Bulk { statement_id: u32, params: usize },
+    Bulk { statement_id: u32, params: usize, lists: Lists },
     /// The text of an INSERT.
-    Insert(Insert),
+    Insert { insert: Insert, lists: Lists },
 }
 
 /// Encoded rows. Each can also be sent alone, to find the one that the server does not take.
@@ -45,8 +45,8 @@ impl Chunk {
         }
         let start = self.body.len();
         let pushed = match frame {
-            Frame::Bulk { params: expected, .. } => self.push_values(*expected, params),
-            Frame::Insert(insert) => self.push_text(insert, params).map(|()| Vec::new()),
+            Frame::Bulk { params: expected, lists, .. } => self.push_values(*expected, params, *lists),
+            Frame::Insert { insert, lists } => self.push_text(insert, params, *lists).map(|()| Vec::new()),
         };
         let types = match pushed {
             Ok(types) => types,
@@ -70,7 +70,12 @@ impl Chunk {
     }
 
     /// Each value behind a byte that says whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
-    fn push_values<P: Parameters>(&mut self, expected: usize, params: &P) -> Result<Vec<Option<ParamType>>, P::Error> {
+    fn push_values<P: Parameters>(
+        &mut self,
+        expected: usize,
+        params: &P,
+        lists: Lists,
+    ) -> Result<Vec<Option<ParamType>>, P::Error> {
         if params.count() != expected {
             return Err(count_mismatch(expected, params.count()).into());
         }
@@ -78,7 +83,7 @@ impl Chunk {
         for i in 0..expected {
             let indicator = self.body.len();
             self.body.push(INDICATOR_NONE);
-            let kind = encode_param(&params.get(i)?, &mut self.body)?;
+            let kind = encode_param(&params.get(i)?, || lists, &mut self.body)?;
             if kind.is_none() {
                 self.body[indicator] = INDICATOR_NULL;
             }
@@ -87,7 +92,7 @@ impl Chunk {
         Ok(types)
     }
 
-    fn push_text<P: Parameters>(&mut self, insert: &Insert, params: &P) -> Result<(), P::Error> {
+    fn push_text<P: Parameters>(&mut self, insert: &Insert, params: &P, lists: Lists) -> Result<(), P::Error> {
         if params.count() != insert.parameters() {
             return Err(count_mismatch(insert.parameters(), params.count()).into());
         }
@@ -96,7 +101,7 @@ impl Chunk {
         }
         for (i, pieces) in insert.row.windows(2).enumerate() {
             self.body.extend_from_slice(pieces[0].as_bytes());
-            splice_literal(&params.get(i)?, pieces[1].as_bytes(), &mut self.body)?;
+            splice_literal(&params.get(i)?, lists, pieces[1].as_bytes(), &mut self.body)?;
         }
         self.body.extend_from_slice(insert.row.last().map_or(&[], |piece| piece.as_bytes()));
         Ok(())
@@ -104,7 +109,7 @@ impl Chunk {
 
     /// Appends the payload of the command that executes `rows` of it.
     pub fn write(&self, frame: &Frame, rows: Range<usize>, out: &mut Vec<u8>) {
-        let separator = usize::from(matches!(frame, Frame::Insert(_)));
+        let separator = usize::from(matches!(frame, Frame::Insert { .. }));
         let start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before] + separator);
         let end = rows.end.checked_sub(1).map_or(start, |last| self.ends[last]);
         let body = &self.body[start..end];
@@ -116,7 +121,7 @@ impl Chunk {
                 command::bulk_head(out, *statement_id, &types);
                 out.extend_from_slice(body);
             }
-            Frame::Insert(insert) => {
+            Frame::Insert { insert, .. } => {
                 out.push(Command::Query as u8);
                 out.extend_from_slice(insert.prefix.as_bytes());
                 out.extend_from_slice(body);

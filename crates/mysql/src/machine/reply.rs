@@ -7,9 +7,10 @@ use super::statement::{Columns, Draft, Statement};
 use super::{Machine, MyCaller};
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
-use crate::packets::column::PrepareOk;
+use crate::packets::column::{Column, PrepareOk};
 use crate::packets::reply::{Completion, ServerError, StateChange};
 use crate::sql::{Modes, Scan};
+use crate::types::ColumnType;
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Outbox, limits};
 use std::sync::Arc;
@@ -199,8 +200,16 @@ impl<C: MyCaller> Machine<C> {
         mut draft: Draft,
         payload: &[u8],
     ) -> Result<(), Fatal> {
-        // The parameters' definitions say nothing that we need: the server does not know their types either.
         let (params_left, columns_left) = if params_left > 0 {
+            // What MySQL says of a parameter is a guess, but it expects a VECTOR only where one is stored or computed with.
+            // MariaDB says nothing.
+            let at = self.definitions(ok.params) - params_left;
+            if self.session.settles_types() && at < usize::from(ok.params) {
+                let column = Column::read(payload, self.session.capabilities)?;
+                if column.kind == ColumnType::VECTOR {
+                    draft.vectors.push(at);
+                }
+            }
             (params_left - 1, columns_left)
         } else {
             if draft.len() < usize::from(ok.columns) {
@@ -216,7 +225,8 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// The answer to COM_STMT_PREPARE is complete.
-    fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, draft: Draft) -> Result<(), Fatal> {
+    fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
+        let vectors = std::mem::take(&mut draft.vectors);
         let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None)?) };
         let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
         let (mariadb, epoch) = (self.session.mariadb, self.epoch);
@@ -228,7 +238,7 @@ impl<C: MyCaller> Machine<C> {
         let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
         let once = volatile || cursor && !mariadb;
         let binding = settles.then(|| Binding::new(&sql, modes));
-        let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, once, epoch));
+        let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch));
         entry.statement = Some(statement.clone());
         let only = matches!(entry.request, Request::Prepare { .. });
         entry.stage = if entry.ahead || only { Stage::Sent } else { Stage::Bindable };
@@ -295,6 +305,8 @@ impl<C: MyCaller> Machine<C> {
         };
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
         match &entry.statement {
+            // Nobody is left to close it.
+            Some(statement) if open && opens && entry.caller.is_none() => self.to_close.extend(statement.id),
             Some(statement) if open && opens => {
                 self.cursors.insert(opener, statement.clone());
             }

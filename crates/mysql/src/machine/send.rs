@@ -11,7 +11,7 @@ use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
-use crate::types::{encode_param, encode_param_for_mysql, splice_literal};
+use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::{Caller, Mismatch, Outbox, Outcome, Parameters, limits};
 use std::sync::Arc;
 
@@ -237,7 +237,11 @@ impl<C: MyCaller> Machine<C> {
         if scan.uncertain || caller.params(cx).count() != scan.placeholders.len() {
             return;
         }
-        match write_execute(&mut self.wire, &self.session, caller, (LAST_PREPARED, false), 0, cx, outbox) {
+        let sql = self.queue[at].request.sql().cloned();
+        let Some(caller) = &mut self.queue[at].caller else { return };
+        let lists = |_| self.session.lists(sql.as_deref().unwrap_or_default());
+        let how = (LAST_PREPARED, false, 0);
+        match write_execute(&mut self.wire, &self.session, caller, how, lists, cx, outbox) {
             Ok(next) => {
                 self.queue[at].ahead = true;
                 self.expect(next, Kind::Result { binary: true });
@@ -312,7 +316,12 @@ pub(super) fn write_row<C: MyCaller>(
         if given != statement.params {
             return Err(count_mismatch(statement.params, given).into());
         }
-        return write_execute(wire, session, caller, (id, statement.stores()), flags, cx, outbox);
+        let lists = |i| match session.mariadb {
+            true => session.lists(&statement.sql),
+            false if statement.vectors.contains(&i) => Lists::Vector,
+            false => Lists::Refused,
+        };
+        return write_execute(wire, session, caller, (id, statement.stores(), flags), lists, cx, outbox);
     }
     let sql = &statement.sql;
     let params = caller.params(cx);
@@ -326,6 +335,7 @@ pub(super) fn write_row<C: MyCaller>(
     if params.count() > 0 && params.count() != scan.placeholders.len() {
         return Err(count_mismatch(scan.placeholders.len(), params.count()).into());
     }
+    let lists = session.lists_of(&scan);
     wire.try_write(outbox, |out| {
         frame::try_packet(out, 0, |out| {
             out.push(Command::Query as u8);
@@ -333,7 +343,7 @@ pub(super) fn write_row<C: MyCaller>(
             for (i, placeholder) in scan.placeholders.iter().enumerate().take(params.count()) {
                 out.extend_from_slice(&sql.as_bytes()[at..*placeholder]);
                 at = placeholder + 1;
-                splice_literal(&params.get(i)?, &sql.as_bytes()[at..], out)?;
+                splice_literal(&params.get(i)?, lists, &sql.as_bytes()[at..], out)?;
             }
             out.extend_from_slice(&sql.as_bytes()[at..]);
             Ok(())
@@ -341,13 +351,14 @@ pub(super) fn write_row<C: MyCaller>(
     })
 }
 
-/// Sends COM_STMT_EXECUTE for the statement of this number, which may just store its values.
+/// Sends COM_STMT_EXECUTE for the statement of this number, which may just store its values, with these flags. `lists`
+/// says what a list is as a parameter.
 fn write_execute<C: Caller>(
     wire: &mut Wire,
     session: &Session,
     caller: &mut C,
-    (id, stored): (u32, bool),
-    flags: u8,
+    (id, stored, flags): (u32, bool, u8),
+    lists: impl Fn(usize) -> Lists,
     cx: C::Cx<'_>,
     outbox: &mut Outbox,
 ) -> Result<u8, C::Error> {
@@ -356,8 +367,8 @@ fn write_execute<C: Caller>(
         command::execute(out, id, flags, params.count(), |i, out| {
             let value = params.get(i)?;
             match session.mariadb {
-                true => encode_param(&value, out),
-                false => encode_param_for_mysql(&value, stored, out),
+                true => encode_param(&value, || lists(i), out),
+                false => encode_param_for_mysql(&value, stored, || lists(i), out),
             }
         })
     })

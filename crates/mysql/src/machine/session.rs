@@ -4,6 +4,7 @@ use super::binding::SETTLES_TYPES;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
 use crate::sql::{Modes, Scan, is_harmless_variable};
+use crate::types::Lists;
 use std::collections::BTreeMap;
 
 /// The session as the server last reported it.
@@ -66,6 +67,17 @@ impl Session {
     pub(super) fn opens_cursor(&self, sql: &str) -> bool {
         let verb = Scan::new(sql, self.modes()).verb;
         self.mariadb || matches!(verb.as_str(), "select" | "with" | "table" | "values")
+    }
+
+    /// What a list is in a statement whose parameters the server does not describe.
+    pub(super) fn lists(&self, sql: &str) -> Lists {
+        self.lists_of(&Scan::new(sql, self.modes()))
+    }
+
+    /// The same of a statement that was looked over.
+    pub(super) fn lists_of(&self, scan: &Scan) -> Lists {
+        let has_vectors = self.version >= if self.mariadb { (11, 7, 0) } else { (9, 0, 0) };
+        if has_vectors && !scan.listed { Lists::Floats } else { Lists::Refused }
     }
 
     /// Whether COM_STMT_PREPARE and COM_STMT_EXECUTE can travel together.

@@ -40,6 +40,8 @@ impl Columns {
 pub(super) struct Draft {
     raw: Vec<u8>,
     ends: Vec<usize>,
+    /// Which parameters are VECTORs.
+    pub vectors: Vec<usize>,
 }
 
 impl Draft {
@@ -84,6 +86,8 @@ pub struct Statement {
     pub id: Option<u32>,
     /// How many parameters it has.
     pub params: usize,
+    /// Which of them are VECTORs, as far as the server says.
+    pub(super) vectors: Vec<usize>,
     /// The columns that the server described last.
     columns: Mutex<Option<Arc<Columns>>>,
     /// What its parameters are bound to, on servers where that matters.
@@ -102,16 +106,26 @@ impl Statement {
         ok: PrepareOk,
         columns: Option<Arc<Columns>>,
         binding: Option<Binding>,
+        vectors: Vec<usize>,
         once: bool,
         epoch: u64,
     ) -> Self {
         let params = usize::from(ok.params);
-        Self { sql, id: Some(ok.statement_id), params, columns: Mutex::new(columns), binding, once, epoch }
+        Self { sql, id: Some(ok.statement_id), params, vectors, columns: Mutex::new(columns), binding, once, epoch }
     }
 
     /// One that goes as text.
     pub(super) fn text(sql: Arc<str>) -> Self {
-        Self { sql, id: None, params: 0, columns: Mutex::default(), binding: None, once: false, epoch: 0 }
+        Self {
+            sql,
+            id: None,
+            params: 0,
+            vectors: Vec::new(),
+            columns: Mutex::default(),
+            binding: None,
+            once: false,
+            epoch: 0,
+        }
     }
 
     /// Whether it does no more with its values than to store each in a column; known where MySQL keeps their types.

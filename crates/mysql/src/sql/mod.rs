@@ -28,6 +28,8 @@ pub struct Scan {
     pub several: bool,
     /// A placeholder stands directly behind IN, which no server prepares: it is for a list.
     pub lists: bool,
+    /// A placeholder stands in the parentheses of an IN: it is for one value, never for a list.
+    pub listed: bool,
     /// How often it names variables of the user (`@a`).
     pub variables: usize,
     /// What is counted here may not be what the server sees: there is a comment that some versions execute
@@ -43,21 +45,25 @@ impl Scan {
         let (mut ended, mut decided, mut spelt_out) = (false, false, false);
         let mut behind_in = false;
         let mut behind_at = 0;
+        let mut opened = false;
         let mut bare = Bare::default();
         for token in lexer.by_ref() {
             bare.token(token.kind, &sql[token.start..token.end]);
             let was_in = std::mem::take(&mut behind_in);
             let ats = std::mem::take(&mut behind_at);
             scan.variables += usize::from(ats == 1 && matches!(token.kind, Kind::Word | Kind::Quoted));
+            let in_parentheses = std::mem::take(&mut opened);
             if ended {
                 scan.several = true;
             }
             match token.kind {
                 Kind::Placeholder => {
                     scan.lists |= was_in;
+                    scan.listed |= in_parentheses;
                     scan.placeholders.push(token.start);
                 }
                 Kind::Punctuation(b';') => ended = true,
+                Kind::Punctuation(b'(') => opened = was_in,
                 Kind::Punctuation(b'@') => behind_at = ats + 1,
                 Kind::Word => {
                     let word = &sql[token.start..token.end];

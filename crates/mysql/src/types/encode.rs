@@ -1,7 +1,7 @@
 //! Values into binary parameters. MySQL: "Binary Protocol Value"; MariaDB: "COM_STMT_EXECUTE".
 //!
 //! The server takes a parameter in whatever type the client names and converts it as it converts literals, so the
-//! type follows the value, not the column.
+//! type follows the value, not the column. Lists are the exception: see [`Lists`].
 
 use super::ColumnType;
 use super::civil::{Clock, MAX_TIME_MICROS, Ymd, fields};
@@ -15,12 +15,27 @@ const BINARY_TIME_MICROS: u64 = 838 * 3_600_000_000;
 /// `unsigned` of a parameter's type.
 const UNSIGNED: u8 = 0x80;
 
+/// What a list is where one parameter stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// Nothing: it is refused.
+    Refused,
+    /// A VECTOR if all of its items are floats; the server does not say whether it expects one.
+    Floats,
+    /// A VECTOR: the server expects one.
+    Vector,
+}
+
 /// Appends a value in binary form and says which type it took, `None` for NULL, of which nothing is appended.
 ///
 /// # Errors
 /// [`Mismatch`] for what the server has no type for; the buffer then holds part of a value.
 #[inline]
-pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<ParamType>, V::Error> {
+pub fn encode_param<V: Value>(
+    value: &V,
+    lists: impl FnOnce() -> Lists,
+    out: &mut Vec<u8>,
+) -> Result<Option<ParamType>, V::Error> {
     let kind = value.kind();
     let signed = |kind: ColumnType| Ok(Some([kind.0, 0]));
     match kind {
@@ -67,6 +82,10 @@ pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<Par
             put_time(out, time_micros(value, kind)?);
             signed(ColumnType::TIME)
         }
+        ValueKind::List => {
+            put_lenenc_bytes(out, &vector(value, lists())?);
+            signed(ColumnType::BLOB)
+        }
         _ => rare(value, kind, out).map(Some),
     }
 }
@@ -81,6 +100,7 @@ pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<Option<Par
 pub fn encode_param_for_mysql<V: Value>(
     value: &V,
     stored: bool,
+    lists: impl FnOnce() -> Lists,
     out: &mut Vec<u8>,
 ) -> Result<Option<ParamType>, V::Error> {
     let kind = value.kind();
@@ -96,7 +116,7 @@ pub fn encode_param_for_mysql<V: Value>(
             return Ok(Some([ColumnType::VAR_STRING.0, 0]));
         }
     }
-    encode_param(value, out)
+    encode_param(value, lists, out)
 }
 
 #[inline(never)]
@@ -115,10 +135,6 @@ fn rare<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<Param
             out.extend_from_slice(&bit_number(value)?.to_le_bytes());
             Ok([ColumnType::LONGLONG.0, UNSIGNED])
         }
-        ValueKind::List => {
-            put_lenenc_bytes(out, &vector(value)?);
-            Ok([ColumnType::BLOB.0, 0])
-        }
         ValueKind::Custom => {
             let binary = value.with_custom(0, |bytes, binary| {
                 put_lenenc_bytes(out, bytes);
@@ -126,6 +142,7 @@ fn rare<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<Param
             })?;
             Ok(if binary { [ColumnType::BLOB.0, 0] } else { text })
         }
+        ValueKind::Record => Err(no_list(value, Lists::Refused)),
         _ => Err(no_type(value)),
     }
 }
@@ -258,16 +275,14 @@ pub(super) fn bit_number<V: Value>(value: &V) -> Result<u64, V::Error> {
 }
 
 /// A list of numbers as VECTOR takes it: four-byte floats.
-pub(super) fn vector<V: Value>(value: &V) -> Result<Vec<u8>, V::Error> {
-    let mut out = Vec::new();
-    for i in 0..value.len()? {
+pub(super) fn vector<V: Value>(value: &V, lists: Lists) -> Result<Vec<u8>, V::Error> {
+    let len = value.len()?;
+    let mut out = Vec::with_capacity(4 * len);
+    for i in 0..len {
         let item = value.item(i)?;
-        if !matches!(item.kind(), ValueKind::Float | ValueKind::Int) {
-            return Err(Mismatch::wrong_type(format!(
-                "{} cannot be sent as one parameter: only a list of numbers can, as VECTOR",
-                value.describe()
-            ))
-            .into());
+        match (item.kind(), lists) {
+            (ValueKind::Float, Lists::Floats | Lists::Vector) | (ValueKind::Int, Lists::Vector) => {}
+            _ => return Err(no_list(value, lists)),
         }
         let narrow = finite(&item)? as f32;
         if narrow.is_infinite() {
@@ -275,7 +290,22 @@ pub(super) fn vector<V: Value>(value: &V) -> Result<Vec<u8>, V::Error> {
         }
         out.extend_from_slice(&narrow.to_le_bytes());
     }
-    Ok(out)
+    if len == 0 { Err(no_list(value, lists)) } else { Ok(out) }
+}
+
+#[cold]
+pub(super) fn no_list<V: Value>(value: &V, lists: Lists) -> V::Error {
+    let vector = match lists {
+        Lists::Refused => "the server expects no VECTOR here",
+        Lists::Floats => "a VECTOR is a list of floats",
+        Lists::Vector => "a VECTOR is a list of numbers",
+    };
+    Mismatch::wrong_type(format!(
+        "{} cannot be sent as one parameter: behind IN write the placeholder without parentheses (IN %s), for a JSON \
+         column wrap it in headrace.types.Json; {vector}",
+        value.describe()
+    ))
+    .into()
 }
 
 fn put_date(out: &mut Vec<u8>, date: Ymd) {

@@ -4,9 +4,9 @@
 //! backslash (an escape or not, as NO_BACKSLASH_ESCAPES says, which another statement in flight may be changing) is
 //! written in hexadecimal. So no value can end its literal early.
 
-use super::encode::vector;
 use super::encode::{
-    bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, time_text, timestamp_fields,
+    Lists, bit_number, date_fields, finite, no_list, no_type, plain_decimal, plain_text, time_micros, time_text,
+    timestamp_fields, vector,
 };
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
@@ -51,13 +51,17 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
 }
 
 /// Appends a value as an SQL literal in the place of a placeholder: `following` is the text behind it. Where the literal
-/// would run into a word or a quote beside it (`LIMIT?`), a space keeps them apart.
+/// would run into a word or a quote beside it (`LIMIT?`), a space keeps them apart. `lists` is what a list is elsewhere
+/// than behind IN.
 ///
 /// # Errors
 /// As [`write_literal`].
-pub fn splice_literal<V: Value>(value: &V, following: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
-    if value.kind() == ValueKind::List && !ends_with_in(out) {
-        let bytes = vector(value)?;
+pub fn splice_literal<V: Value>(value: &V, lists: Lists, following: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
+    if matches!(value.kind(), ValueKind::List | ValueKind::Record) && !ends_with_in(out) {
+        if value.kind() == ValueKind::Record || out.trim_ascii_end().strip_suffix(b"(").is_some_and(ends_with_in) {
+            return Err(no_list(value, Lists::Refused));
+        }
+        let bytes = vector(value, lists)?;
         hexadecimal(out, " _binary ", &bytes);
         return Ok(());
     }

@@ -2,9 +2,8 @@
 //! feed, a backslash escapes, `\\N` is NULL. MySQL: "LOAD DATA Statement, Field and Line Handling".
 
 use super::civil::Clock;
-use super::encode::vector;
 use super::encode::{
-    bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, timestamp_fields,
+    Lists, bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, timestamp_fields, vector,
 };
 use headrace_core::{Value, ValueKind};
 use std::io::Write;
@@ -21,7 +20,10 @@ pub fn write_field<V: Value>(value: &V, hexadecimal: bool, out: &mut Vec<u8>) ->
         ValueKind::Bytes => value.with_bytes(|bytes| field(bytes, hexadecimal, out))?,
         ValueKind::Text => value.with_text(|text| field(text, hexadecimal, out))?,
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| field(json, hexadecimal, out))?,
-        ValueKind::List => field(&vector(value)?, hexadecimal, out),
+        ValueKind::List => {
+            let lists = if hexadecimal { Lists::Vector } else { Lists::Refused };
+            field(&vector(value, lists)?, hexadecimal, out);
+        }
         ValueKind::Custom => value.with_custom(0, |bytes, _| field(bytes, hexadecimal, out))?,
         _ if hexadecimal => {
             // A number or a date in a column of bytes is its text there, as the server has it.

@@ -13,7 +13,7 @@ mod text;
 
 pub use decode::decode_binary_row;
 pub use decoder::Decoder;
-pub use encode::{encode_param, encode_param_for_mysql};
+pub use encode::{Lists, encode_param, encode_param_for_mysql};
 pub use literal::{splice_literal, write_literal};
 pub use load::write_field;
 pub use text::decode_text_row;

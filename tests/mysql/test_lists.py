@@ -1,0 +1,99 @@
+"""A list is what stands behind IN, or a VECTOR; elsewhere it is refused before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import headrace.compat.mysqldb
+import headrace.mysql
+from headrace import errors
+from headrace.types import Json
+from served import Served, fresh
+
+Conn = headrace.mysql.Connection[Any]
+
+REFUSED = {
+    "text column": "insert into lists (a) values (%s)",
+    "json column": "insert into lists (j) values (%s)",
+    "bytes column": "insert into lists (b) values (%s)",
+    "number column": "update lists set n = %s",
+    "parentheses of IN": "select * from lists where n in (%s)",
+    "comparison": "select * from lists where a = %s",
+    "expression": "select %s",
+}
+LISTS = {
+    "floats": [2.0],
+    "numbers": [1, 2.5],
+    "integers": [1, 2],
+    "texts": ["a", "b"],
+    "nothing": [],
+    "tuple": (1, 2),
+}
+WAYS: dict[str, Callable[[Conn, str, Any], Any]] = {
+    "execute": lambda conn, sql, value: conn.execute(sql, (value,)),
+    "executemany": lambda conn, sql, value: conn.executemany(sql, [(value,)]),
+    "stream": lambda conn, sql, value: [*conn.stream(sql, (value,))],
+    "on_server": lambda conn, sql, value: [*conn.stream(sql, (value,), on_server=True)],
+}
+
+
+@pytest.fixture(scope="module")
+def table(my_url: str) -> str:
+    with headrace.mysql.connect(my_url, autocommit=True) as conn:
+        fresh(conn, "table lists (n int, a varchar(40), j json, b varbinary(40))")
+        conn.execute("insert into lists (n) values (1)")
+    return my_url
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
+@pytest.mark.parametrize("place", REFUSED)
+@pytest.mark.parametrize("kind", LISTS)
+def test_list_elsewhere_than_behind_in_is_refused(
+    my_server: Served, table: str, kind: str, place: str, prepared: bool
+) -> None:
+    joined = place in ("text column", "bytes column", "json column")
+    if kind == "floats" and not my_server.is_mariadb and place != "parentheses of IN" and (joined or not prepared):
+        # MySQL 9 has VECTOR; of a text that is not prepared it does not say what it expects.
+        pytest.skip("a list of floats is a VECTOR there")
+    with headrace.mysql.connect(table, autocommit=True, prepared=prepared) as conn:
+        for run in WAYS.values():
+            with pytest.raises(errors.ProgrammingError, match="cannot be sent as one parameter") as caught:
+                run(conn, REFUSED[place], LISTS[kind])
+            assert "IN %s" in str(caught.value)
+            assert "headrace.types.Json" in str(caught.value)
+        assert conn.fetch("select n, a, j, b from lists") == [(1, None, None, None)]
+
+
+@pytest.mark.servers("mariadb", "mysql", "mariadb118")
+@pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
+def test_list_stands_behind_in_and_json_has_its_wrapper(table: str, prepared: bool) -> None:
+    with headrace.mysql.connect(table, prepared=prepared) as conn:
+        assert conn.fetch("select n from lists where n in %s", [1.0, 2.0]) == [(1,)]
+        assert conn.fetch("select n from lists where n in %s", (1, 2)) == [(1,)]
+        with pytest.raises(errors.ProgrammingError, match="IN %s"):
+            conn.fetch("select n from lists where n in (%s)", [1.0, 2.0])
+        conn.execute("update lists set j = %s", (Json([1, 2.5, "x"]),))
+        assert conn.fetchval("select json_extract(j, '$[2]') from lists") == "x"
+
+
+@pytest.mark.servers("mysql")
+def test_prepared_statement_takes_a_list_only_where_a_vector_is_expected(table: str) -> None:
+    with headrace.mysql.connect(table) as conn:
+        fresh(conn, "table vectors (v vector(2), t text)")
+        conn.execute("insert into vectors (v) values (%s)", ([1, 2.5],))
+        assert conn.fetchval("select v from vectors") == [1.0, 2.5]
+        with pytest.raises(errors.ProgrammingError, match="expects no VECTOR here"):
+            conn.execute("insert into vectors (v, t) values (%s, %s)", ([1.0, 2.5], [1.0]))
+
+
+def test_facade_does_with_lists_what_mysqlclient_does(my_server: Served, table: str) -> None:
+    conn = headrace.compat.mysqldb.connect(**my_server.where, db=table.rpartition("/")[2])
+    cursor = conn.cursor()
+    cursor.execute("select n from lists where n in %s", ([1, 2],))
+    assert cursor.fetchall() == ((1,),)
+    with pytest.raises(headrace.compat.mysqldb.DatabaseError):
+        cursor.execute("select n from lists where n in (%s)", ([1, 2],))
+    conn.close()
