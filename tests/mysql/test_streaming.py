@@ -191,3 +191,53 @@ async def test_a_cancelled_stream_leaves_the_connection_in_step(my_server: Serve
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await asyncio.wait_for(amy.fetchval("select 42"), 10) == 42
+
+
+def test_streams_on_the_server_run_beside_other_threads(my_server: Served, my: Conn) -> None:
+    failed: list[BaseException] = []
+
+    def ask(number: int) -> None:
+        try:
+            for n in range(200):
+                assert my.fetchval("select ? + 0", number * 1000 + n) == number * 1000 + n
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        rows = [row[0] for row in my.stream(sequence(my_server, 20), fetch_size=7, on_server=True)]
+        assert rows == [*range(1, 21)]
+    assert failed == []
+
+
+def test_streams_on_the_server_run_side_by_side_and_leave_transactions_alone(my_server: Served, my: Conn) -> None:
+    fresh(my, "table kept (n int)")
+    left = my.stream(sequence(my_server, 30), fetch_size=2, on_server=True)
+    read = my.stream(sequence(my_server, 30), fetch_size=2, on_server=True)
+    for n in range(3):
+        assert (next(left)[0], next(read)[0]) == (n + 1, n + 1)
+        my.execute("insert into kept values (?)", (n,))
+    left.close()  # type: ignore[attr-defined]
+    assert [row[0] for row in read] == [*range(4, 31)]
+    assert my.fetch("select n from kept") == [(0,), (1,), (2,)]
+    my.autocommit = False
+    for _ in my.stream(sequence(my_server, 30), on_server=True):
+        my.execute("insert into kept values (9)")
+        break
+    my.rollback()
+    assert my.fetchval("select count(*) from kept") == 3
+
+
+@pytest.mark.parametrize("on_server", [False, True])
+def test_stream_that_is_left_keeps_what_the_transaction_had_done(my_server: Served, my: Conn, on_server: bool) -> None:
+    fresh(my, "table begun (n int)")
+    my.autocommit = False
+    my.execute("insert into begun values (1)")
+    with contextlib.closing(my.stream(sequence(my_server, 300_000), fetch_size=2, on_server=on_server)) as rows:
+        next(rows)
+    my.execute("insert into begun values (2)")
+    my.commit()
+    my.rollback()
+    assert my.fetch("select n from begun") == [(1,), (2,)]

@@ -135,8 +135,7 @@ class Connection(BlockingConnection[R]):
 
     def _cursor_blocks(self, sql: str, params: Params, size: int) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
-        ticket = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
-        number: Any = wire.my_request_id(ticket)
+        ticket, number = core.open_cursor(sql, params, size)
         result = first_of(self._wait(ticket, None))
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")

@@ -134,6 +134,13 @@ class MySqlCore(Core):
         """Queues one statement."""
         return self.wire.my_execute(sql, params, text=self.text)
 
+    def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
+        """Queues a query whose rows stay on the server; gives its number too, which fetches are asked by. Where nothing is
+        prepared the result comes whole."""
+        if self.text:
+            return self.submit(sql, params), 0
+        return self.wire.my_open_cursor(sql, params, size)
+
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
         return self.wire.my_execute_batch(sql, rows, returning=returning, text=self.text)

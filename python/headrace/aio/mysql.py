@@ -147,8 +147,7 @@ class AsyncConnection(LoopConnection[R]):
 
     async def _cursor_blocks(self, sql: str, params: Params, size: int) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
-        future = wire.my_execute(sql, params, text=core.text, cursor=None if core.text else size)
-        number: Any = wire.my_request_id(future)
+        future, number = core.open_cursor(sql, params, size)
         result = first_of(await self._wait(future, None))
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")

@@ -145,6 +145,11 @@ impl<C: MyCaller> Machine<C> {
         matches!(self.phase, Phase::Startup(_))
     }
 
+    /// The number that the next request will have.
+    pub fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
     /// Queues a request and returns its number.
     pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
         let id = self.next_id;

@@ -70,17 +70,15 @@ fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
 
 #[pymethods]
 impl Wire {
-    /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `cursor` a
-    /// cursor is kept open on the server, and so many rows are fetched at first; with `block` it is a stream, whose
-    /// rows are taken in lists of so many while they come, the rest with its result.
-    #[pyo3(signature = (sql, params=None, *, text=false, cursor=None, block=None))]
+    /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `block` it is a
+    /// stream, whose rows are taken in lists of so many while they come, the rest with its result.
+    #[pyo3(signature = (sql, params=None, *, text=false, block=None))]
     fn my_execute(
         &self,
         py: Python<'_>,
         sql: &Bound<'_, PyString>,
         params: Option<&Bound<'_, PyAny>>,
         text: bool,
-        cursor: Option<u32>,
         block: Option<usize>,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
@@ -90,14 +88,29 @@ impl Wire {
         let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
         call.script = true;
         call.block = block;
-        let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, text, cursor });
-        let ticket = self.enqueue::<MySql>(py, state, request, call)?;
-        if block.is_some() {
-            let reader = if self.event_loop.is_some() { self.current_task(py)?.map(Bound::unbind) } else { None };
-            let mut state = self.hold(py)?;
-            state.stream = self.id_of(&state, ticket.bind(py)).map(|id| (id, reader));
-        }
-        Ok(ticket)
+        let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, text, cursor: None });
+        self.enqueue::<MySql>(py, state, request, call)
+    }
+
+    /// Queues a query whose rows stay in a cursor on the server, and `rows` of which are fetched at first. Gives its number
+    /// with its ticket: another thread may have received its result before this one could ask.
+    fn my_open_cursor(
+        &self,
+        py: Python<'_>,
+        sql: &Bound<'_, PyString>,
+        params: Option<&Bound<'_, PyAny>>,
+        rows: u32,
+    ) -> PyResult<(Py<PyAny>, u64)> {
+        let mut state = self.hold(py)?;
+        let query = self.query(&state, sql, params.is_some())?;
+        let query = query.get();
+        let row = query.arrange(py, params)?;
+        let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
+        call.script = true;
+        let request =
+            Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, text: false, cursor: Some(rows) });
+        let number = state.machine.of::<MySql>(py)?.next_id();
+        Ok((self.enqueue::<MySql>(py, state, request, call)?, number))
     }
 
     /// The next block of a stream: its columns and a list of rows. None when all that is left comes with its result.

@@ -72,7 +72,12 @@ impl Wire {
         }
         let object = call.completion.object(py);
         let busy = state.machine.in_flight() > 0;
+        let streams = call.block.is_some();
         state.machine.of::<D>(py)?.submit(request, call);
+        if streams {
+            let reader = if self.event_loop.is_some() { self.current_task(py)?.map(Bound::unbind) } else { None };
+            state.stream = self.id_of(&state, object.bind(py)).map(|id| (id, reader));
+        }
         if let Io::Transport { .. } = state.io {
             drop(state);
             if busy {

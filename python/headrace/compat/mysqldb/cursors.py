@@ -408,8 +408,7 @@ def _blocks(db: Any, text: str) -> Generator[Any]:
     """First the result with its first rows, in the shape that a connection keeps; then lists of rows."""
     with db._busy() as connection:
         wire = connection.wire
-        ticket = wire.my_execute(text, None, cursor=SS_ROWS)
-        number = wire.my_request_id(ticket)
+        ticket, number = wire.my_open_cursor(text, None, SS_ROWS)
         result = connection._wait(ticket, None)
     yield result, []
     readers = [reader(field, db.converter, db.use_unicode, db.encoding) for field in result.columns.fields]
