@@ -135,8 +135,8 @@ class MySqlCore(Core):
         return self.wire.my_execute(sql, params, text=self.text)
 
     def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
-        """Queues a query whose rows stay on the server; gives its number too, which fetches are asked by. Where nothing is
-        prepared the result comes whole."""
+        """Queues a query whose rows stay on the server; gives its number too, which fetches are asked by. Where nothing
+        is prepared the result comes whole."""
         if self.text:
             return self.submit(sql, params), 0
         return self.wire.my_open_cursor(sql, params, size)
