@@ -329,15 +329,15 @@ impl Engine {
         }
     }
 
-    /// Whether the request of a ticket is not begun with because a stream has the connection for itself.
-    pub fn waits_for_stream(&self, ticket: &Bound<'_, PyAny>) -> bool {
+    /// Whether the request of a ticket is not begun with because a stream or a COPY has the connection for itself.
+    pub fn is_kept_waiting(&self, ticket: &Bound<'_, PyAny>) -> bool {
         let Engine::Postgres(machine) = self else { return false };
-        machine.reserved().is_some() && self.find(ticket).is_some_and(|id| machine.waits_for_portal(id))
+        machine.is_occupied() && self.find(ticket).is_some_and(|id| machine.is_kept_waiting(id))
     }
 
-    /// Whether a stream has the connection for itself.
-    pub fn is_reserved(&self) -> bool {
-        matches!(self, Engine::Postgres(machine) if machine.reserved().is_some())
+    /// Whether a stream or a COPY has the connection for itself.
+    pub fn is_occupied(&self) -> bool {
+        matches!(self, Engine::Postgres(machine) if machine.is_occupied())
     }
 
     /// Whether notices wait.

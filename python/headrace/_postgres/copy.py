@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
-from ..errors import ProgrammingError
+from ..errors import InterfaceError, ProgrammingError
 from .core import quote_table
+from .streams import COPYING
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -69,15 +70,28 @@ class Copy:
         self._columns: PgColumns | None = None
         self._written = 0
         self._header_sent = False
+        self._gate: Callable[[], None] | None = None
         self.rowcount = -1
 
     def __enter__(self) -> Copy:
-        self._ticket, self._buffer = self._connection._run(self._connection._core.copy_begin(self._sql))
+        core = self._connection._core
+        self._ticket, self._buffer = self._connection._run(core.copy_begin(self._sql))
+        mine = core.me()
+
+        def gate() -> None:
+            if core.me() == mine:
+                raise InterfaceError(COPYING)
+
+        if self._wire.copy_state(self._ticket) == 1:
+            self._gate = gate
+            self._wire.occupy(gate)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._gate is not None and not self._wire.closed:
+            self._wire.vacate(self._gate)
         if error is not None:
             self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return

@@ -72,6 +72,11 @@ class ServerCursor(Cursor[R]):
         self._fetched: PgColumns | None = None
         """The columns of the cursor as it was declared last."""
 
+    @property
+    def rowcount(self) -> int:
+        """Rows of the last block that was fetched, -1 before the first."""
+        return super().rowcount if self._result is not None and self._result.tag else -1
+
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
         """Declares the cursor for a query."""
         self._check()

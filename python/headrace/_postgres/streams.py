@@ -24,8 +24,21 @@ _ENDED: Final = (
 )
 _RESET: Final = "the stream cannot be read on: the connection was reset while it was open"
 
+COPYING: Final = (
+    "a COPY is under way on this connection, and a statement would wait for its end: end its block first, or use a "
+    "second connection"
+)
 
-class Reading:
+
+class Opened:
+    """Something that has a connection for itself until it has ended."""
+
+    ended = False
+    watch: Any = None
+    """What tells that the generator that it belongs to is gone."""
+
+
+class Reading(Opened):
     """A portal from which a stream reads.
 
     With autocommit on and no transaction open the portal gets a transaction of its own, and the connection for itself
@@ -42,14 +55,11 @@ class Reading:
         self._gate: Callable[[], None] | None = None
         self._resets = core.resets
         self.began = False
-        self.ended = False
         self.own = False
         """It has a transaction of its own."""
         self.abandoned = False
         """Nobody can read it any more, and nobody can be told an error."""
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.watch: Any = None
-        """What tells that the generator is gone."""
 
     def begin(self) -> Any:
         """Queues the query; gives its ticket."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import enum
 import weakref
 from collections.abc import (
@@ -24,20 +23,17 @@ from .._native import PgResult, Wire
 from .._postgres.adapters import Adapters
 from .._postgres.connection import server_version
 from .._postgres.core import ConnectionCore, quote_identifier
-from .._postgres.streams import BUSY, Reading
+from .._postgres.streams import BUSY, Opened, Reading
 from ..errors import InterfaceError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
 from ._connection import LoopConnection
+from ._opened import gate_of
 from .cursor import AsyncCursor, AsyncServerCursor
 from .transport import open_transport
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-_reads: contextvars.ContextVar[tuple[Reading, ...]] = contextvars.ContextVar("headrace_reads", default=())
-"""The streams that the task that runs now, or the one that made it, has begun."""
 
 
 def _end_abandoned(reading: Reading) -> None:
@@ -182,13 +178,7 @@ class AsyncConnection(LoopConnection[R]):
 
     async def _stream(self, reading: Reading) -> AsyncGenerator[list[R]]:
         reading.loop = asyncio.get_running_loop()
-        # Tasks that are made from here on inherit it: whoever waits for one of them would wait for himself.
-        _reads.set((*(other for other in _reads.get() if not other.ended), reading))
-
-        def gate() -> None:
-            if reading in _reads.get():
-                raise InterfaceError(BUSY)
-
+        gate = gate_of(reading, BUSY)
         try:
             result: PgResult = await self._wait(reading.begin(), None)
             reading.first(result, gate)
@@ -303,7 +293,14 @@ class AsyncConnection(LoopConnection[R]):
         from .copy import AsyncCopy, copy_out
 
         if to is None:
-            return copy_out(self, source, columns, format)
+            opened = Opened()
+
+            def gone(_: Any) -> None:
+                opened.ended = True
+
+            rows = copy_out(self, source, columns, format, opened)
+            opened.watch = weakref.ref(rows, gone)
+            return rows
         async with AsyncCopy(self, copy_statement(source, columns, format, out=True)[0]) as copy:
             async for block in copy.blocks():
                 to.write(block)

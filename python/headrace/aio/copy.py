@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
 from .._postgres.copy import copy_statement, is_bytes, text_row
+from .._postgres.streams import COPYING, Opened
 from ..errors import ProgrammingError
+from ._opened import gate_of
 
 if TYPE_CHECKING:
     from .connection import AsyncConnection
@@ -19,7 +21,13 @@ if TYPE_CHECKING:
 class AsyncCopy:
     """The twin of :class:`headrace._postgres.copy.Copy`."""
 
-    def __init__(self, connection: AsyncConnection[Any], sql: str, cursor: AsyncCursor[Any] | None = None) -> None:
+    def __init__(
+        self,
+        connection: AsyncConnection[Any],
+        sql: str,
+        cursor: AsyncCursor[Any] | None = None,
+        opened: Opened | None = None,
+    ) -> None:
         self._connection = connection
         self._wire: Wire = connection._core.wire
         self._sql = sql
@@ -29,15 +37,23 @@ class AsyncCopy:
         self._columns: PgColumns | None = None
         self._written = 0
         self._header_sent = False
+        self._opened = opened or Opened()
+        self._gate: Callable[[], None] | None = None
         self.rowcount = -1
 
     async def __aenter__(self) -> AsyncCopy:
         self._ticket, self._buffer = await self._connection._run(self._connection._core.copy_begin(self._sql))
+        # Also of a COPY out: what a statement of its reader waits for is behind data that only the reader takes.
+        self._gate = gate_of(self._opened, COPYING)
+        self._wire.occupy(self._gate)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._opened.ended = True
+        if self._gate is not None and not self._wire.closed:
+            self._wire.vacate(self._gate)
         if error is not None:
             await self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return
@@ -177,12 +193,16 @@ async def _copy_async_rows(copy: AsyncCopy, rows: AsyncIterable[Sequence[Any]]) 
 
 
 async def copy_out(
-    connection: AsyncConnection[Any], source: str | Sequence[str], columns: Sequence[str] | None, format: str
+    connection: AsyncConnection[Any],
+    source: str | Sequence[str],
+    columns: Sequence[str] | None,
+    format: str,
+    opened: Opened,
 ) -> AsyncIterator[Any]:
     """See :meth:`AsyncConnection.copy_out`."""
     sql, query = copy_statement(source, columns, format, out=True)
     described = await connection._run(connection._core.copy_columns(query)) if format == "binary" else None
-    async with AsyncCopy(connection, sql) as copy:
+    async with AsyncCopy(connection, sql, opened=opened) as copy:
         copy._columns = described
         if described is None:
             async for item in copy.blocks():

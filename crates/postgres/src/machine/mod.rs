@@ -276,9 +276,16 @@ impl<C: PgCaller> Machine<C> {
         self.reserved.as_deref()
     }
 
-    /// Whether request `id` was not begun with because a portal has the connection for itself.
-    pub fn waits_for_portal(&self, id: u64) -> bool {
-        self.reserved.is_some() && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
+    /// Whether requests wait for something that their senders have no part in: a portal that has the connection for
+    /// itself, or a COPY that is being fed.
+    pub fn is_occupied(&self) -> bool {
+        let tail = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage, Stage::Copying))
+    }
+
+    /// Whether request `id` is one that waits so.
+    pub fn is_kept_waiting(&self, id: u64) -> bool {
+        self.is_occupied() && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
     }
 
     /// The server's parameters as last reported.

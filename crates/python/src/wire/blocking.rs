@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a thread that waits for a stream's end sleeps at most: a wake-up between its look and its sleep is lost.
+/// How long a thread that waits for a stream's or COPY's end sleeps at most: a wake-up between its look and its sleep is lost.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How often [`Wire::nudge`] sends and reads at most.
@@ -89,8 +89,8 @@ impl Wire {
         Ok(false)
     }
 
-    /// Waits until a stream may have let go of the connection.
-    fn wait_for_stream(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<()> {
+    /// Waits until the stream or COPY that has the connection for itself may have let go of it.
+    fn wait_for_release(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
             return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
@@ -106,7 +106,7 @@ impl Wire {
         py.check_signals()
     }
 
-    /// Wakes those who wait in [`Wire::wait_for_stream`].
+    /// Wakes those who wait in [`Wire::wait_for_release`].
     pub(super) fn tell_waiting(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.released.1.notify_all();
@@ -147,11 +147,11 @@ impl Wire {
             if ticket.is_done() {
                 continue;
             }
-            if state.machine.is_reserved() {
-                if state.machine.waits_for_stream(bound) {
-                    // Not with the lock held: whoever reads the stream needs it.
+            if state.machine.is_occupied() {
+                if state.machine.is_kept_waiting(bound) {
+                    // Not with the lock held: whoever has the connection needs it.
                     drop(state);
-                    self.wait_for_stream(py, deadline)?;
+                    self.wait_for_release(py, deadline)?;
                     idle = Instant::now();
                     state = self.hold(py)?;
                     continue;
@@ -193,7 +193,7 @@ impl Wire {
             let State { machine, outbox, .. } = &mut *state;
             machine.transmit(py, outbox);
             if state.outbox.len() <= limit {
-                if !state.machine.is_reserved() {
+                if !state.machine.is_occupied() {
                     self.tell_waiting();
                 }
                 return Ok(());

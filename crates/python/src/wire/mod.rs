@@ -117,7 +117,7 @@ pub struct Wire {
     /// How long an answer may leave a blocking caller without a byte, and the socket take none.
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
-    /// Threads whose requests wait until a stream has let go of the connection.
+    /// Threads whose requests wait until a stream or a COPY has let go of the connection.
     waiting: AtomicUsize,
     released: (Mutex<()>, Condvar),
     /// Counts what has come in, for those who watch over an asyncio connection.
