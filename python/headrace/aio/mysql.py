@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import IO, Any, TypeVar
 
@@ -54,6 +55,20 @@ class AsyncCursor(LoopCursor[R]):
         return list(out)
 
 
+class _Reading:
+    """What a stream waits for, and what tells that its generator is gone."""
+
+    future: Any = None
+    watch: Any = None
+
+
+async def _rows_of(blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
+    async with contextlib.aclosing(blocks):
+        async for block in blocks:
+            for row in block:
+                yield row
+
+
 class AsyncConnection(LoopConnection[R]):
     """The twin of :class:`headrace.mysql.Connection`."""
 
@@ -99,28 +114,46 @@ class AsyncConnection(LoopConnection[R]):
 
     # streaming
 
-    async def stream(
+    def stream(
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
     ) -> AsyncIterator[R]:
         """The rows of a query one by one, in bounded memory: see :meth:`headrace.mysql.Connection.stream`. Other tasks'
         requests wait for its end; the task that reads it gets InterfaceError."""
-        blocks = self.stream_blocks(sql, params, fetch_size=fetch_size, on_server=on_server)
-        async with contextlib.aclosing(blocks):
-            async for block in blocks:
-                for row in block:
-                    yield row
+        reading = _Reading()
+        return self._watched(reading, _rows_of(self._read(sql, params, fetch_size, on_server, reading)))
 
     def stream_blocks(
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
     ) -> AsyncGenerator[list[R]]:
         """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.mysql.Connection.stream_blocks`."""
-        if fetch_size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
-        return self._cursor_blocks(sql, params, fetch_size) if on_server else self._blocks(sql, params, fetch_size)
+        reading = _Reading()
+        return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading))
 
-    async def _blocks(self, sql: str, params: Params, size: int) -> AsyncGenerator[list[R]]:
+    def _read(self, sql: str, params: Params, size: int, on_server: bool, reading: _Reading) -> AsyncGenerator[list[R]]:
+        if size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        return self._cursor_blocks(sql, params, size) if on_server else self._blocks(sql, params, size, reading)
+
+    def _watched(self, reading: _Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
+        later, and the next statement would be refused until then."""
+        me = weakref.ref(self)
+
+        def gone(_: Any) -> None:
+            connection, future = me(), reading.future
+            if connection is None or future is None or future.get_loop().is_closed():
+                return
+            with contextlib.suppress(RuntimeError, errors.Error):
+                if asyncio.get_running_loop() is future.get_loop() and not future.done():
+                    connection._core.wire.resume_reading()
+                    connection._abandon(future)
+
+        reading.watch = weakref.ref(rows, gone)
+        return rows
+
+    async def _blocks(self, sql: str, params: Params, size: int, reading: _Reading) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
-        future = wire.my_execute(sql, params, text=core.text, block=size)
+        future = reading.future = wire.my_execute(sql, params, text=core.text, block=size)
         if self._watch is not None:
             self._watch.start()
         try:
