@@ -1,0 +1,66 @@
+"""What only MySQL and MariaDB have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import errors
+from served import Served
+
+from .places import Place
+from .worker import READS, WRITES, Chosen, Worker, operation, read_stream, refused, same, streams, taken_key
+
+
+@operation(WRITES, 3)
+async def loaded_rows(self: Worker, conn: Any) -> None:
+    rows = self.values(self.rng.choice((1, 100, 1500)), "loaded")
+    same("rows loaded", await conn.load_rows("company", rows), len(rows))
+    self.stored(rows)
+
+
+@operation(WRITES)
+async def loaded_data(self: Worker, conn: Any) -> None:
+    rows = self.values(40, "data")
+    data = "".join(f"{worker}\t{n}\t{how}\n" for worker, n, how in rows).encode()
+    same("lines loaded", await conn.load_data("load data local infile 'x' into table company", data), len(rows))
+    self.stored(rows)
+
+
+@operation(WRITES)
+async def refused_loads(self: Worker, conn: Any) -> None:
+    bad = await taken_key(self, conn)
+    rows = [*self.values(20, "refused"), bad]
+    await refused(lambda: conn.load_rows("company", rows))
+
+
+@operation(READS, 3)
+async def streams_on_the_server(self: Worker, conn: Any) -> None:
+    mark, count = self.marker(), self.rng.choice((5, 300, 1900))
+    stream = conn.stream(self.place.marked(count), (mark,), fetch_size=100, on_server=True)
+    await read_stream(self, stream, mark, count, self.rng.random() < 0.5)
+
+
+OPERATIONS = {name: thing for name, thing in globals().items() if isinstance(thing, Chosen)}
+# A stream that is not kept on the server refuses whatever else is asked, the end of another's transaction too.
+OPERATIONS["streams_to_the_end"] = Chosen(streams(leave=False), WRITES, 1)
+OPERATIONS["streams_left_early"] = Chosen(streams(leave=True), WRITES, 1)
+
+
+def mysql(served: Served, *, url: str = "", name: str = "", **keywords: Any) -> Place:
+    """A server of MySQL's kin, however it is reached."""
+    return Place(
+        name or served.name,
+        "mysql",
+        url or served.url("test") + "?ssl_mode=DISABLED",
+        (
+            "drop table if exists company",
+            "create table company (worker int, n int, how varchar(20), primary key (worker, n)) engine = innodb",
+        ),
+        lambda count: f"select cast(%s as char), seq from {served.series(count)}",
+        "%s",
+        "insert into company select %s, %s, if(sleep(0.02), 'interrupted', 'slow')",
+        {"fetch_size": 100},
+        OPERATIONS,
+        refusals=(("threads", errors.InterfaceError, "a stream is being read on this connection: "),),
+        keywords={"local_infile": True, **keywords},
+    )

@@ -1,0 +1,65 @@
+"""The databases that the company meets on, and what each has to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace import errors
+
+from .shells import Shell
+from .worker import Chosen
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server, and statements that mean the same everywhere."""
+
+    name: str
+    kind: str
+    """Which driver: ``postgresql``, ``mysql`` or ``informix``."""
+    url: str
+    schema: tuple[str, ...]
+    """Statements that make its tables, in the place of any of the same names."""
+    marked: Callable[[int], str]
+    """A query for rows of its parameter, a text, and the numbers from 1 to one given."""
+    mark: str
+    """A parameter."""
+    slow: str
+    """Inserts a row of a worker and a number, and takes its time."""
+    streamed: dict[str, int]
+    """Streams a few rows at a time."""
+    operations: dict[str, Chosen]
+    """What only this database has."""
+    refusals: tuple[tuple[str, type[Exception], str], ...] = ()
+    """Shell (or ``""``), class and words of the documented errors by which one use refuses another."""
+    cancelled: type[Exception] = errors.QueryCanceled
+    """What is raised for a statement that was cancelled."""
+    keywords: dict[str, Any] = field(default_factory=dict[str, Any])
+    """For ``connect``."""
+
+    @property
+    def insert(self) -> str:
+        """Inserts one row."""
+        return f"insert into company values ({self.mark}, {self.mark}, {self.mark})"
+
+    def is_refusal(self, error: Exception, shell: Shell) -> bool:
+        """Whether it is a documented refusal, which changed nothing."""
+        return any(
+            where in ("", shell.name) and type(error) is kind and str(error).startswith(words)
+            for where, kind, words in self.refusals
+        )
+
+    async def connect(self, shell: Shell, **keywords: Any) -> Any:
+        """A connection in autocommit."""
+        return await shell.connect(self.url, **{"autocommit": True, **self.keywords, **keywords})
+
+    async def prepare(self, shell: Shell) -> None:
+        """Makes the tables."""
+        conn = await self.connect(shell)
+        for sql in self.schema:
+            await conn.execute(sql)
+        if self.kind == "informix":
+            await conn.executemany("insert into numbers values (?)", [(n,) for n in range(1, 2001)])
+        await conn.close()
