@@ -8,6 +8,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 
 SLICE = 0.02
 """Seconds between two looks at a frozen gate."""
@@ -28,7 +29,13 @@ class Gate:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self.listener.getsockname()[1]
         self.pairs: list[tuple[socket.socket, socket.socket]] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.threads: list[threading.Thread] = []
+        self._start(self._accept)
+
+    def _start(self, work: Callable[..., None], *args: object) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)
+        self.threads.append(thread)
+        thread.start()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -37,7 +44,7 @@ class Gate:
                 server = socket.create_connection(("127.0.0.1", self.target))
                 self.pairs.append((client, server))
                 for pair in ((client, server, False), (server, client, True)):
-                    threading.Thread(target=self._pass, args=pair, daemon=True).start()
+                    self._start(self._pass, *pair)
 
     def _pass(self, source: socket.socket, sink: socket.socket, from_server: bool) -> None:
         with contextlib.suppress(OSError):
@@ -83,7 +90,11 @@ class Gate:
             for one in pair:
                 with contextlib.suppress(OSError):
                     one.shutdown(socket.SHUT_RDWR)
-                    one.close()
+        for thread in self.threads:
+            thread.join(2)
+        for pair in self.pairs:
+            for one in pair:
+                one.close()
 
     def __enter__(self) -> Gate:
         return self

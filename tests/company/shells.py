@@ -168,6 +168,10 @@ class Shell(ABC):
         """A connection."""
 
     @abstractmethod
+    async def drop(self, conn: Any) -> None:
+        """Closes a connection after a test that failed, be it that others hang on it."""
+
+    @abstractmethod
     def pool(self, url: str, **keywords: Any) -> Any:
         """A pool, to be entered."""
 
@@ -234,6 +238,11 @@ class Threads(Shell):
     async def connect(self, url: str, **keywords: Any) -> Any:
         return Now(headrace.connect(url, **keywords))
 
+    async def drop(self, conn: Any) -> None:
+        closing = threading.Thread(target=conn.value.close, daemon=True)
+        closing.start()
+        closing.join(3)
+
     def pool(self, url: str, **keywords: Any) -> Any:
         return Now(ConnectionPool(url, **keywords))
 
@@ -298,6 +307,9 @@ class Tasks(Shell):
 
     async def connect(self, url: str, **keywords: Any) -> Any:
         return await headrace.aio.connect(url, **keywords)
+
+    async def drop(self, conn: Any) -> None:
+        await conn.close()
 
     def pool(self, url: str, **keywords: Any) -> Any:
         return AsyncConnectionPool(url, **keywords)

@@ -29,9 +29,11 @@ async def shared(place: Place, shell: Shell) -> AsyncGenerator[Any]:
     """A connection for all, which is idle and in step at the end."""
     await place.prepare(shell)
     conn = await place.connect(shell)
-    yield conn
-    await idle_and_in_step(place, conn)
-    await conn.close()
+    try:
+        yield conn
+        await idle_and_in_step(place, conn)
+    finally:
+        await shell.drop(conn)
 
 
 def run(place: Place, shell: Shell, *works: Work) -> None:

@@ -25,7 +25,7 @@ from headrace import errors
 from .places import Place
 from .shells import SHELLS, Now, Shell
 
-ROUNDS = int(os.environ.get("HEADRACE_COMPANY_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("HEADRACE_COMPANY_ROUNDS", "3"))
 SETTLED = 15.0
 """Seconds in which the server notices that a connection has ended."""
 MEMORY = 24 << 20
@@ -193,7 +193,7 @@ def test_abandoned_streams_leave_nothing(place: Place, shell: Shell) -> None:
                 gc.collect()
                 await shell.sleep(0.02)
                 assert await conn.fetchval(place.marked(1), "c") == "c"
-                assert await conn.fetchval("select count(*) from pg_cursors") == 0
+                assert await conn.fetchval("select count(*) from pg_cursors where name <> ''") == 0
         assert conn.transaction_status.name == "IDLE"
         await conn.close()
 

@@ -1,0 +1,75 @@
+"""The same company by other ways to the server: TLS, and poolers that give each transaction another session."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from headrace.lab.binaries import ServerUnavailable
+from headrace.lab.debian import debian_package
+from headrace.lab.servers import Server
+from served import Served
+
+from .meeting import on_a_pool, on_one_connection
+from .mysql import mysql
+from .places import Place
+from .pooler import pgbouncer
+from .postgresql import postgresql
+from .shells import Shell
+
+SESSION = ("held_cursors", "notified")
+"""Operations that need a session of their own."""
+
+
+@pytest.fixture(params=["postgresql", "mysql"])
+def encrypted(request: pytest.FixtureRequest) -> Place:
+    """Servers with TLS. (Over TLS Informix has no way to interrupt a statement.)"""
+    if request.param == "postgresql":
+        server: Server = request.getfixturevalue("tls_server")
+        return postgresql(f"{server.url}?sslmode=verify-ca&sslrootcert={server.ca_file}", "postgresql_tls")
+    served: Served = request.getfixturevalue("mysql_served")
+    return mysql(served, url=served.url("test") + "?ssl_mode=REQUIRED", name="mysql_tls")
+
+
+def behind_a_pooler(place: Place) -> Place:
+    """Without what a session of its own is needed for."""
+    return dataclasses.replace(
+        place, operations={name: one for name, one in place.operations.items() if name not in SESSION}
+    )
+
+
+@pytest.fixture(scope="module", params=["system", "newest"])
+def pooled(request: pytest.FixtureRequest, server: Server) -> Iterator[Place]:
+    """PgBouncer of the system, which knows no prepared statements, and the newest, which does."""
+    if request.param == "system":
+        program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+        assert program, "pgbouncer is missing: `make server` installs it"
+        with pgbouncer(program, server) as url:
+            yield behind_a_pooler(postgresql(url, "pgbouncer", prepared=False))
+        return
+    try:
+        newest = debian_package("sid", "pgbouncer").program("pgbouncer")
+    except ServerUnavailable as error:
+        pytest.skip(str(error).splitlines()[0])
+    with pgbouncer(newest, server, "max_prepared_statements = 50") as url:
+        yield behind_a_pooler(postgresql(url, "newest_pgbouncer"))
+
+
+def test_workers_on_one_encrypted_connection(encrypted: Place, shell: Shell) -> None:
+    on_one_connection(encrypted, shell, 4)
+
+
+def test_workers_on_an_encrypted_pool(encrypted: Place, shell: Shell) -> None:
+    on_a_pool(encrypted, shell, 5, 3, autocommit=True)
+
+
+def test_workers_on_one_connection_to_a_pooler(pooled: Place, shell: Shell) -> None:
+    on_one_connection(pooled, shell, 4)
+
+
+@pytest.mark.parametrize("autocommit", [True, False], ids=["autocommit", "implicit"])
+def test_workers_on_a_pool_of_a_pooler(pooled: Place, shell: Shell, autocommit: bool) -> None:
+    on_a_pool(pooled, shell, 6, 4, autocommit)
