@@ -1,0 +1,36 @@
+"""Random programs through headrace and through an independent driver: each statement by a way chosen at random.
+
+``make test`` plays a fixed number of them, the same ones each time. By hand, for hours and with others:
+
+    HEADRACE_ORACLE_PROGRAMS=5000 HEADRACE_ORACLE_SEED=100000 .venv/bin/python -m pytest tests/oracle -k random
+
+A program that fails is made shorter, and printed as the steps that ``test_found.py`` takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from . import ifx_making, my_making, pg_making
+from .program import PROGRAMS, SEED, random_program
+
+PROGRAMS_IN_MAKE_TEST = {"15": 150, "18": 80, "mariadb": 50, "mysql": 30, "informix": 60}
+FAULTS = {"15": "C2, H2, H3, H7", "18": "C2, H2, H3, H7"}
+"""What is not mended yet, and fails some of them."""
+MAKERS = {"15": pg_making.make, "18": pg_making.make, "mariadb": my_making.make, "mysql": my_making.make}
+pytestmark = pytest.mark.timeout(0 if PROGRAMS else 300)
+
+
+def known(name: str) -> Any:
+    """A database as a parameter, expected to fail where a fault is not mended."""
+    fault = FAULTS.get(name)
+    return pytest.param(name, marks=pytest.mark.xfail(reason=fault, strict=True) if fault else ())
+
+
+@pytest.mark.parametrize("name", [known(name) for name in PROGRAMS_IN_MAKE_TEST])
+def test_every_way_gives_what_the_oracle_gives(name: str, request: pytest.FixtureRequest) -> None:
+    databases: Any = request.getfixturevalue(f"databases{name}" if name.isdigit() else f"databases_{name}")
+    for seed in range(SEED, SEED + (PROGRAMS or PROGRAMS_IN_MAKE_TEST[name])):
+        random_program(databases.twin, MAKERS.get(name, ifx_making.make), seed)
