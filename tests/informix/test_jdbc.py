@@ -59,6 +59,13 @@ CASES = [
     "query_timeout",
     "refused_logins",
     "sql",
+    "generated_keys",
+    "lobs_without_close",
+    "put_of_fixed_width",
+    "files_that_are_not_there",
+    "several_statements",
+    "settings_end_where_they_end",
+    "not_null",
 ]
 
 
@@ -94,13 +101,13 @@ def test_the_code_set_is_asked_for_where_it_is_not_given(judge: Judge) -> None:
 
 def test_insert_cursor(judge: Judge) -> None:
     with informix() as server:
-        names = ("batch", "many_rows", "batch_errors")
+        names = ("batch", "many_rows", "batch_errors", "put_of_fixed_width")
         assert judge(server.jdbc_url(IFX_USEPUT="1"), *names) == {name: f"ok {name}" for name in names}
 
 
 def test_ansi_database(judge: Judge) -> None:
     with informix(mode="ansi") as server:
-        names = ("insert_select", "commit_rollback", "numbers")
+        names = ("insert_select", "commit_rollback", "numbers", "batch", "many_rows", "statement_batch", "batch_errors")
         assert judge(server.jdbc_url(), *names) == {name: f"ok {name}" for name in names}
 
 

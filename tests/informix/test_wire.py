@@ -99,7 +99,8 @@ def test_rows_put_are_counted_up_to_the_one_that_fails(client: Client) -> None:
     start = insert(client, "w_put")
     assert client.ask(b"\0\x23" + END).names() == ["XACTSTAT"]
     rows = b"".join(struct.pack(">i", n) for n in (1, 2, 3, 2, 4))
-    put = struct.pack(">HiH", 17, len(rows), 5) + rows
+    # The length is that of one row.
+    put = struct.pack(">HiH", 17, 4, 5) + rows
     reply = client.ask(start + b"\0\x03" + chars("put") + b"\0\x06" + put + END)
     assert reply.messages == [("PUTERR", (3, -268, -100))]
     assert client.ask(b"\0\x13" + END).names() == ["XACTSTAT"]

@@ -36,6 +36,15 @@ impl SqlError {
         self
     }
 
+    /// The same error in a text that begins so many characters further on.
+    #[must_use]
+    pub fn moved(mut self, by: usize) -> Self {
+        if self.offset > 0 {
+            self.offset = self.offset.saturating_add(i32::try_from(by).unwrap_or(0));
+        }
+        self
+    }
+
     /// -201, a syntax error.
     pub fn syntax(offset: usize, near: &str) -> Self {
         Self::new(-201, near).at(offset)

@@ -1,8 +1,9 @@
 //! The command: `headrace-simulate-informix --port 0`.
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use headrace_simulator_informix::capabilities::Release;
@@ -131,9 +132,32 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
     Ok(Some(Options { config, own_folder, until_stdin_ends, tls_port, tls_files }))
 }
 
+/// What the program is called with to remove a folder when its standard input ends.
+const SWEEP: &str = "--remove-when-stdin-ends";
+
+/// Has a folder removed when this process ends, however that comes: by a signal as well. The process that does it holds one
+/// end of a pipe, of which this one has the other for as long as it lives; Ctrl-C is not for it.
+fn sweep_at_the_end(folder: &Path) -> std::io::Result<Child> {
+    Command::new(std::env::current_exe()?)
+        .arg(SWEEP)
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+}
+
+fn sweep(folder: &str) -> ExitCode {
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    let _ = std::fs::remove_dir_all(folder);
+    ExitCode::SUCCESS
+}
+
 fn run(options: Options) -> Result<(), String> {
     let folder = options.config.folder.clone();
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let sweeper = if options.own_folder { sweep_at_the_end(&folder).ok() } else { None };
     let host = options.config.host.clone();
     let server = Server::new(options.config)?;
     let cannot = |error: std::io::Error| format!("cannot listen on {host}: {error}");
@@ -166,10 +190,17 @@ fn run(options: Options) -> Result<(), String> {
     if options.own_folder {
         let _ = std::fs::remove_dir_all(folder);
     }
+    drop(sweeper);
     Ok(())
 }
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, folder] = &arguments[..]
+        && first == SWEEP
+    {
+        return sweep(folder);
+    }
     match options(std::env::args().skip(1)) {
         Ok(None) => {
             print!("{HELP}");

@@ -21,6 +21,17 @@ pub struct Bound {
     pub blob_follows: bool,
 }
 
+/// Which columns of the rows inserted a client wants back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Keys {
+    /// Those that the server makes values for.
+    All,
+    /// By their numbers, counted from 1.
+    Numbers(Vec<u16>),
+    /// By their names.
+    Names(Vec<String>),
+}
+
 /// One message.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +54,18 @@ pub enum Message {
     Close,
     Release,
     End,
+    /// The front of SQ_PUT. Its rows follow, each of this length.
+    PutHead {
+        length: usize,
+        rows: u16,
+    },
     Put {
         rows: u16,
         bytes: Vec<u8>,
     },
+    /// SQ_BATCHSTART and SQ_BATCHEND stand around the executions of a batch.
+    BatchStart,
+    BatchEnd,
     Commit,
     Rollback,
     NDescribe,
@@ -87,7 +106,7 @@ pub enum Message {
     AutoFree,
     DescribeInput,
     Protocols(Vec<u8>),
-    GeneratedKeys,
+    GeneratedKeys(Keys),
     SetSavepoint(Vec<u8>),
     ReleaseSavepoint(Vec<u8>),
     RollbackToSavepoint(Vec<u8>),
@@ -277,8 +296,7 @@ pub fn read<R: Read>(input: &mut Input<R>, caps: &Capabilities, charset: Charset
         12 => Message::End,
         17 => {
             let length = usize::try_from(input.i32()?).unwrap_or(usize::MAX);
-            let rows = input.u16()?;
-            Message::Put { rows, bytes: input.padded(length)? }
+            Message::PutHead { length, rows: input.u16()? }
         }
         19 => Message::Commit,
         20 => {
@@ -360,10 +378,21 @@ pub fn read<R: Read>(input: &mut Input<R>, caps: &Capabilities, charset: Charset
         108 => Message::AutoFree,
         124 => Message::DescribeInput,
         126 => Message::Protocols(input.chars()?),
-        134 => {
-            input.u16()?;
-            Message::GeneratedKeys
-        }
+        134 => Message::GeneratedKeys(match input.u16()? {
+            1 => Keys::All,
+            2 => {
+                let count = input.u16()?;
+                Keys::Numbers((0..count).map(|_| input.u16()).collect::<io::Result<_>>()?)
+            }
+            3 => {
+                let count = input.u16()?;
+                let names = (0..count).map(|_| Ok(charset.decode(&input.chars()?)));
+                Keys::Names(names.collect::<io::Result<_>>()?)
+            }
+            kind => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("SQ_SGKPREPARE of kind {kind}"))),
+        }),
+        141 => Message::BatchStart,
+        142 => Message::BatchEnd,
         137 => {
             let name = input.chars()?;
             input.u16()?;

@@ -1,6 +1,7 @@
 //! Cursors: rows in blocks, rows by number, rows put.
 
 use std::collections::VecDeque;
+use std::io;
 use std::rc::Rc;
 
 use super::rows::{self, Encoder};
@@ -10,6 +11,7 @@ use crate::database::Mode;
 use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
+use crate::messages::Message;
 use crate::sql::{Action, Column};
 use crate::types::Type;
 use crate::wire::Output;
@@ -32,6 +34,7 @@ pub struct Cursor {
 impl Session {
     pub(super) fn open_cursor(&mut self) -> Result<()> {
         self.start_statement();
+        self.save_objects()?;
         self.start_reads()?;
         self.refresh()?;
         let prepared = self.prepared()?;
@@ -116,7 +119,7 @@ impl Session {
                         room = limit;
                     }
                     cursor.rows += 1;
-                    write_row(&mut self.link.out, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
+                    write_row(&mut self.link.out, TUPLE, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
                     current_row(cursor, compiled.columns.len())
                 }
             };
@@ -151,7 +154,7 @@ impl Session {
             let fail = |failure| failures::translate(open, &failure, "", false, false);
             while !cursor.finished && cursor.statement.step().map_err(fail)? {
                 let mut row = Vec::new();
-                write_row(&mut row, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
+                write_row(&mut row, TUPLE, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
                 let rowid = current_row(cursor, compiled.columns.len());
                 cursor.rows += 1;
                 cursor.waiting.push_back((row, rowid));
@@ -177,7 +180,7 @@ impl Session {
             let fail = |failure| failures::translate(open, &failure, "", false, false);
             while !cursor.finished && cursor.statement.step().map_err(fail)? {
                 let mut row = Vec::new();
-                write_row(&mut row, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
+                write_row(&mut row, TUPLE, &mut encoder, (&compiled.columns, binary), &cursor.statement)?;
                 all.push(row);
             }
             cursor.finished = true;
@@ -236,6 +239,16 @@ impl Session {
                 prepared.insert_open = false;
             }
         }
+    }
+
+    /// The rest of SQ_PUT. The length is that of one row, each of which is padded: where all have the same width, a client
+    /// sends several in one message; otherwise it sends one at a time.
+    pub(super) fn read_put(&mut self, length: usize, rows: u16) -> io::Result<Message> {
+        let mut bytes = Vec::new();
+        for _ in 0..rows {
+            bytes.extend_from_slice(&self.link.input.padded(length)?);
+        }
+        Ok(Message::Put { rows, bytes })
     }
 
     pub(super) fn put(&mut self, rows: u16, bytes: &[u8]) -> Result<()> {
@@ -302,16 +315,20 @@ fn current_row(cursor: &Cursor, columns: usize) -> Option<i64> {
     }
 }
 
-/// Appends a SQ_TUPLE: `columns` are described, and which of them travel in binary form.
-fn write_row(
+const TUPLE: u16 = 14;
+
+/// Appends a SQ_TUPLE, or what looks like one: `columns` are described, and which of them travel in binary form.
+pub(super) fn write_row(
     out: &mut Vec<u8>,
+    tag: u16,
     encoder: &mut Encoder<'_>,
     columns: (&[Column], &[bool]),
     statement: &Statement,
 ) -> Result<()> {
     let start = out.len();
     let (columns, binary) = columns;
-    out.extend_from_slice(&[0, 14, 0, 0, 0, 0, 0, 0]);
+    out.put_u16(tag);
+    out.extend_from_slice(&[0; 6]);
     for (index, column) in columns.iter().enumerate() {
         encoder.binary = binary.get(index).copied().unwrap_or(false);
         if let Err(error) = encoder.value(out, column.ty, statement.value(index)) {

@@ -12,11 +12,12 @@ use crate::errors::{Result, SqlError};
 use crate::limits::FILE_PIECE;
 use crate::wire::Output;
 
+const ERR: u16 = 13;
 const FILE: u16 = 98;
 const READ: u16 = 106;
 const WRITE: u16 = 107;
 
-fn open_file(link: &mut Link, path: &str, writing: bool) -> io::Result<()> {
+fn open_file(link: &mut Link, caps: &Capabilities, path: &str, writing: bool) -> io::Result<()> {
     link.out.put_u16(FILE);
     link.out.put_u16(0);
     link.out.put_chars(path.as_bytes());
@@ -25,7 +26,32 @@ fn open_file(link: &mut Link, path: &str, writing: bool) -> io::Result<()> {
     link.out.put_i32(if writing { 0o1101 } else { 0 });
     link.out.put_i32(0);
     link.ask()?;
-    link.expect(12)
+    answered(link, caps, 12)
+}
+
+/// Reads the tag that begins a client's answer. One that has no such file answers with an SQ_ERR of its own.
+fn answered(link: &mut Link, caps: &Capabilities, wanted: u16) -> io::Result<()> {
+    let tag = link.input.u16()?;
+    if tag == wanted {
+        return Ok(());
+    }
+    if tag != ERR {
+        return Err(unexpected(tag));
+    }
+    let code = link.input.i16()?;
+    link.input.i16()?;
+    if caps.long_text() {
+        link.input.i32()?;
+    } else {
+        link.input.i16()?;
+    }
+    link.input.chars()?;
+    link.expect(12)?;
+    Err(io::Error::new(io::ErrorKind::NotFound, format!("the client's error {code}")))
+}
+
+fn unexpected(tag: u16) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("message {tag} inside a file"))
 }
 
 fn close_file(link: &mut Link) -> io::Result<()> {
@@ -35,8 +61,8 @@ fn close_file(link: &mut Link) -> io::Result<()> {
     link.expect(12)
 }
 
-fn write_file(link: &mut Link, path: &str, bytes: &[u8]) -> io::Result<()> {
-    open_file(link, path, true)?;
+fn write_file(link: &mut Link, caps: &Capabilities, path: &str, bytes: &[u8]) -> io::Result<()> {
+    open_file(link, caps, path, true)?;
     link.out.put_u16(FILE);
     link.out.put_u16(3);
     for chunk in bytes.chunks(FILE_PIECE) {
@@ -44,20 +70,20 @@ fn write_file(link: &mut Link, path: &str, bytes: &[u8]) -> io::Result<()> {
         link.out.put_chars(chunk);
     }
     link.ask()?;
-    link.expect(WRITE)?;
+    answered(link, caps, WRITE)?;
     link.input.i32()?;
     link.expect(12)?;
     close_file(link)
 }
 
-fn read_file(link: &mut Link, path: &str) -> io::Result<Vec<u8>> {
-    open_file(link, path, false)?;
+fn read_file(link: &mut Link, caps: &Capabilities, path: &str) -> io::Result<Vec<u8>> {
+    open_file(link, caps, path, false)?;
     link.out.put_u16(FILE);
     link.out.put_u16(2);
     link.out.put_u16(FILE_PIECE as u16);
     link.out.put_i32(-1);
     link.ask()?;
-    link.expect(READ)?;
+    answered(link, caps, READ)?;
     let total = link.input.i32()?.max(0) as usize;
     let mut bytes = Vec::new();
     while bytes.len() < total {
@@ -69,7 +95,7 @@ fn read_file(link: &mut Link, path: &str) -> io::Result<Vec<u8>> {
             12 => break,
             // A last piece of no bytes may mark the end.
             READ => bytes.extend(link.input.chars()?),
-            tag => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("message {tag} inside a file"))),
+            tag => return Err(unexpected(tag)),
         }
     }
     close_file(link)?;
@@ -91,9 +117,9 @@ pub fn serve(link: &mut Link, open: &Open, caps: &Capabilities) -> Result<()> {
         };
         let insert = "INSERT INTO ifx_lo (id, data) VALUES (?, ?)";
         match request {
-            ObjectRequest::ToFile { id, path } => write_file(link, &path, &stored(id)?).map_err(lost)?,
+            ObjectRequest::ToFile { id, path } => write_file(link, caps, &path, &stored(id)?).map_err(lost)?,
             ObjectRequest::FromFile { id, path } => {
-                let bytes = read_file(link, &path).map_err(lost)?;
+                let bytes = read_file(link, caps, &path).map_err(lost)?;
                 open.patient(|connection| connection.execute(insert, rusqlite::params![id, bytes])).map_err(failed)?;
             }
             ObjectRequest::Copy { from, to } => {

@@ -1,6 +1,8 @@
 //! Large objects: SQ_FETCHBLOB for the simple ones, the fast path and SQ_LODATA for the smart ones.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use rusqlite::OptionalExtension;
@@ -54,10 +56,22 @@ fn no_handle() -> SqlError {
     SqlError::new(-9810, "")
 }
 
+/// Flags of ifx_lo_open. What is opened without one that lets it write is for reading.
+const APPEND: i64 = 1;
+const WRITES: i64 = APPEND | 2 | 8;
+const READ_WRITE: i64 = 8;
+
+/// A place in an object. Several may be open on one object, and see what is written through each other.
 struct Handle {
     id: i64,
-    data: Vec<u8>,
+    content: Rc<RefCell<Content>>,
     position: usize,
+    mode: i64,
+}
+
+struct Content {
+    data: Vec<u8>,
+    /// Whether it is other than what is stored.
     changed: bool,
 }
 
@@ -95,10 +109,10 @@ impl Session {
     /// The object open under a number, also if it was SQL that opened it.
     fn opened_object(&mut self, number: i64) -> Result<&mut Handle> {
         if let Some(open) = &self.open {
-            let opened = std::mem::take(&mut *lock(&open.state.opened));
+            let opened: Vec<(i64, i64)> = std::mem::take(&mut *lock(&open.state.opened)).into_iter().collect();
             for (number, id) in opened {
-                let data = self.stored(id)?;
-                self.lobs.open.insert(number as i16, Handle { id, data, position: 0, changed: false });
+                let content = self.content(id)?;
+                self.lobs.open.insert(number as i16, Handle { id, content, position: 0, mode: READ_WRITE });
             }
         }
         self.lobs.open.get_mut(&i16::try_from(number).map_err(|_| no_handle())?).ok_or_else(no_handle)
@@ -118,22 +132,61 @@ impl Session {
         Ok(found.ok_or_else(|| SqlError::isam(-9810, -12_048, ""))?.unwrap_or_default())
     }
 
-    fn add_handle(&mut self, id: i64, data: Vec<u8>) -> Result<i32> {
+    /// What is stored of an object, for one more handle of it.
+    fn content(&mut self, id: i64) -> Result<Rc<RefCell<Content>>> {
+        self.save_objects()?;
+        let data = self.stored(id)?;
+        if let Some(other) = self.lobs.open.values().find(|other| other.id == id) {
+            other.content.borrow_mut().data = data;
+            return Ok(Rc::clone(&other.content));
+        }
+        Ok(Rc::new(RefCell::new(Content { data, changed: false })))
+    }
+
+    fn add_handle(&mut self, id: i64, mode: i64) -> Result<i32> {
+        let content = self.content(id)?;
         let state = &self.opened()?.state;
         let number = state.next_handle.fetch_add(1, Ordering::Relaxed) + 1;
         let number = i16::try_from(number % i64::from(i16::MAX)).unwrap_or(0).max(1);
-        self.lobs.open.insert(number, Handle { id, data, position: 0, changed: false });
+        self.lobs.open.insert(number, Handle { id, content, position: 0, mode });
         Ok(i32::from(number))
     }
 
-    fn save(&self, handle: &Handle) -> Result<()> {
-        if handle.changed {
+    /// Stores what was written to objects: before anybody else may look at them, and at the latest where a transaction or
+    /// the session ends, also of those that were not closed.
+    pub(super) fn save_objects(&mut self) -> Result<()> {
+        let changed = |handle: &&Handle| handle.content.borrow().changed;
+        let written: Vec<_> =
+            self.lobs.open.values().filter(changed).map(|it| (it.id, Rc::clone(&it.content))).collect();
+        if written.is_empty() {
+            return Ok(());
+        }
+        self.start_object_changes()?;
+        for (id, content) in written {
+            // Another handle may have been the way to it.
+            if !std::mem::take(&mut content.borrow_mut().changed) {
+                continue;
+            }
             let sql = "UPDATE ifx_lo SET data = ? WHERE id = ?";
             let open = self.opened()?;
-            let saved = open.patient(|connection| connection.execute(sql, rusqlite::params![handle.data, handle.id]));
+            let data = &content.borrow().data;
+            let saved = open.patient(|connection| connection.execute(sql, rusqlite::params![data, id]));
             saved.map_err(|error| SqlError::new(-9810, error.to_string()))?;
         }
         Ok(())
+    }
+
+    /// Forgets what was written in a transaction that was rolled back, and objects that were made in it.
+    pub(super) fn forget_objects(&mut self) {
+        let mut open = std::mem::take(&mut self.lobs.open);
+        open.retain(|_, handle| match self.stored(handle.id) {
+            Ok(data) => {
+                *handle.content.borrow_mut() = Content { data, changed: false };
+                true
+            }
+            Err(_) => false,
+        });
+        self.lobs.open = open;
     }
 
     pub(super) fn call_routine(&mut self, handle: i32, arguments: &[Bound]) -> Result<()> {
@@ -150,9 +203,7 @@ impl Session {
         let failed = |error: rusqlite::Error| SqlError::new(-9810, error.to_string());
         match name {
             "ifx_lo_open" => {
-                let id = number(0);
-                let data = self.stored(id)?;
-                let opened = self.add_handle(id, data)?;
+                let opened = self.add_handle(number(0), number(1))?;
                 self.return_values(&[Returned::Int(opened)])?;
             }
             "ifx_lo_create" => {
@@ -161,17 +212,17 @@ impl Session {
                 let id = open.state.next_object.fetch_add(1, Ordering::Relaxed);
                 let made = open.patient(|connection| connection.execute("INSERT INTO ifx_lo VALUES (?, x'')", [id]));
                 made.map_err(failed)?;
-                let opened = self.add_handle(id, Vec::new())?;
+                let opened = self.add_handle(id, READ_WRITE)?;
                 self.return_values(&[Returned::Locator(id), Returned::Int(opened)])?;
             }
             "ifx_lo_close" => {
                 self.object(arguments.first())?;
-                let closed = self.lobs.open.remove(&(number(0) as i16)).ok_or_else(no_handle)?;
-                self.save(&closed)?;
+                self.save_objects()?;
+                self.lobs.open.remove(&(number(0) as i16)).ok_or_else(no_handle)?;
                 self.return_values(&[Returned::Int(0)])?;
             }
             "ifx_lo_stat" => {
-                let size = self.object(arguments.first())?.data.len() as i64;
+                let size = self.object(arguments.first())?.content.borrow().data.len() as i64;
                 let length = match arguments.get(1).map(|argument| &argument.value) {
                     Some(Value::Blob(bytes)) => bytes.len(),
                     _ => 0,
@@ -202,8 +253,11 @@ impl Session {
             "ifx_lo_truncate" => {
                 let length = number(1).max(0) as usize;
                 let handle = self.object(arguments.first())?;
-                handle.data.resize(length, 0);
-                handle.changed = true;
+                handle.check_write()?;
+                let mut content = handle.content.borrow_mut();
+                content.data.resize(length, 0);
+                content.changed = true;
+                drop(content);
                 self.return_values(&[Returned::Int(0)])?;
             }
             _ => self.return_values(&[Returned::Int(0)])?,
@@ -336,9 +390,11 @@ impl Session {
         if let Some((offset, whence)) = seek {
             handle.seek(offset, whence);
         }
-        let start = handle.position.min(handle.data.len());
-        let end = (start + usize::try_from(length).unwrap_or(0)).min(handle.data.len());
-        let bytes = handle.data[start..end].to_vec();
+        let content = Rc::clone(&handle.content);
+        let data = &content.borrow().data;
+        let start = handle.position.min(data.len());
+        let end = (start + usize::try_from(length).unwrap_or(0)).min(data.len());
+        let bytes = data[start..end].to_vec();
         handle.position = end;
         self.link.out.put_u16(97);
         self.link.out.put_u16(u16::from(seek.is_some()));
@@ -355,13 +411,19 @@ impl Session {
 
     pub(super) fn lob_write(&mut self, number: i16, bytes: &[u8]) -> Result<()> {
         let handle = self.opened_object(number.into())?;
-        let end = handle.position + bytes.len();
-        if handle.data.len() < end {
-            handle.data.resize(end, 0);
+        handle.check_write()?;
+        let content = Rc::clone(&handle.content);
+        let mut content = content.borrow_mut();
+        if handle.mode & APPEND != 0 {
+            handle.position = content.data.len();
         }
-        handle.data[handle.position..end].copy_from_slice(bytes);
+        let end = handle.position + bytes.len();
+        if content.data.len() < end {
+            content.data.resize(end, 0);
+        }
+        content.data[handle.position..end].copy_from_slice(bytes);
+        content.changed = true;
         handle.position = end;
-        handle.changed = true;
         self.link.out.put_u16(97);
         self.link.out.put_u16(2);
         self.link.out.put_i32(bytes.len() as i32);
@@ -370,11 +432,16 @@ impl Session {
 }
 
 impl Handle {
+    /// Refuses to write to what was opened for reading.
+    fn check_write(&self) -> Result<()> {
+        if self.mode & WRITES == 0 { Err(SqlError::isam(-9810, -12_056, "")) } else { Ok(()) }
+    }
+
     /// Moves to a place counted from the start, from here or from the end, and says where that is.
     fn seek(&mut self, offset: i64, whence: i16) -> usize {
         let base = match whence {
             1 => self.position as i64,
-            2 => self.data.len() as i64,
+            2 => self.content.borrow().data.len() as i64,
             _ => 0,
         };
         self.position = usize::try_from(base + offset).unwrap_or(0);

@@ -75,6 +75,8 @@ pub struct Session {
     /// What was known when it began to define something.
     before: Option<Known>,
     failed: bool,
+    /// Whether what runs is one of several statements of a text.
+    part: bool,
     /// Whether this is the first message of a group.
     fresh: bool,
 }
@@ -112,6 +114,10 @@ fn shown(message: &Message, charset: Charset) -> String {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.transaction == Transaction::None {
+            // There is nobody to tell where it fails.
+            let _ = self.save_objects();
+        }
         self.undefine();
     }
 }
@@ -141,6 +147,7 @@ impl Session {
             redefined: false,
             before: None,
             failed: false,
+            part: false,
             fresh: true,
         }
     }
@@ -152,7 +159,10 @@ impl Session {
         }
         loop {
             let charset = self.charset();
-            let message = self.link.next(&self.caps, charset)?;
+            let message = match self.link.next(&self.caps, charset)? {
+                Message::PutHead { length, rows } => self.read_put(length, rows)?,
+                message => message,
+            };
             if self.link.trace.is_some() {
                 eprintln!("{} > {}", self.number, shown(&message, charset));
             }
@@ -296,7 +306,7 @@ impl Session {
             Message::LobWrite { descriptor, bytes } => self.lob_write(descriptor, &bytes)?,
             Message::GetRoutine(signature) => self.get_routine(&signature)?,
             Message::CallRoutine { handle, arguments } => self.call_routine(handle, &arguments)?,
-            Message::Info | Message::NDescribe | Message::WantDone => {}
+            Message::Info | Message::NDescribe | Message::WantDone | Message::BatchStart | Message::BatchEnd => {}
             message => self.statement_message(message)?,
         }
         Ok(())
@@ -326,6 +336,7 @@ impl Session {
         if self.transaction != Transaction::None {
             return Err(SqlError::new(-377, ""));
         }
+        self.save_objects()?;
         self.close_database();
         let channel = self.link.input.source();
         let encrypted = matches!(channel, Channel::Tls(_));

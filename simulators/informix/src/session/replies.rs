@@ -4,7 +4,7 @@ use crate::capabilities::Capabilities;
 use crate::codec::charset::Charset;
 use crate::codec::int8;
 use crate::errors::SqlError;
-use crate::sql::Compiled;
+use crate::sql::{Column, Compiled};
 use crate::types::{Kind, Type};
 use crate::wire::Output;
 
@@ -80,12 +80,23 @@ fn type_names(out: &mut Vec<u8>, ty: Type) {
 fn type_fields(out: &mut Vec<u8>, caps: &Capabilities, ty: Type) {
     out.put_i32(ty.extended());
     type_names(out, ty);
-    // 4.10's descriptions of smart large objects align them; the two shorts are "by reference" and the alignment.
-    out.put_u16(0);
-    out.put_u16(0);
+    // Whether it is passed by reference, and the alignment.
+    out.put_u16(u16::from(ty.kind.is_smart_lob()));
+    out.put_u16(alignment(ty) as u16);
     out.put_i32(ty.source());
     // Behind a column of varying width, clients find the next one by this length.
     out.put_i32(if ty.kind.is_simple_lob() { ty.width(caps.long_counts()) } else { ty.length });
+}
+
+/// What the start of a column is a multiple of, where it is aligned at all.
+fn alignment(ty: Type) -> i32 {
+    if ty.kind.is_smart_lob() { 4 } else { 0 }
+}
+
+/// Where a column begins that comes after so many bytes.
+fn aligned(position: i32, ty: Type) -> i32 {
+    let to = alignment(ty).max(1);
+    (position + to - 1) / to * to
 }
 
 /// The bytes that a column takes in the positions of DESCRIBE.
@@ -100,7 +111,13 @@ fn described_width(ty: Type, caps: &Capabilities) -> i32 {
 pub fn describe(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i16, statement: &Compiled) {
     // The columns of an INSERT are described only where there are parameters to send for them.
     let columns = if statement.kind == 6 && statement.parameters.is_empty() { &[][..] } else { &statement.columns[..] };
-    let total: i32 = columns.iter().map(|column| described_width(column.ty, caps)).sum();
+    out.put_u16(8);
+    description(out, caps, charset, (statement.kind, id), columns);
+}
+
+fn description(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, (kind, id): (i16, i16), columns: &[Column]) {
+    let end = |position, column: &Column| aligned(position, column.ty) + described_width(column.ty, caps);
+    let total = columns.iter().fold(0, end);
     let mut names = Vec::new();
     let mut offsets = Vec::new();
     for column in columns {
@@ -108,8 +125,7 @@ pub fn describe(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i1
         names.extend_from_slice(&charset.encode(&column.name));
         names.push(0);
     }
-    out.put_u16(8);
-    out.put_i16(statement.kind);
+    out.put_i16(kind);
     out.put_i16(id);
     out.put_i32(0);
     if caps.long_tuples() {
@@ -125,6 +141,7 @@ pub fn describe(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i1
     }
     let mut position = 0;
     for (column, offset) in columns.iter().zip(offsets) {
+        position = aligned(position, column.ty);
         out.put_i32(offset);
         out.put_i32(position);
         out.put_i16(column.ty.number() | if column.not_null { 0x100 } else { 0 });
@@ -132,6 +149,12 @@ pub fn describe(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i1
         position += described_width(column.ty, caps);
     }
     out.put_padded(&names);
+}
+
+/// SQ_SGKDESCRIBE: the columns that come back of a row that was inserted.
+pub fn describe_keys(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i16, columns: &[Column]) {
+    out.put_u16(135);
+    description(out, caps, charset, (2, id), columns);
 }
 
 /// SQ_IDESCRIBE.

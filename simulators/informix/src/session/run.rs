@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::rows::Encoder;
 use super::{Session, Transaction, failures, files, replies};
 use crate::catalog;
 use crate::database::Mode;
@@ -12,7 +13,7 @@ use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
 use crate::limits::{LOCK_GRACE, LOCK_PAUSE};
-use crate::sql::{Action, Isolation, Written, quote};
+use crate::sql::{Action, Compiled, Isolation, Written, quote};
 use crate::types::Kind;
 
 fn busy(failure: &Failure) -> bool {
@@ -106,7 +107,17 @@ impl Session {
     pub(super) fn write(&mut self, sql: &str, table: &str, deleting: bool) -> Result<i64> {
         let values = self.parameter_values()?;
         let mut kept = self.prepared()?.write.take();
-        let changed = self.change(&mut kept, sql, table, deleting, &values);
+        // What a client's file is for is written before the file is asked for, which can fail.
+        let changed = if sql.contains("ifx_filetolob(") {
+            let mut changed = 0;
+            let done = self.together(|session| {
+                changed = session.change(&mut kept, sql, table, deleting, &values)?;
+                Ok(())
+            });
+            done.map(|()| changed)
+        } else {
+            self.change(&mut kept, sql, table, deleting, &values)
+        };
         self.prepared()?.write = kept;
         changed
     }
@@ -121,6 +132,7 @@ impl Session {
         values: &[Value],
     ) -> Result<i64> {
         self.start_statement();
+        self.save_objects()?;
         self.start_changes()?;
         let open = self.opened()?;
         if open.state.interrupted.load(Ordering::Relaxed) {
@@ -183,10 +195,30 @@ impl Session {
         }
         let rowid = open.connection.last_insert_rowid();
         if kind == 6 {
+            self.send_keys(table, rowid)?;
             replies::insert_done(&mut self.link.out, serial, serials);
         }
         replies::done(&mut self.link.out, &self.caps, 0, changed, rowid, serial);
         replies::cost(&mut self.link.out, changed as i32);
+        Ok(())
+    }
+
+    /// SQ_SGKTUPLE: what the client wants back of the row that was just inserted.
+    fn send_keys(&mut self, table: &str, rowid: i64) -> Result<()> {
+        let keys = self.prepared()?.keys.clone();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = keys.iter().map(|column| quote(&column.name)).collect();
+        let sql = format!("SELECT {} FROM {} WHERE rowid = {rowid}", names.join(", "), quote(table));
+        let (charset, long_descriptors) = (self.charset(), self.caps.long_counts());
+        let open = self.open.as_ref().ok_or_else(|| SqlError::new(-349, ""))?;
+        let fail = |failure| failures::translate(open, &failure, table, false, false);
+        let mut statement = Statement::prepare(&open.connection, &sql).map_err(fail)?;
+        if statement.step().map_err(fail)? {
+            let mut encoder = Encoder { charset, binary: false, long_descriptors, blobs: &mut self.blobs };
+            super::cursor::write_row(&mut self.link.out, 136, &mut encoder, (&keys, &[]), &statement)?;
+        }
         Ok(())
     }
 
@@ -202,7 +234,11 @@ impl Session {
         Ok(())
     }
 
+    /// SQ_DONE, but for a part of a text with several statements, which is done when all are.
     fn finish(&mut self, warnings: i16) {
+        if self.part {
+            return;
+        }
         replies::done(&mut self.link.out, &self.caps, warnings, 0, 0, 0);
         replies::cost(&mut self.link.out, 1);
     }
@@ -234,8 +270,43 @@ impl Session {
         result
     }
 
+    /// A text with several statements: one after the other, each for itself, until one fails.
+    fn run_several(&mut self, parts: Vec<Compiled>) -> Result<()> {
+        let values = self.parameter_values()?;
+        let mut rest = &values[..];
+        let mut changed = 0;
+        for part in parts {
+            let (own, behind) = rest.split_at(part.parameters.len());
+            rest = behind;
+            match part.action {
+                Action::Write { sql, table, .. } => {
+                    if part.kind == TRUNCATE {
+                        self.truncatable(&table)?;
+                    }
+                    changed += self.change(&mut None, &sql, &table, is_delete(part.kind), own)?;
+                }
+                Action::Call { changes, raised, .. } => self.call(&changes, raised, own)?,
+                Action::SelectInto(_) if !own.is_empty() => {
+                    return Err(SqlError::unsupported("parameters of INTO TEMP among several statements"));
+                }
+                action => {
+                    self.part = true;
+                    let done = self.run_action(part.kind, action);
+                    self.part = false;
+                    done?;
+                }
+            }
+        }
+        replies::done(&mut self.link.out, &self.caps, 0, changed, 0, 0);
+        replies::cost(&mut self.link.out, 1);
+        Ok(())
+    }
+
     pub(super) fn run_action(&mut self, kind: i16, action: Action) -> Result<()> {
         self.start_statement();
+        if matches!(action, Action::CloseDatabase) {
+            self.save_objects()?;
+        }
         let defining = matches!(
             action,
             Action::Alter(_)
@@ -324,6 +395,8 @@ impl Session {
                 self.link.next_faults = Some(faults);
             }
             Action::CreateTable(table) => self.create_table(&table)?,
+            Action::Several(parts) => return self.run_several(parts),
+            Action::SelectInto(table) if self.part => drop(self.select_into(&table)?),
             Action::SelectInto(table) => {
                 let rows = self.select_into(&table)?;
                 replies::done(&mut self.link.out, &self.caps, 0, rows, 0, 0);
@@ -375,6 +448,9 @@ impl Session {
             Transaction::None if mode == Mode::Logged => return Err(SqlError::new(-255, "")),
             _ => {}
         }
+        if event != 3 {
+            self.save_objects()?;
+        }
         // Readers must not keep SQLite from ending what they were opened in; held ones go on after a commit.
         self.close_unheld_cursors(event == 3);
         if self.is_lost() {
@@ -386,7 +462,10 @@ impl Session {
         }
         self.transaction = Transaction::None;
         match event {
-            3 => self.undefine(),
+            3 => {
+                self.forget_objects();
+                self.undefine();
+            }
             _ => self.before = None,
         }
         self.definitions_settle();

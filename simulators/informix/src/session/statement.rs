@@ -9,8 +9,8 @@ use crate::engine::convert::{convert, writes_dates};
 use crate::engine::functions::FOREIGN_DATES;
 use crate::engine::{Statement, Value};
 use crate::errors::{Result, SqlError};
-use crate::messages::{Bound, Message};
-use crate::sql::{self, Action, Compiled};
+use crate::messages::{Bound, Keys, Message};
+use crate::sql::{self, Action, Catalog, Column, Compiled};
 use crate::types::Type;
 
 /// A statement between PREPARE and RELEASE.
@@ -32,6 +32,8 @@ pub struct Prepared {
     pub(super) put_rows: i64,
     /// What an insert cursor does with a row, once it was asked to: the statement, its table, its parameters.
     pub(super) put_plan: Option<Rc<(String, String, Vec<Type>)>>,
+    /// The columns of an inserted row that its client wants back.
+    pub(super) keys: Vec<Column>,
     /// The SQLite statement of a change, kept for the next execution.
     pub(super) write: Option<Statement>,
 }
@@ -53,6 +55,7 @@ impl Prepared {
             insert_open: false,
             put_rows: 0,
             put_plan: None,
+            keys: Vec::new(),
             write: None,
         }
     }
@@ -124,7 +127,7 @@ impl Session {
                 let parameters = self.prepared()?.compiled.parameters.clone();
                 replies::describe_input(&mut self.link.out, &self.caps, &parameters);
             }
-            Message::GeneratedKeys => {}
+            Message::GeneratedKeys(wanted) => self.generated_keys(&wanted)?,
             other => return Err(SqlError::unsupported(format!("{other:?}"))),
         }
         Ok(())
@@ -173,6 +176,35 @@ impl Session {
         Ok(prepared.values.clone())
     }
 
+    /// SQ_SGKPREPARE: notes which columns of the rows that an INSERT makes are sent back, and describes them.
+    fn generated_keys(&mut self, wanted: &Keys) -> Result<()> {
+        let prepared = self.prepared()?;
+        let (6, Action::Write { table, .. }) = (prepared.compiled.kind, &prepared.compiled.action) else {
+            return Ok(());
+        };
+        let table = table.clone();
+        let Some(known) = self.opened()?.table(None, &table) else { return Ok(()) };
+        let find = |name: &str| {
+            let found = known.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+            found.cloned().ok_or_else(|| SqlError::new(-217, name))
+        };
+        let keys = match wanted {
+            Keys::All => known.columns.iter().filter(|column| column.ty.kind.is_serial()).cloned().collect(),
+            Keys::Names(names) => names.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?,
+            Keys::Numbers(numbers) => numbers
+                .iter()
+                .map(|number| {
+                    let column = usize::from(*number).checked_sub(1).and_then(|index| known.columns.get(index));
+                    column.cloned().ok_or_else(|| SqlError::new(-217, number.to_string()))
+                })
+                .collect::<Result<Vec<_>>>()?,
+        };
+        let charset = self.charset();
+        replies::describe_keys(&mut self.link.out, &self.caps, charset, self.current as i16, &keys);
+        self.prepared()?.keys = keys;
+        Ok(())
+    }
+
     fn execute(&mut self) -> Result<()> {
         self.refresh()?;
         let prepared = self.prepared()?;
@@ -199,7 +231,7 @@ pub fn taken(bound: Bound, target: Type, charset: Charset, foreign_dates: bool) 
 /// The catalog of a session that has no database open.
 struct NoDatabase;
 
-impl sql::Catalog for NoDatabase {
+impl Catalog for NoDatabase {
     fn table(&self, _: Option<&str>, _: &str) -> Option<sql::Table> {
         None
     }

@@ -98,7 +98,13 @@ impl Parser<'_> {
                 let name = self.alias()?.unwrap_or_else(|| item.name.clone());
                 list.push(format!("{} AS {}", item.sql, quote(&name)));
                 let ty = item.ty.unwrap_or(Type::new(Kind::Char, 1));
-                columns.push(Column { name, ty, not_null: false });
+                let refuses = |column: &&Column| column.name == item.name && column.not_null;
+                let not_null = item.form == Form::Column
+                    && self
+                        .scopes
+                        .last()
+                        .is_some_and(|scope| scope.iter().any(|it| it.columns.iter().any(|c| refuses(&c))));
+                columns.push(Column { name, ty, not_null });
             }
             if !self.accept_symbol(",") {
                 return Ok((list, columns, plain));

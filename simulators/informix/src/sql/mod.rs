@@ -303,6 +303,8 @@ pub enum Action {
     LockMode(Option<u64>),
     /// SET ENVIRONMENT name value.
     Environment(String, String),
+    /// Several statements, one after the other.
+    Several(Vec<Compiled>),
     /// Accepted, and nothing to do.
     Nothing,
 }
@@ -320,10 +322,46 @@ pub struct Compiled {
     pub parameters: Vec<Type>,
 }
 
-/// Translates one statement.
+/// Translates a text: one statement, or several with semicolons between them.
 pub fn compile(text: &str, catalog: &dyn Catalog) -> Result<Compiled> {
+    let (first, mut next) = compile_first(text, catalog)?;
+    if next.is_none() {
+        return Ok(first);
+    }
+    let mut parts = vec![first];
+    let mut start = 0;
+    while let Some(behind) = next {
+        start += behind;
+        let (part, another) =
+            compile_first(&text[start..], catalog).map_err(|error| error.moved(text[..start].chars().count()))?;
+        parts.push(part);
+        next = another;
+    }
+    let alone = |part: &Compiled| {
+        matches!(
+            part.action,
+            Action::Query { .. }
+                | Action::Call { query: Some(_), .. }
+                | Action::OpenDatabase(_)
+                | Action::CloseDatabase
+                | Action::CreateDatabase { .. }
+                | Action::DropDatabase(_)
+        )
+    };
+    if parts.iter().any(alone) {
+        return Err(SqlError::new(-555, ""));
+    }
+    // DESCRIBE tells the type of the first.
+    let parameters = parts.iter().flat_map(|part| part.parameters.clone()).collect();
+    Ok(Compiled { kind: parts[0].kind, action: Action::Several(parts), columns: Vec::new(), parameters })
+}
+
+/// The first statement of a text, and where the next one begins.
+fn compile_first(text: &str, catalog: &dyn Catalog) -> Result<(Compiled, Option<usize>)> {
     let tokens = tokenize(text, catalog.delimited_identifiers())?;
     let parameters = tokens.iter().filter(|token| matches!(token.kind, lexer::TokenKind::Parameter(_))).count();
     let mut parser = Parser::new(text, tokens, parameters, catalog);
-    parser.statement()
+    let (mut compiled, next) = parser.statement()?;
+    compiled.parameters.truncate(parser.parameters_read());
+    Ok((compiled, next))
 }

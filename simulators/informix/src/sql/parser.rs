@@ -66,6 +66,10 @@ pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
+/// What may stand behind the table of UPDATE STATISTICS; nothing here depends on it.
+const STATISTICS: [&str; 10] =
+    ["drop", "distributions", "only", "resolution", "sampling", "size", "force", "auto", "keep", "indexes"];
+
 impl<'a> Parser<'a> {
     /// A parser at the first token.
     pub fn new(text: &'a str, tokens: Vec<Token>, parameters: usize, catalog: &'a dyn Catalog) -> Self {
@@ -248,8 +252,19 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// Moves to the end of the statement; another may follow in the same text.
     pub(super) fn skip_statement(&mut self) {
-        self.at = self.tokens.len() - 1;
+        let mut depth = 0;
+        loop {
+            match self.peek() {
+                TokenKind::End => return,
+                TokenKind::Symbol(";") if depth == 0 => return,
+                TokenKind::Symbol("(") => depth += 1,
+                TokenKind::Symbol(")") => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
     }
 
     pub(super) fn compiled(&self, kind: i16, action: Action, columns: Vec<Column>) -> Compiled {
@@ -259,14 +274,21 @@ impl<'a> Parser<'a> {
         Compiled { kind, action, columns, parameters }
     }
 
-    /// The whole statement.
-    pub fn statement(&mut self) -> Result<Compiled> {
+    /// How many parameters stand before the place that was reached.
+    pub fn parameters_read(&self) -> usize {
+        self.tokens[..self.at].iter().filter(|token| matches!(token.kind, TokenKind::Parameter(_))).count()
+    }
+
+    /// The first statement of the text, and where the next one begins in it, if there is one.
+    pub fn statement(&mut self) -> Result<(Compiled, Option<usize>)> {
         let compiled = self.any_statement()?;
-        self.accept_symbol(";");
-        if *self.peek() != TokenKind::End {
-            return Err(self.syntax());
+        let several = self.is_symbol(";");
+        while self.accept_symbol(";") {}
+        match self.peek() {
+            TokenKind::End => Ok((compiled, None)),
+            _ if several => Ok((compiled, Some(self.tokens[self.at].span.0))),
+            _ => Err(self.syntax()),
         }
-        Ok(compiled)
     }
 
     pub(super) fn any_statement(&mut self) -> Result<Compiled> {
@@ -320,11 +342,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn ignored(&mut self, kind: i16) -> Compiled {
-        self.skip_statement();
-        self.compiled(kind, Action::Nothing, Vec::new())
-    }
-
     /// GRANT and REVOKE: who may do what is not asked, but what it is about must be there.
     fn privileges(&mut self, kind: i16, whom: &str) -> Result<Compiled> {
         while !self.is("on") && !self.is(whom) {
@@ -351,19 +368,72 @@ impl<'a> Parser<'a> {
                 return Err(SqlError::isam(-206, -111, name).at(offset));
             }
         }
-        Ok(self.ignored(kind))
+        self.expect(whom)?;
+        self.users()?;
+        if self.accept("with") {
+            self.expect("grant")?;
+            self.expect("option")?;
+        }
+        if self.accept("as") {
+            self.users()?;
+        }
+        let _ = self.accept("cascade") || self.accept("restrict");
+        Ok(self.compiled(kind, Action::Nothing, Vec::new()))
+    }
+
+    /// Users or roles, in words or in quotes.
+    fn users(&mut self) -> Result<()> {
+        loop {
+            match self.next() {
+                TokenKind::Word(_) | TokenKind::Quoted(_) | TokenKind::Text(_) => {}
+                _ => {
+                    self.at -= 1;
+                    return Err(self.syntax());
+                }
+            }
+            if !self.accept_symbol(",") {
+                return Ok(());
+            }
+        }
     }
 
     /// UPDATE STATISTICS.
     fn statistics(&mut self) -> Result<Compiled> {
         self.at += 1;
-        for word in ["low", "medium", "high"] {
-            self.accept(word);
+        let _ = self.accept("low") || self.accept("medium") || self.accept("high");
+        if self.accept("for") {
+            if self.accept("table") {
+                let only = self.accept("only");
+                if only {
+                    self.expect_symbol("(")?;
+                }
+                if matches!(self.peek(), TokenKind::Word(word) if only || !STATISTICS.contains(&word.as_str())) {
+                    self.table()?;
+                }
+                if only {
+                    self.expect_symbol(")")?;
+                }
+            } else {
+                self.accept("specific");
+                let _ = self.accept("procedure") || self.accept("function") || {
+                    self.expect("routine")?;
+                    true
+                };
+                if matches!(self.peek(), TokenKind::Word(_)) {
+                    self.object_name()?;
+                }
+            }
+            if self.is_symbol("(") {
+                self.skip_brackets()?;
+            }
         }
-        if self.accept("for") && self.accept("table") && matches!(self.peek(), TokenKind::Word(_)) {
-            self.table()?;
+        loop {
+            match self.peek() {
+                TokenKind::Word(word) if STATISTICS.contains(&word.as_str()) => self.at += 1,
+                TokenKind::Number(_) => self.at += 1,
+                _ => return Ok(self.compiled(30, Action::Nothing, Vec::new())),
+            }
         }
-        Ok(self.ignored(30))
     }
 
     /// LOCK TABLE and UNLOCK TABLE.
@@ -452,15 +522,48 @@ impl<'a> Parser<'a> {
         }
         let TokenKind::Word(what) = self.next() else { return Err(self.syntax()) };
         let kind = match what.as_str() {
-            "isolation" | "transaction" => return self.isolation(),
-            "log" | "buffered" => 49,
-            "explain" => 50,
-            "optimization" => 52,
+            "isolation" => return self.isolation(),
+            "transaction" => return self.transaction_mode(),
             "constraints" => return self.set_constraints(),
-            "pdqpriority" => 74,
-            "role" if self.is("none") || self.is("default") => 85,
-            "statement" => 115,
-            "debug" => 76,
+            "log" => 49,
+            "buffered" => {
+                self.expect("log")?;
+                49
+            }
+            "explain" => {
+                self.explain()?;
+                50
+            }
+            "optimization" => {
+                self.one_of(&["high", "low", "first_rows", "all_rows"])?;
+                52
+            }
+            "dataskip" => {
+                if self.one_of(&["on", "off", "default"])? == "on" && matches!(self.peek(), TokenKind::Word(_)) {
+                    self.users()?;
+                }
+                73
+            }
+            "pdqpriority" => {
+                if !matches!(self.peek(), TokenKind::Number(_)) {
+                    self.one_of(&["default", "low", "off", "high"])?;
+                } else if !(0..=100).contains(&self.integer()?) {
+                    self.at -= 1;
+                    return Err(self.syntax());
+                }
+                74
+            }
+            "role" if self.accept("none") || self.accept("default") => 85,
+            "statement" => {
+                self.expect("cache")?;
+                self.one_of(&["on", "off"])?;
+                115
+            }
+            "debug" => {
+                self.expect("file")?;
+                self.file()?;
+                76
+            }
             "role" | "session" | "collation" | "indexes" | "triggers" | "encryption" => {
                 return Err(SqlError::unsupported(format!("SET {}", what.to_uppercase())).at(self.offset()));
             }
@@ -469,27 +572,86 @@ impl<'a> Parser<'a> {
                 return Err(self.syntax());
             }
         };
-        Ok(self.ignored(kind))
+        Ok(self.compiled(kind, Action::Nothing, Vec::new()))
     }
 
-    /// `SET ISOLATION TO …` and `SET TRANSACTION …`; a transaction may read and write.
+    /// One of these words.
+    fn one_of(&mut self, words: &[&'static str]) -> Result<&'static str> {
+        words.iter().find(|word| self.accept(word)).copied().ok_or_else(|| self.syntax())
+    }
+
+    /// SET EXPLAIN.
+    fn explain(&mut self) -> Result<()> {
+        if self.accept("file") {
+            return self.file();
+        }
+        if self.one_of(&["on", "off"])? == "on" {
+            self.accept("avoid_execute");
+        }
+        Ok(())
+    }
+
+    /// `TO 'path' [WITH APPEND]`: a file of the server's, which is not written.
+    fn file(&mut self) -> Result<()> {
+        self.expect("to")?;
+        let TokenKind::Text(_) = self.peek() else { return Err(self.syntax()) };
+        self.at += 1;
+        if self.accept("with") {
+            self.expect("append")?;
+        }
+        Ok(())
+    }
+
+    /// SET ISOLATION.
     fn isolation(&mut self) -> Result<Compiled> {
-        let offset = self.offset();
-        for word in ["to", "isolation", "level"] {
-            self.accept(word);
+        self.accept("to");
+        let level = self.one_of(&["dirty", "committed", "cursor", "repeatable"])?;
+        match level {
+            "cursor" => self.expect("stability")?,
+            _ => self.expect("read")?,
         }
-        let rest = self.tokens[self.at..].windows(2);
-        let word = |token: &Token, word: &str| matches!(&token.kind, TokenKind::Word(found) if found == word);
-        if rest.clone().any(|pair| word(&pair[0], "read") && word(&pair[1], "only")) {
-            return Err(SqlError::unsupported("a transaction that is READ ONLY").at(offset));
+        if level == "dirty" && self.accept("with") {
+            self.expect("warning")?;
         }
-        let repeatable = (self.is("repeatable") && self.is_ahead(1, "read")) || self.is("serializable");
-        let known = repeatable || self.is("dirty") || self.is("committed") || self.is("cursor") || self.is("read");
-        if !known {
-            return Err(self.syntax());
+        if level == "committed" && self.accept("last") {
+            self.expect("committed")?;
         }
-        self.skip_statement();
+        if self.accept("retain") {
+            self.expect("update")?;
+            self.expect("locks")?;
+        }
+        Ok(self.isolated(level == "repeatable"))
+    }
+
+    /// SET TRANSACTION; a transaction may read and write.
+    fn transaction_mode(&mut self) -> Result<Compiled> {
+        let mut repeatable = false;
+        loop {
+            let offset = self.offset();
+            if self.accept("isolation") {
+                self.expect("level")?;
+                match self.one_of(&["read", "repeatable", "serializable"])? {
+                    "read" => drop(self.one_of(&["uncommitted", "committed"])?),
+                    "repeatable" => {
+                        self.expect("read")?;
+                        repeatable = true;
+                    }
+                    _ => repeatable = true,
+                }
+            } else {
+                self.expect("read")?;
+                if self.one_of(&["write", "only"])? == "only" {
+                    return Err(SqlError::unsupported("a transaction that is READ ONLY").at(offset));
+                }
+            }
+            if !self.accept_symbol(",") {
+                return Ok(self.isolated(repeatable));
+            }
+        }
+    }
+
+    fn isolated(&self, repeatable: bool) -> Compiled {
         let level = if repeatable { Isolation::Repeatable } else { Isolation::Committed };
-        Ok(self.compiled(48, Action::Isolation(level), Vec::new()))
+        self.compiled(48, Action::Isolation(level), Vec::new())
     }
 }

@@ -17,6 +17,8 @@ pub struct Query {
     pub columns: Vec<Column>,
     /// The one table it reads, if it is one.
     single_table: Option<(String, String)>,
+    /// Which columns are those of one table that refuse NULL, as DESCRIBE tells it.
+    required: Vec<bool>,
     into_temp: Option<String>,
     for_update: bool,
     /// Whether it has an end of its own, so that nothing may be put behind it.
@@ -74,7 +76,10 @@ impl Parser<'_> {
             query.sql = query.sql.replacen(" FROM ", &format!(", {}.rowid FROM ", quote(&alias)), 1);
             update_table = Some(name);
         }
-        let columns = query.columns;
+        let mut columns = query.columns;
+        for (column, required) in columns.iter_mut().zip(query.required) {
+            column.not_null = required;
+        }
         Ok(self.compiled(2, Action::Query { sql: query.sql, update_table }, columns))
     }
 
@@ -315,6 +320,10 @@ impl Parser<'_> {
         }
         let distinct = if self.accept("distinct") || self.accept("unique") { "DISTINCT " } else { "" };
         self.accept("all");
+        if self.is("from") {
+            // Nothing is selected.
+            return Err(self.syntax());
+        }
 
         let items = self.at;
         let from = self.find_from();
@@ -388,12 +397,12 @@ impl Parser<'_> {
         let closed = limit.is_some() || skip.is_some();
         let tables_sql = tables.sql();
         let text = format!("SELECT {distinct}{}{tables_sql}{sql}{}", list.join(", "), Self::limit_clause(skip, limit));
-        for column in &mut columns {
-            column.not_null = false;
-        }
+        let alone = tables.single.is_some();
+        let required = columns.iter_mut().map(|column| std::mem::take(&mut column.not_null) && alone).collect();
         Ok(Query {
             sql: text,
             columns,
+            required,
             single_table: tables.single.filter(|_| plain_rows),
             into_temp,
             for_update,

@@ -61,6 +61,7 @@ public final class Judge {
         CASES.put("routine", Judge::routine);
         Forms.register(CASES);
         Sessions.register(CASES);
+        Ways.register(CASES);
     }
 
     static String url;
