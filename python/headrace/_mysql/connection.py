@@ -12,7 +12,7 @@ from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import PgResult, Wire
-from .._opening import open_wire
+from .._opening import open_wire, plain_password
 from ..errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from . import load
@@ -279,7 +279,7 @@ class Connection(BlockingConnection[R]):
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
         deadline = time.monotonic() + timeout
-        wire = open_wire(Wire(core.wire_options), timeout)
+        wire = open_wire(Wire(core.cancel_options(plain_password(core.options.password))), timeout)
         try:
             kill = wire.my_query(f"KILL QUERY {core.thread_id}")
             wire.wait(kill, max(0.0, deadline - time.monotonic()))

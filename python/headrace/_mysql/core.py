@@ -104,7 +104,8 @@ class MySqlCore(Core):
     def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing)
         self.options = options
-        self.wire_options = wire_options
+        # A password stays where it was given: see `cancel_options`.
+        self.wire_options = {**wire_options, "password": None}
         self.isolation_level: str | None = None
         self.read_only: bool | None = None
         self.text = not options.prepared
@@ -127,6 +128,10 @@ class MySqlCore(Core):
             tickets.append(self.wire.my_query(self.options.init_command))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
             yield ticket
+
+    def cancel_options(self, password: str | None) -> dict[str, Any]:
+        """The settings of the connection that ends what this one runs, with the password as it is by now."""
+        return {**self.wire_options, "password": password}
 
     # statements
 

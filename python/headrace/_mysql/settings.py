@@ -244,7 +244,7 @@ def connect_options(
     for name, value in keywords.items():
         if value is not None and not _is_said_anyway(name, value):
             settings.add(ALIASES.get(name, name), value)
-    _add_all(settings, [(name, value, "") for name, value in _url(conninfo)])
+    _add_all(settings, [(name, value, "") for name, value in url_settings(conninfo)])
     home = _home(environ)
     _add_all(settings, _login_path(settings, environ, home))
     _add_all(settings, _option_files(settings, environ, home))
@@ -274,7 +274,8 @@ def _add_all(settings: Settings, source: list[tuple[str, str, str]]) -> None:
             settings.add_default(name, value, origin)
 
 
-def _url(conninfo: str) -> list[tuple[str, str]]:
+def url_settings(conninfo: str) -> list[tuple[str, str]]:
+    """The settings of a URL, by their keywords. Raises ProgrammingError where it is none."""
     if not conninfo.strip():
         return []
     scheme, colon, rest = conninfo.strip().partition("://")

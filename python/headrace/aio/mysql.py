@@ -334,8 +334,9 @@ class AsyncConnection(LoopConnection[R]):
 
     async def _send_cancel(self) -> None:
         core = self._core
-        wire = Wire(core.wire_options, asyncio.get_running_loop())
-        await open_wire(wire, core.wire_options, defaults.CANCEL_TIMEOUT)
+        options = core.cancel_options(await any_password(core.options.password))
+        wire = Wire(options, asyncio.get_running_loop())
+        await open_wire(wire, options, defaults.CANCEL_TIMEOUT)
         try:
             await wire.my_query(f"KILL QUERY {core.thread_id}")
         finally:
