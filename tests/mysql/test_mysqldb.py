@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -128,3 +129,14 @@ def test_single_precision_is_what_the_server_prints(connection: Any) -> None:
     with connection.cursor(server_side) as cursor:
         cursor.execute("select a, b from singles")
         assert cursor.fetchone() == (1.1, 12345.6787)
+
+
+def test_sqlalchemy_finds_the_flags_of_a_connection_by_the_modules_name() -> None:
+    """As its dialect looks for FOUND_ROWS, without which it counts the rows that an UPDATE changed."""
+    script = (
+        "import headrace.compat.mysqldb as ours; ours.install_as_MySQLdb(); ours.install_as_MySQLdb(); import MySQLdb; "
+        "flags = __import__(MySQLdb.__name__ + '.constants.CLIENT').constants.CLIENT; "
+        "import MySQLdb.cursors, MySQLdb.constants.ER; print(MySQLdb.__name__, flags.FOUND_ROWS, MySQLdb is ours)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["MySQLdb", "2", "True"]

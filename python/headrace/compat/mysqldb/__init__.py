@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from . import _exceptions, _mysql, connections, constants, converters, cursors, times
 from ._exceptions import (
@@ -31,6 +31,7 @@ from ._mysql import __version__, debug, escape_string, get_client_info, string_l
 from .constants import FIELD_TYPE
 from .times import Date, DateFromTicks, Time, TimeFromTicks, Timestamp, TimestampFromTicks
 
+_NAME: Final = __name__
 apilevel = "2.0"
 threadsafety = 1
 paramstyle = "format"
@@ -89,10 +90,13 @@ connect = Connection = Connect
 
 
 def install_as_MySQLdb() -> None:
-    """Makes ``import MySQLdb`` find this package."""
+    """Makes ``import MySQLdb`` find this package, under that name: SQLAlchemy looks for the flags of a connection in
+    ``<its module's __name__>.constants.CLIENT``."""
+    global __name__
     for name, module in list(sys.modules.items()):
-        if name == __name__ or name.startswith(f"{__name__}."):
-            sys.modules["MySQLdb" + name[len(__name__) :]] = module
+        if name == _NAME or name.startswith(f"{_NAME}."):
+            sys.modules["MySQLdb" + name[len(_NAME) :]] = module
+    __name__ = "MySQLdb"
 
 
 __all__ = [
