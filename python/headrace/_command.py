@@ -31,9 +31,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["simulate"]:
         return simulate(arguments[1:])
-    from .lab.cli import main as lab
+    try:
+        from .lab.cli import main as lab
 
-    return lab(arguments)
+        return lab(arguments)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "headrace":
+            raise
+        if not arguments or {"-h", "--help"} & {*arguments}:
+            print("usage: headrace simulate {informix} [options of the server]")
+        print(
+            f"headrace: race, iibench, report and profile need the lab's packages, of which {error.name} is missing: "
+            "pip install 'headrace[lab]'",
+            file=sys.stderr,
+        )
+        return 0 if {"-h", "--help"} & {*arguments} else 2
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import pytest
 import headrace
 from headrace.lab import contestants, processes, race, workloads
 from headrace.lab.cli import UsageError, main, parser, plan_of
+from headrace.lab.iibench import options as iibench_options
 from headrace.lab.link import Link
 from headrace.lab.servers import Server
 
@@ -245,3 +246,29 @@ def test_the_floor_logs_in_like_everybody(tls_server: Server, user: str, query: 
     link.close()
     with pytest.raises(RuntimeError, match="password"):
         Link(url.replace("secret", "wrong"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "database"),
+    [
+        ("", "postgresql"),
+        ("--url mysql://db/test", "mysql"),
+        ("--url mariadb://db/test", "mariadb"),
+        ("--url postgres://db/test", "postgresql"),
+        ("--url mysql://db/test --database mariadb", "mariadb"),
+        ("--url informix://db/test", "informix"),
+    ],
+)
+def test_scheme_of_the_url_decides_on_the_database(arguments: str, database: str) -> None:
+    assert plan_of(parser().parse_args(["race", *arguments.split()])).database == database
+    assert (
+        iibench_options.from_arguments(
+            parser().parse_args(["iibench", *arguments.split(), "--max-rows", "1000"])
+        ).database
+        == database
+    )
+
+
+def test_url_of_another_database_than_the_one_asked_for_is_refused() -> None:
+    with pytest.raises(UsageError, match="--url begins with mysql"):
+        plan_of(parser().parse_args(["race", "--url", "mysql://db/test", "--database", "informix"]))

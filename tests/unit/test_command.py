@@ -28,6 +28,16 @@ def test_a_test_server_needs_nothing_of_the_lab(tmp_path: Path) -> None:
     assert done.stdout == "started\n"
 
 
+@pytest.mark.parametrize("words", ["--help", "race", "race --quick", "profile fetch --url x", "iibench", ""])
+def test_without_the_labs_packages_it_says_what_to_install(words: str) -> None:
+    blocked = "import sys; sys.modules['numpy'] = None; from headrace._command import main"
+    script = f"{blocked}; sys.exit(main({words.split()}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "pip install 'headrace[lab]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (0 if words == "--help" else 2)
+
+
 def test_only_databases_that_have_a_test_server(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "oracle"]) == 2
     assert "informix" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     race = commands.add_parser("race", help="race the drivers head to head")
     race.add_argument(
         "--database",
-        help=f"the database: {', '.join(databases.MODULES)} (postgresql); with --across all, or some",
+        help=f"the database: {', '.join(databases.MODULES)} (by --url, or postgresql); with --across all, or some",
     )
     race.add_argument(
         "--across",
@@ -88,19 +88,24 @@ def parser() -> argparse.ArgumentParser:
 
 def plan_of(args: argparse.Namespace) -> Plan:
     """What the command line asks for. Raises UsageError."""
-    database = args.database or "postgresql"
+    try:
+        database = databases.of_url(args.url, args.database)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if database not in databases.MODULES:
         raise UsageError(f"unknown database {database!r}. The databases are: {', '.join(databases.MODULES)}")
     try:
         contestants = choose("contestant", args.contestant, known(database))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    offered = {name: w.WORKLOADS[name].offered(args.database) for name in w.WORKLOADS}
-    published = w.PUBLISHED.get(args.database, {})
+    # PostgreSQL has workloads that are raced when it is named only.
+    asked = args.database or (database if database != "postgresql" else None)
+    offered = {name: w.WORKLOADS[name].offered(asked) for name in w.WORKLOADS}
+    published = w.PUBLISHED.get(asked or "", {})
     names = choose("workload", args.workload, [name for name in offered if offered[name]], published)
     chosen = [published[name] for name in names if name in published]
     names = [name for name in names if name not in published]
-    quick = {name: w.WORKLOADS[name].offered(args.database, True) for name in names}
+    quick = {name: w.WORKLOADS[name].offered(asked, True) for name in names}
     sizes_known = {size for name in names for size in (*offered[name], *quick[name])} | {size for _, size in chosen}
     for size in args.size:
         if size not in sizes_known:

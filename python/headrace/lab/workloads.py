@@ -130,11 +130,11 @@ class Workload:
     more: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Further sizes, by the database that has them."""
 
-    def offered(self, database: str, quick: bool = False) -> tuple[int, ...]:
+    def offered(self, database: str | None, quick: bool = False) -> tuple[int, ...]:
         """Its sizes on a database; none where it is not for that one."""
         if self.only not in (None, database):
             return ()
-        return self.quick if quick else (*self.more.get(database, ()), *self.sizes)
+        return self.quick if quick else (*self.more.get(database or "", ()), *self.sizes)
 
     def repeats(self, size: int, quick: bool) -> int:
         """How often a round repeats it."""

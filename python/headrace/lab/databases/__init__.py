@@ -10,6 +10,8 @@ from typing import Any, Final, Protocol
 from ..workloads import Sql
 
 MODULES: Final = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mysql", "informix": "informix"}
+SCHEMES: Final = {**MODULES, "postgres": "postgresql"}
+"""Of URLs, and the database that each names."""
 
 
 class Database(Protocol):
@@ -21,6 +23,22 @@ class Database(Protocol):
     def start(self) -> Iterator[tuple[str, int | None]]:
         """A server of our own: its URL, and its process."""
         ...
+
+
+def of_url(url: str | None, asked: str | None, usual: str = "postgresql") -> str:
+    """The database of a URL: the one that was asked for, or else the one that its scheme names. Raises ValueError where
+    the two cannot be the same. MySQL and MariaDB can: either takes a URL of the other.
+
+    >>> of_url("mysql://db/test", None), of_url("mysql://db/test", "mariadb"), of_url(None, None)
+    ('mysql', 'mariadb', 'postgresql')
+    """
+    scheme = (url or "").strip().partition("://")[0].lower()
+    named = SCHEMES.get(scheme)
+    if asked is None or named is None:
+        return asked or named or usual
+    if asked in MODULES and asked != named and {asked, named} != {"mysql", "mariadb"}:
+        raise ValueError(f"--url begins with {scheme}://, but --database is {asked}")
+    return asked
 
 
 def load(name: str) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headrace._native import IibenchRows
+from headrace.lab.databases import of_url
 
 CLIENTS: Final = ("overlap", "inline", "producer", "pregen")
 """How rows are made: while the server works, before each block is sent, in a process of their own, before the run."""
@@ -123,7 +124,9 @@ class Options:
     )
 
     # connections and drivers
-    database: str = _group("connection", default="postgresql", help="postgresql, mariadb, mysql or informix")
+    database: str = _group(
+        "connection", default="postgresql", help="postgresql, mariadb, mysql or informix; by default that of --url"
+    )
     url: str = _group("connection", default="", help="a server of yours; without it one is started")
     driver: str = _group("connection", default="headrace", help="the drivers, with commas, one run each")
     client: str = _group("connection", default="overlap", help=f"one run each, with commas: {', '.join(CLIENTS)}")
@@ -380,6 +383,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def from_arguments(args: argparse.Namespace) -> Options:
     """The options that a command line gives. Raises OptionError."""
     given = {each.name: getattr(args, each.name) for each in dataclasses.fields(Options)}
+    try:
+        asked = None if given["database"] == DEFAULTS["database"] else given["database"]
+        given["database"] = of_url(given["url"], asked)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
     return Options.from_json(given)
 
 
