@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -31,11 +31,14 @@ class OnLoop:
         return self._items(value) if isinstance(value, AsyncIterator) else value
 
     def _items(self, iterator: AsyncIterator[Any]) -> Iterator[Any]:
-        while True:
-            try:
+        try:
+            while True:
                 yield self._loop.run_until_complete(_awaited(iterator.__anext__()))
-            except StopAsyncIteration:
-                return
+        except StopAsyncIteration:
+            return
+        finally:
+            if isinstance(iterator, AsyncGenerator):
+                self._loop.run_until_complete(iterator.aclose())
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)

@@ -283,7 +283,13 @@ impl<D: Dialect> Caller for PyCall<D> {
 
     fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
         match D::columns(py, columns) {
-            Ok(columns) => self.columns = Some(columns),
+            Ok(columns) => {
+                if let Some(copy) = self.copy.as_ref().filter(|_| !self.script) {
+                    copy.get().describe(columns.clone_ref(py));
+                    return;
+                }
+                self.columns = Some(columns);
+            }
             Err(error) => {
                 self.store.error.get_or_insert(error);
             }

@@ -390,7 +390,14 @@ impl Value for PyValue<'_> {
         {
             return Ok(local);
         }
-        let aware = if zone.is_some() { moment.clone().into_any() } else { moment.call_method0("astimezone")? };
+        let aware = if zone.is_some() {
+            moment.clone().into_any()
+        } else {
+            moment.call_method0("astimezone").map_err(|_| {
+                let what = self.describe();
+                Mismatch::out_of_range(format!("{what} has no time in UTC that Python can hold: give it a zone"))
+            })?
+        };
         let offset = aware.call_method0(pyo3::intern!(self.py(), "utcoffset"))?;
         match offset.cast::<PyDelta>() {
             Ok(delta) => Ok(local - delta_micros(delta)),

@@ -402,7 +402,9 @@ impl Sink for RowSink<'_> {
 
     fn timetz(&mut self, micros: i64, offset: i32) {
         if !(0..DAY_MICROS).contains(&micros) {
-            return self.unrepresentable("time with time zone", &civil::time_text(micros));
+            let (sign, east) = if offset < 0 { ('-', -offset) } else { ('+', offset) };
+            let zone = format!("{sign}{:02}:{:02}:{:02}", east / 3600, east / 60 % 60, east % 60);
+            return self.unrepresentable("time with time zone", &(civil::time_text(micros) + &zone));
         }
         let (hour, minute, second, micro) = clock(micros);
         let value = || -> PyResult<Bound<'_, PyAny>> {

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import Flow
 from .._native import PgResult, Wire
-from ..errors import ProgrammingError
+from ..errors import DataError, ProgrammingError
 
 
 class Adapters:
@@ -60,7 +60,13 @@ class Adapters:
         label_of = {members[label]: label.encode() for label in labels}
 
         def load(data: bytes) -> enum.Enum:
-            return by_label[data]
+            member = by_label.get(data)
+            if member is None:
+                raise DataError(
+                    f"{data.decode()!r} is no label that {name} had when {kind.__name__} was registered for it;"
+                    " call register_enum() again"
+                )
+            return member
 
         def dump(member: enum.Enum) -> bytes:
             if member not in label_of:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
-from .._native import CopyBuffer, PgColumns, PgResult, Wire
+from .._native import CopyBuffer, PgResult, Wire
 from ..errors import InterfaceError, ProgrammingError
-from .core import quote_table
+from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
 from .streams import COPYING
 
 if TYPE_CHECKING:
@@ -17,21 +18,41 @@ if TYPE_CHECKING:
     from .cursor import Cursor
 
 
-def copy_statement(
-    table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool
-) -> tuple[str, str]:
-    """The COPY statement, and the query whose columns are those copied."""
-    from .core import quote_identifier
+_QUERY = re.compile(
+    r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|values|with|table|insert|update|delete|merge)\b\s*\S", re.I | re.S
+)
+"""How a text begins that is a query, and no table's name: a word of SQL, and something behind it."""
 
+
+def copy_statement(table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool) -> str:
+    """The COPY statement."""
     if format not in ("binary", "text", "csv"):
         raise ProgrammingError(f"the COPY format {format!r} is not one of binary, text, csv")
-    names = ", ".join(quote_identifier(c) for c in columns) if columns else ""
-    if out and isinstance(table, str) and " " in table.strip():
-        return f"COPY ({table}) TO STDOUT (FORMAT {format})", table
-    target = quote_table(table)
+    if out and isinstance(table, str) and _QUERY.match(table):
+        return f"COPY ({table}) TO STDOUT (FORMAT {format})"
+    names = f" ({_listed(columns)})" if columns else ""
     direction = "TO STDOUT" if out else "FROM STDIN"
-    listed = f" ({names})" if names else ""
-    return f"COPY {target}{listed} {direction} (FORMAT {format})", f"SELECT {names or '*'} FROM {target}"
+    return f"COPY {quote_table(table)}{names} {direction} (FORMAT {format})"
+
+
+def copy_of_rows(table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool) -> CopyOfRows:
+    """A COPY of rows, in the binary format where ``format`` is that and the columns have it."""
+    binary = copy_statement(table, columns, "binary", out=out) if format == "binary" else None
+    text = copy_statement(table, columns, "text", out=out)
+    if out and isinstance(table, str) and _QUERY.match(table):
+        return CopyOfRows(table, None, binary, text, False)
+    target = quote_table(table)
+    query = f"SELECT {_listed(columns) if columns else '*'} FROM {target}"
+    left_out = (
+        "SELECT attnum FROM pg_catalog.pg_attribute WHERE attrelid OPERATOR(pg_catalog.=)"
+        f"{quote_literal(target)}::pg_catalog.regclass::pg_catalog.oid"
+        " AND attgenerated OPERATOR(pg_catalog.<>) ''::pg_catalog.\"char\""
+    )
+    return CopyOfRows(query, None if columns else left_out, binary, text, not out)
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(quote_identifier(column) for column in columns)
 
 
 def is_bytes(value: Any) -> bool:
@@ -39,35 +60,18 @@ def is_bytes(value: Any) -> bool:
     return isinstance(value, (bytes, bytearray, memoryview))
 
 
-_ESCAPES = {ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
-
-
-def text_row(row: Sequence[Any]) -> bytes:
-    """A row in COPY's text format."""
-    fields: list[str] = []
-    for value in row:
-        if value is None:
-            fields.append("\\N")
-        elif isinstance(value, bool):
-            fields.append("t" if value else "f")
-        elif is_bytes(value):
-            fields.append("\\\\x" + bytes(value).hex())
-        else:
-            fields.append(str(value).translate(_ESCAPES))
-    return ("\t".join(fields) + "\n").encode()
-
-
 class Copy:
     """A COPY in progress; used as a context manager, whose end ends the COPY, and whose error makes it fail."""
 
-    def __init__(self, connection: Connection[Any], sql: str, cursor: Cursor[Any] | None = None) -> None:
+    def __init__(
+        self, connection: Connection[Any], statement: str | CopyOfRows, cursor: Cursor[Any] | None = None
+    ) -> None:
         self._connection = connection
         self._wire: Wire = connection._core.wire
-        self._sql = sql
+        self._statement = statement
         self._cursor = cursor
         self._ticket: Any = None
         self._buffer = CopyBuffer()
-        self._columns: PgColumns | None = None
         self._written = 0
         self._header_sent = False
         self._gate: Callable[[], None] | None = None
@@ -75,7 +79,7 @@ class Copy:
 
     def __enter__(self) -> Copy:
         core = self._connection._core
-        self._ticket, self._buffer = self._connection._run(core.copy_begin(self._sql))
+        self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement))
         mine = core.me()
 
         def gate() -> None:
@@ -95,13 +99,16 @@ class Copy:
         if error is not None:
             self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return
-        if self._header_sent and not self._wire.closed:
+        if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, Wire.copy_trailer())
         self._wire.copy_end(self._ticket)
         results: list[PgResult] = self._connection._wait(self._ticket, None)
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)
+
+    def _is_binary(self) -> bool:
+        return self._buffer.shape is not None and self._buffer.shape[0]
 
     # into the server
 
@@ -119,11 +126,8 @@ class Copy:
             self._sent(taken)
 
     def write_row(self, row: Sequence[Any]) -> None:
-        """Sends a row: in the binary format after :meth:`set_types`, else in the text format."""
-        if self._columns is None:
-            self.write(text_row(row))
-        else:
-            self.write_rows([row])
+        """Sends a row. In a COPY of your own SQL it goes as text, by the classes of its values as for ``%s``."""
+        self.write_rows([row])
 
     def set_types(self, types: Sequence[str]) -> None:
         """Names the SQL types of the columns: needed to send or read rows in the binary format."""
@@ -132,14 +136,12 @@ class Copy:
         )
 
     def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
-        """Sends rows in the binary format, and gives how many there were."""
-        if self._columns is None:
-            raise ProgrammingError("rows in the binary format need the table's columns: use conn.copy_in()")
+        """Sends rows as :meth:`write_row` does, and gives how many there were."""
         iterator = iter(rows)
         total = 0
         while True:
             count, ended = self._wire.copy_rows(
-                self._ticket, iterator, self._columns, not self._header_sent, self._written
+                self._ticket, iterator, self._buffer, not self._header_sent, self._written
             )
             self._header_sent = True
             self._written += count
@@ -165,16 +167,14 @@ class Copy:
             yield block
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of a binary COPY that :meth:`Connection.copy_out` began."""
-        if self._columns is None:
-            raise ProgrammingError("rows need the columns: use conn.copy_out(format='binary')")
+        """The rows of a COPY that :meth:`Connection.copy_out` began."""
         while True:
             if not len(self._buffer):
                 if self._wire.copy_state(self._ticket) == 2:
                     return
                 self._connection._wait(self._wire.copy_step(self._ticket), None)
                 continue
-            yield from self._wire.copy_take_rows(self._buffer, self._columns)
+            yield from self._wire.copy_take_rows(self._buffer)
 
 
 def copy_in(
@@ -185,31 +185,29 @@ def copy_in(
     format: str,
 ) -> int:
     """See :meth:`Connection.copy_in`."""
-    sql, query = copy_statement(table, columns, format, out=False)
     # One name for all the kinds that a source may be of; which it is, is found out below.
     given = cast("Any", source)
-    raw = is_bytes(given) or hasattr(given, "read")
-    described: PgColumns | None = None
-    if not raw and format == "binary":
-        described = connection._run(connection._core.copy_columns(query))
-        if not connection._core.wire.copy_can_be_binary(described):
-            sql, query = copy_statement(table, columns, "text", out=False)
-            described = None
-    with Copy(connection, sql) as copy:
+    statement = copy_in_statement(table, given, columns, format)
+    with Copy(connection, statement) as copy:
         if is_bytes(given):
             copy.write(given)
         elif hasattr(given, "read"):
             while block := given.read(defaults.COPY_BLOCK):
                 copy.write(block)
-        elif described is not None:
-            copy._columns = described
-            copy.write_rows(given)
-        elif format == "csv":
-            raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
         else:
-            for row in given:
-                copy.write(text_row(row))
+            copy.write_rows(given)
     return copy.rowcount
+
+
+def copy_in_statement(
+    table: str | Sequence[str], source: Any, columns: Sequence[str] | None, format: str
+) -> str | CopyOfRows:
+    """The COPY for a source: bytes and files go as they are, rows by what the table's columns are."""
+    if is_bytes(source) or hasattr(source, "read"):
+        return copy_statement(table, columns, format, out=False)
+    if format == "csv":
+        raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
+    return copy_of_rows(table, columns, format, out=False)
 
 
 def copy_out(
@@ -220,19 +218,19 @@ def copy_out(
     to: IO[bytes] | None,
 ) -> Iterator[Any] | int:
     """See :meth:`Connection.copy_out`."""
-    sql, query = copy_statement(source, columns, format, out=True)
+    sql = copy_statement(source, columns, format, out=True)
     if to is not None:
         with Copy(connection, sql) as copy:
             for block in copy:
                 to.write(block)
         return copy.rowcount
-    return _rows_out(connection, sql, query) if format == "binary" else _blocks_out(connection, sql)
+    if format == "binary":
+        return _rows_out(connection, copy_of_rows(source, columns, format, out=True))
+    return _blocks_out(connection, sql)
 
 
-def _rows_out(connection: Connection[Any], sql: str, query: str) -> Iterator[tuple[Any, ...]]:
-    described = connection._run(connection._core.copy_columns(query))
-    with Copy(connection, sql) as copy:
-        copy._columns = described
+def _rows_out(connection: Connection[Any], statement: CopyOfRows) -> Iterator[tuple[Any, ...]]:
+    with Copy(connection, statement) as copy:
         yield from copy.rows()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .._core import Core, Flow, Pipelined
-from .._cursor_base import Column, Params, columns_of
+from .._cursor_base import Column, Params
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
 from ..errors import InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
@@ -43,6 +44,21 @@ def quote_table(table: str | Sequence[str]) -> str:
     if isinstance(table, str):
         return table if "." in table or '"' in table else quote_identifier(table)
     return ".".join(quote_identifier(part) for part in table)
+
+
+@dataclass(frozen=True)
+class CopyOfRows:
+    """A COPY of rows: what describes its columns, and the statement in each format."""
+
+    query: str
+    """A query with the columns that are copied."""
+    left_out: str | None
+    """A query for the numbers of those columns that COPY leaves out."""
+    binary: str | None
+    """The statement for the binary format, ``None`` where only text will do."""
+    text: str
+    into: bool
+    """Whether rows go to the server."""
 
 
 class ConnectionCore(Core):
@@ -270,11 +286,21 @@ class ConnectionCore(Core):
 
     # COPY
 
-    def copy_begin(self, sql: str) -> Flow[tuple[Any, CopyBuffer]]:
+    def copy_begin(self, statement: str | CopyOfRows) -> Flow[tuple[Any, CopyBuffer]]:
         """Starts a COPY; gives its ticket and where its data arrives."""
         buffer = CopyBuffer()
-        ticket = self.wire.script(sql, prelude=self.begin, copy=True)
-        self.wire.copy_attach(ticket, buffer)
+        if isinstance(statement, str):
+            ticket = self.wire.script(statement, prelude=self.begin, copy=buffer)
+        else:
+            ticket = self.wire.copy(
+                buffer,
+                statement.query,
+                statement.left_out if self.has_generated_columns() else None,
+                statement.binary,
+                statement.text,
+                statement.into,
+                prelude=self.begin,
+            )
         try:
             yield self.wire.copy_step(ticket)
         except BaseException:
@@ -286,11 +312,10 @@ class ConnectionCore(Core):
             raise ProgrammingError("the statement is no COPY ... FROM STDIN or COPY ... TO STDOUT")
         return ticket, buffer
 
-    def copy_columns(self, source: str) -> Flow[PgColumns]:
-        """The columns of a query or table, for the binary format."""
-        result: PgResult = yield self.wire.describe(source)
-        columns: PgColumns = columns_of(result)
-        return columns
+    def has_generated_columns(self) -> bool:
+        """Whether the server is one whose tables can have generated columns, which COPY leaves out."""
+        major = self.wire.parameters().get("server_version", "").split(".")[0].split(" ")[0]
+        return not major.isdigit() or int(major) >= 12
 
     def where(self) -> str:
         """User, server and database, for people."""

@@ -301,7 +301,7 @@ class AsyncConnection(LoopConnection[R]):
             rows = copy_out(self, source, columns, format, opened)
             opened.watch = weakref.ref(rows, gone)
             return rows
-        async with AsyncCopy(self, copy_statement(source, columns, format, out=True)[0]) as copy:
+        async with AsyncCopy(self, copy_statement(source, columns, format, out=True)) as copy:
             async for block in copy.blocks():
                 to.write(block)
         return copy.rowcount

@@ -7,8 +7,9 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
-from .._native import CopyBuffer, PgColumns, PgResult, Wire
-from .._postgres.copy import copy_statement, is_bytes, text_row
+from .._native import CopyBuffer, PgResult, Wire
+from .._postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is_bytes
+from .._postgres.core import CopyOfRows
 from .._postgres.streams import COPYING, Opened
 from ..errors import ProgrammingError
 from ._opened import gate_of
@@ -24,17 +25,16 @@ class AsyncCopy:
     def __init__(
         self,
         connection: AsyncConnection[Any],
-        sql: str,
+        statement: str | CopyOfRows,
         cursor: AsyncCursor[Any] | None = None,
         opened: Opened | None = None,
     ) -> None:
         self._connection = connection
         self._wire: Wire = connection._core.wire
-        self._sql = sql
+        self._statement = statement
         self._cursor = cursor
         self._ticket: Any = None
         self._buffer = CopyBuffer()
-        self._columns: PgColumns | None = None
         self._written = 0
         self._header_sent = False
         self._opened = opened or Opened()
@@ -42,7 +42,7 @@ class AsyncCopy:
         self.rowcount = -1
 
     async def __aenter__(self) -> AsyncCopy:
-        self._ticket, self._buffer = await self._connection._run(self._connection._core.copy_begin(self._sql))
+        self._ticket, self._buffer = await self._connection._run(self._connection._core.copy_begin(self._statement))
         # Also of a COPY out: what a statement of its reader waits for is behind data that only the reader takes.
         self._gate = gate_of(self._opened, COPYING)
         self._wire.occupy(self._gate)
@@ -57,13 +57,16 @@ class AsyncCopy:
         if error is not None:
             await self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return
-        if self._header_sent and not self._wire.closed:
+        if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, Wire.copy_trailer())
         self._wire.copy_end(self._ticket)
         results: list[PgResult] = await self._connection._wait(self._ticket, None)
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)
+
+    def _is_binary(self) -> bool:
+        return self._buffer.shape is not None and self._buffer.shape[0]
 
     async def _sent(self, taken: bool) -> None:
         if not taken:
@@ -76,21 +79,16 @@ class AsyncCopy:
         await self._sent(self._wire.copy_write(self._ticket, data.encode() if isinstance(data, str) else bytes(data)))
 
     async def write_row(self, row: Sequence[Any]) -> None:
-        """Sends a row in the text format, or in the binary one where the columns are known."""
-        if self._columns is None:
-            await self.write(text_row(row))
-        else:
-            await self.write_rows([row])
+        """Sends a row. In a COPY of your own SQL it goes as text, by the classes of its values as for ``%s``."""
+        await self.write_rows([row])
 
     async def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
-        """Sends rows in the binary format, and gives how many there were."""
-        if self._columns is None:
-            raise ProgrammingError("rows in the binary format need the table's columns: use conn.copy_in()")
+        """Sends rows as :meth:`write_row` does, and gives how many there were."""
         iterator = iter(rows)
         total = 0
         while True:
             count, ended = self._wire.copy_rows(
-                self._ticket, iterator, self._columns, not self._header_sent, self._written
+                self._ticket, iterator, self._buffer, not self._header_sent, self._written
             )
             self._header_sent = True
             self._written += count
@@ -121,22 +119,20 @@ class AsyncCopy:
             yield block
 
     async def rows(self) -> AsyncIterator[tuple[Any, ...]]:
-        """The rows of a binary COPY that :meth:`AsyncConnection.copy_out` began."""
+        """The rows of a COPY that :meth:`AsyncConnection.copy_out` began."""
         async for block in self.row_blocks():
             for row in block:
                 yield row
 
     async def row_blocks(self) -> AsyncIterator[list[tuple[Any, ...]]]:
         """The same rows in lists, as they come: without the cost of an asynchronous step per row."""
-        if self._columns is None:
-            raise ProgrammingError("rows need the columns: use conn.copy_out(format='binary')")
         while True:
             if not len(self._buffer):
                 if self._wire.copy_state(self._ticket) == 2:
                     return
                 await self._step()
                 continue
-            rows = self._wire.copy_take_rows(self._buffer, self._columns)
+            rows = self._wire.copy_take_rows(self._buffer)
             self._wire.resume_reading()
             yield rows
 
@@ -149,18 +145,9 @@ async def copy_in(
     format: str,
 ) -> int:
     """See :meth:`AsyncConnection.copy_in`."""
-    sql, query = copy_statement(table, columns, format, out=False)
     # One name for all the kinds that a source may be of; which it is, is found out below.
     given = cast("Any", source)
-    raw = is_bytes(given) or hasattr(given, "read")
-    described: PgColumns | None = None
-    if not raw and format == "binary":
-        described = await connection._run(connection._core.copy_columns(query))
-        if not connection._core.wire.copy_can_be_binary(described):
-            sql, query = copy_statement(table, columns, "text", out=False)
-            described = None
-    async with AsyncCopy(connection, sql) as copy:
-        copy._columns = described
+    async with AsyncCopy(connection, copy_in_statement(table, given, columns, format)) as copy:
         if is_bytes(given):
             await copy.write(given)
         elif hasattr(given, "read"):
@@ -168,28 +155,20 @@ async def copy_in(
                 await copy.write(block)
         elif hasattr(given, "__aiter__"):
             await _copy_async_rows(copy, given)
-        elif described is not None:
-            await copy.write_rows(given)
-        elif format == "csv":
-            raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
         else:
-            for row in given:
-                await copy.write(text_row(row))
+            await copy.write_rows(given)
     return copy.rowcount
 
 
 async def _copy_async_rows(copy: AsyncCopy, rows: AsyncIterable[Sequence[Any]]) -> None:
     block: list[Sequence[Any]] = []
     async for row in rows:
-        if copy._columns is None:
-            await copy.write(text_row(row))
-            continue
         block.append(row)
         if len(block) == defaults.COPY_ROWS:
             await copy.write_rows(block)
             block.clear()
-    if block:
-        await copy.write_rows(block)
+    # Without rows the header of the binary format is still to be sent.
+    await copy.write_rows(block)
 
 
 async def copy_out(
@@ -200,14 +179,12 @@ async def copy_out(
     opened: Opened,
 ) -> AsyncIterator[Any]:
     """See :meth:`AsyncConnection.copy_out`."""
-    sql, query = copy_statement(source, columns, format, out=True)
-    described = await connection._run(connection._core.copy_columns(query)) if format == "binary" else None
-    async with AsyncCopy(connection, sql, opened=opened) as copy:
-        copy._columns = described
-        if described is None:
+    if format != "binary":
+        async with AsyncCopy(connection, copy_statement(source, columns, format, out=True), opened=opened) as copy:
             async for item in copy.blocks():
                 yield item
-            return
+        return
+    async with AsyncCopy(connection, copy_of_rows(source, columns, format, out=True), opened=opened) as copy:
         # Not rows(): a generator in a generator costs as much again for each row.
         async for block in copy.row_blocks():
             for row in block:

@@ -5,6 +5,7 @@
 //! description), so bytes leave in the order of the queue.
 
 mod control;
+mod copy;
 mod receive;
 mod request;
 mod send;
@@ -12,7 +13,7 @@ mod startup;
 mod statement;
 mod typing;
 
-pub use request::{Execute, Portal, Prepare, Request, Rows};
+pub use request::{Copy, Execute, Portal, Prepare, Request, Rows};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls, TlsStep};
 pub use statement::{Columns, Shape, Statement};
 
@@ -83,8 +84,10 @@ pub struct Machine<C: Caller> {
     skipping: bool,
     statements: StatementCache<Key, Arc<Statement>>,
     statement_number: u64,
-    /// How often this session has changed or dropped something that statements may use.
+    /// How often this session has changed something that statements may use: tables, types, the search path.
     changes: u64,
+    /// The transaction block that is open has done so, which a rollback undoes.
+    changed_in_block: bool,
     /// How often this session has declared, closed or forgotten cursors and prepared statements of its own SQL.
     names: u64,
     /// Names of evicted statements that the server has not been told about.
@@ -118,6 +121,7 @@ impl<C: PgCaller> Machine<C> {
             statements: StatementCache::new(statements),
             statement_number: 0,
             changes: 0,
+            changed_in_block: false,
             names: 0,
             to_close: Vec::new(),
             registry: TypeRegistry::default(),
@@ -310,6 +314,11 @@ impl<C: PgCaller> Machine<C> {
         &mut self.registry
     }
 
+    /// Forgets how user-defined types are built: they may have changed.
+    pub fn forget_types(&mut self) {
+        self.registry.forget();
+    }
+
     /// Whether unknown types are looked up in the catalogue.
     pub fn set_introspection(&mut self, on: bool) {
         self.introspection = on;
@@ -394,44 +403,6 @@ impl<C: PgCaller> Machine<C> {
     /// The entry that may still have something to send.
     fn tail(&mut self) -> Option<&mut Entry<C, C::Error>> {
         self.started.checked_sub(1).and_then(|i| self.queue.get_mut(i))
-    }
-
-    // COPY
-
-    /// Where the COPY of request `id` stands.
-    pub fn copy_state(&self, id: u64) -> CopyState {
-        match self.queue.iter().find(|entry| entry.id == id) {
-            None => CopyState::Ended,
-            Some(entry) if entry.failure.is_some() => CopyState::Ended,
-            Some(entry) => match entry.stage {
-                Stage::Copying => CopyState::Streaming,
-                Stage::Sent if entry.results > 0 => CopyState::Ended,
-                _ => CopyState::Waiting,
-            },
-        }
-    }
-
-    /// Appends CopyData, written by `write`, to a COPY that is streaming; says whether it was.
-    pub fn copy_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
-        let streaming = self.copy_state(id) == CopyState::Streaming;
-        if streaming {
-            frontend::message(outbox.tail(), b'd', write);
-        }
-        streaming
-    }
-
-    /// Ends a COPY, with a reason to make it fail. Does nothing when it is over already.
-    pub fn copy_end(&mut self, id: u64, outbox: &mut Outbox, failure: Option<&str>) {
-        if self.copy_state(id) != CopyState::Streaming {
-            return;
-        }
-        match failure {
-            None => frontend::copy_done(outbox.tail()),
-            Some(reason) => frontend::copy_fail(outbox.tail(), reason),
-        }
-        if let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) {
-            entry.stage = Stage::Sent;
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::statement::{Columns, Key, Statement};
 use super::{Machine, PgCaller, Phase, TlsStep, TransactionStatus};
 use crate::messages::backend::{self, Field, Notification, ServerError, header};
 use crate::messages::frontend;
-use crate::types::{self, Encoder, Oid};
+use crate::types::{self, DateOrder, Encoder, Oid};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn front(&mut self, message: &str) -> Result<&mut Entry<C, C::Error>, Fatal> {
+    pub(super) fn front(&mut self, message: &str) -> Result<&mut Entry<C, C::Error>, Fatal> {
         match self.queue.front_mut() {
             Some(entry) if self.started > 0 => Ok(entry),
             _ => Err(Fatal::peer(format!("the server sent {message} although nothing was asked"))),
@@ -65,7 +65,14 @@ impl<C: PgCaller> Machine<C> {
             rows.push(text_row(&unread[5..total])?);
             return Ok(total);
         }
-        let columns = entry.columns.as_ref().filter(|_| !entry.prelude_open);
+        if let Stage::DescribingCopy { left_out, .. } = &mut entry.stage {
+            let (_, total) = header(unread)?.expect("checked by the caller");
+            let row = text_row(&unread[5..total])?;
+            left_out.extend(row.iter().flatten().filter_map(|number| number.parse::<i16>().ok()));
+            return Ok(total);
+        }
+        let columns =
+            entry.columns.as_ref().filter(|_| !entry.prelude_open && !matches!(entry.request, Request::Copy(_)));
         let Some(columns) = columns else {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
@@ -86,12 +93,14 @@ impl<C: PgCaller> Machine<C> {
 
     fn message(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         match tag {
-            b'C' => self.command_complete(cx, body),
-            b'Z' => self.ready_for_query(cx, body),
+            b'C' => self.command_complete(cx, body, outbox),
+            b'Z' => self.ready_for_query(cx, body, outbox),
             b'1' | b'2' | b'3' => {
                 const NAME: &str = "ParseComplete, BindComplete or CloseComplete";
                 backend::empty(NAME, body)?;
-                self.front(NAME).map(drop)
+                let entry = self.front(NAME)?;
+                entry.bound |= tag == b'2' && !entry.prelude_open;
+                Ok(())
             }
             b'E' => self.error(cx, ServerError::parse(body)?),
             b'N' => {
@@ -104,6 +113,9 @@ impl<C: PgCaller> Machine<C> {
             }
             b'S' => {
                 let (name, value) = backend::parameter_status(body)?;
+                if name == "DateStyle" {
+                    self.registry.date_order = Some(DateOrder::of_style(&value));
+                }
                 self.parameters.insert(name, value);
                 Ok(())
             }
@@ -125,6 +137,9 @@ impl<C: PgCaller> Machine<C> {
                 let entry = self.front("NoData")?;
                 if std::mem::take(&mut entry.awaits_portal) {
                     return Ok(());
+                }
+                if let Stage::DescribingCopy { .. } = entry.stage {
+                    return self.copy_query_described(cx, Vec::new(), outbox);
                 }
                 self.described(None, outbox)
             }
@@ -164,16 +179,21 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8]) -> Result<(), Fatal> {
+    fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
-        let changed = tag.starts_with(b"ALTER ") || tag.starts_with(b"DROP ");
+        let mut changed = is_about_schema(tag) || (tag == b"ROLLBACK" && self.changed_in_block);
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let renamed = is_about_names(tag);
         self.names += u64::from(renamed);
+        if self.registry.take_stale() {
+            // What was learnt of a type is of no use any more, and neither are the plans that were made with it.
+            self.registry.forget();
+            self.forget_statements();
+        }
         let entry = self.front("CommandComplete")?;
         if matches!(entry.stage, Stage::Introspecting { .. }) {
             if entry.rows_sent > 0 {
-                self.introspected();
+                self.introspected(outbox);
             }
             return Ok(());
         }
@@ -181,7 +201,13 @@ impl<C: PgCaller> Machine<C> {
             entry.prelude_open = false;
             return Ok(());
         }
+        if matches!(entry.stage, Stage::DescribingCopy { .. }) {
+            return self.copy_described(cx, outbox);
+        }
         entry.results += 1;
+        changed |= (tag == b"SET" || tag == b"RESET") && entry.request.sets_path();
+        // CREATE TABLE AS has the tag of a SELECT, and no columns.
+        changed |= tag.starts_with(b"SELECT ") && entry.columns.is_none();
         let rows = std::mem::take(&mut entry.rows);
         // CREATE TABLE AS counts rows too, and sends none; hence the look at the columns.
         if let Some(said) = backend::rows_of_tag(tag).filter(|said| *said > rows)
@@ -197,7 +223,11 @@ impl<C: PgCaller> Machine<C> {
             entry.columns = None;
         }
         entry.turn_columns(cx);
-        self.changes += u64::from(changed);
+        if changed {
+            self.changes += 1;
+            self.changed_in_block = true;
+            self.registry.forget();
+        }
         if forgotten {
             self.statements.drain();
             self.to_close.clear();
@@ -219,6 +249,7 @@ impl<C: PgCaller> Machine<C> {
         let described = backend::parameter_description(body)?;
         match &mut self.front("ParameterDescription")?.stage {
             Stage::Describing { parameters } => *parameters = described,
+            Stage::DescribingCopy { .. } => {}
             _ => return Err(Fatal::peer("the server sent ParameterDescription although no statement was described")),
         }
         Ok(())
@@ -230,9 +261,19 @@ impl<C: PgCaller> Machine<C> {
         match entry.stage {
             Stage::Describing { .. } => self.described(Some(fields), outbox),
             Stage::Introspecting { .. } => Ok(()),
+            Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, outbox),
             _ if std::mem::take(&mut entry.awaits_portal) => self.portal_described(cx, fields),
             _ if entry.request.is_script() => {
-                let columns = Arc::new(Columns::as_sent(&self.registry, fields));
+                let columns = match entry.may_set_style() {
+                    false => Columns::as_sent(&self.registry, fields),
+                    true => {
+                        // What the server last said of its style may be over; it tells only at the end of a script.
+                        let mut registry = self.registry.clone();
+                        registry.date_order = None;
+                        Columns::as_sent(&registry, fields)
+                    }
+                };
+                let columns = Arc::new(columns);
                 let entry = self.front("RowDescription")?;
                 if let Some(caller) = &mut entry.caller {
                     caller.columns(cx, &columns);
@@ -307,7 +348,7 @@ impl<C: PgCaller> Machine<C> {
         let query = types::introspection_query(&missing);
         self.registry.mark_asked(&missing);
         let entry = self.front("NoData")?;
-        entry.stage = Stage::Introspecting { rows: Vec::new(), statement };
+        entry.stage = Stage::Introspecting { rows: Vec::new(), statement: Some(statement) };
         let out = outbox.tail();
         if entry.rows_sent == 0 {
             frontend::query(out, "", &query);
@@ -322,7 +363,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The catalogue has told what it knows of the types of the first entry's statement, which can go on.
-    fn introspected(&mut self) {
+    fn introspected(&mut self, outbox: &mut Outbox) {
         let Some(Entry { stage: Stage::Introspecting { rows, statement }, .. }) = self.queue.front_mut() else {
             return;
         };
@@ -331,7 +372,11 @@ impl<C: PgCaller> Machine<C> {
             let cells: Vec<Option<&str>> = row.iter().map(|c| c.as_deref()).collect();
             self.registry.learn(&cells);
         }
-        self.plan(&statement);
+        match statement {
+            Some(statement) => self.plan(&statement),
+            // Outside of a transaction block the query has ended the transaction that the description was part of.
+            None => self.describe_copy(0, outbox),
+        }
     }
 
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
@@ -371,28 +416,6 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn copy_response(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
-        let (binary, columns) = backend::copy_response(body)?;
-        let entry = self.front("CopyResponse")?;
-        let wanted = matches!(entry.request, Request::Script { copy: true, .. });
-        match (tag, wanted, &mut entry.caller) {
-            (b'G', true, Some(caller)) => {
-                entry.stage = Stage::Copying;
-                caller.bulk_ready(cx, binary, columns);
-            }
-            (b'G', ..) => {
-                frontend::copy_fail(outbox.tail(), "COPY FROM STDIN has to be fed: use copy() or copy_in()");
-                if matches!(entry.request, Request::Execute(_)) {
-                    // In the extended protocol the server has ignored the Sync that was already sent.
-                    frontend::sync(outbox.tail());
-                }
-            }
-            (_, _, Some(caller)) => caller.bulk_ready(cx, binary, columns),
-            _ => {}
-        }
-        Ok(())
-    }
-
     fn error(&mut self, cx: C::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
         if let Phase::Startup(_) = self.phase {
             let reason = Fatal::refused(error.field(b'M').to_owned());
@@ -411,6 +434,11 @@ impl<C: PgCaller> Machine<C> {
             // Unknown types then arrive as text; ReadyForQuery follows and the statement goes on.
             return Ok(());
         }
+        if matches!(error.sqlstate(), "42804" | "22P03") {
+            // A composite value, for one, of a type that has changed since it was learnt.
+            self.registry.forget();
+        }
+        let entry = &mut self.queue[0];
         self.skipping = !entry.request.is_script();
         let row = entry.row();
         let poisoned = matches!(&entry.failure, Some(Failure::Caller { row: Some(row), .. }) if *row <= entry.results);
@@ -432,7 +460,7 @@ impl<C: PgCaller> Machine<C> {
         Ok(())
     }
 
-    fn ready_for_query(&mut self, cx: C::Cx<'_>, body: &[u8]) -> Result<(), Fatal> {
+    fn ready_for_query(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         let status = match body {
             b"I" => TransactionStatus::Idle,
             b"T" => TransactionStatus::InTransaction,
@@ -445,6 +473,7 @@ impl<C: PgCaller> Machine<C> {
         {
             self.streamed = None;
         }
+        self.changed_in_block &= status != TransactionStatus::Idle;
         if let Phase::Startup(startup) = &self.phase {
             if !matches!(startup.state, State::Settled) {
                 return Err(Fatal::peer("the server was ready before the authentication was over"));
@@ -455,7 +484,7 @@ impl<C: PgCaller> Machine<C> {
         let skipping = self.skipping;
         let entry = self.front("ReadyForQuery")?;
         if matches!(entry.stage, Stage::Introspecting { .. }) {
-            self.introspected();
+            self.introspected(outbox);
             return Ok(());
         }
         if skipping {
@@ -477,7 +506,9 @@ impl<C: PgCaller> Machine<C> {
             self.settle_front(cx);
             return Ok(());
         }
-        if !entry.request.syncs() || matches!(entry.stage, Stage::Describing { .. } | Stage::Copying) {
+        if !entry.request.syncs()
+            || matches!(entry.stage, Stage::Describing { .. } | Stage::DescribingCopy { .. } | Stage::Copying)
+        {
             return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
         }
         if entry.failure.is_none() && entry.results < entry.rows_sent {
@@ -496,7 +527,9 @@ impl<C: PgCaller> Machine<C> {
                 // Parameters of another type than the column has by now, or text that was sent for one.
                 let outdated = entry.statement.as_ref().is_some_and(|statement| statement.changes < self.changes);
                 let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
-                stale_plan || other_type || error.sqlstate() == "26000"
+                // The server analyses a statement again when it is bound, with the types that its parameters had.
+                let unbound = !entry.bound && (error.sqlstate().starts_with("42") || error.sqlstate() == "08P01");
+                stale_plan || other_type || unbound || error.sqlstate() == "26000"
             }
             _ => false,
         }
@@ -555,6 +588,20 @@ impl<C, E> Entry<C, E> {
     fn is_batch_started(&self) -> bool {
         self.is_batch() && self.rows_sent > 0
     }
+}
+
+/// Whether tables, types or functions may be others after a command with this tag.
+fn is_about_schema(tag: &[u8]) -> bool {
+    const CREATED: [&[u8]; 7] = [
+        b"CREATE TABLE",
+        b"CREATE VIEW",
+        b"CREATE MATERIALIZED VIEW",
+        b"CREATE FUNCTION",
+        b"CREATE PROCEDURE",
+        b"CREATE RULE",
+        b"IMPORT FOREIGN SCHEMA",
+    ];
+    tag.starts_with(b"ALTER ") || tag.starts_with(b"DROP ") || CREATED.contains(&tag)
 }
 
 /// Whether the name of a cursor or of a prepared statement may stand for another one after a command with this tag.

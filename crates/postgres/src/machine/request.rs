@@ -2,7 +2,7 @@
 
 use super::statement::{Columns, Statement};
 use super::typing::Typing;
-use crate::messages::backend::ServerError;
+use crate::messages::backend::{Field, ServerError};
 use crate::types::Oid;
 use headrace_core::Outcome;
 use std::collections::VecDeque;
@@ -116,8 +116,28 @@ pub enum Request {
         /// What to send in its place if it is discarded before it was sent: the end of a block has to come.
         discarded: Option<Arc<str>>,
     },
+    /// Copy rows whose columns are described first, in the same transaction.
+    Copy(Copy),
     /// End a group of requests that had no Sync of their own.
     Sync,
+}
+
+/// A COPY of rows. What it copies is described in the transaction that it runs in, which locks the table until then: its
+/// columns cannot change in between.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// A query with the columns that are copied.
+    pub query: Arc<str>,
+    /// A query for the numbers (`attnum`) of columns that the description has and COPY leaves out: generated ones.
+    pub left_out: Option<Arc<str>>,
+    /// The statement for the binary format, which is taken where every column has a binary form that is known here.
+    pub binary: Option<Arc<str>>,
+    /// The statement for the text format.
+    pub text: Arc<str>,
+    /// Rows go to the server.
+    pub into: bool,
+    /// A statement (BEGIN) to run first, unless a transaction block is open then.
+    pub prelude: Option<Arc<str>>,
 }
 
 impl Request {
@@ -139,7 +159,9 @@ impl Request {
 
     pub(super) fn prelude(&self) -> Option<&Arc<str>> {
         match self {
-            Request::Execute(Execute { prelude, .. }) | Request::Script { prelude, .. } => prelude.as_ref(),
+            Request::Execute(Execute { prelude, .. })
+            | Request::Script { prelude, .. }
+            | Request::Copy(Copy { prelude, .. }) => prelude.as_ref(),
             _ => None,
         }
     }
@@ -150,6 +172,12 @@ impl Request {
             Request::Execute(Execute { portal: Some(portal), .. }) if portal.reserves => Some(&portal.name),
             _ => None,
         }
+    }
+
+    /// Whether a SET or RESET of this text may be about where names are looked up.
+    pub(super) fn sets_path(&self) -> bool {
+        let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = self else { return false };
+        mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
     }
 
     pub(super) fn is_script(&self) -> bool {
@@ -170,13 +198,26 @@ impl Request {
 /// | Sending | a row of other types, whose statement is unknown | Describing |
 /// | Sending | all rows sent | Answering, or AwaitSync where few are unanswered |
 /// | Answering | few rows are unanswered | AwaitSync, then Sent |
-/// | Queued | COPY sent | Sent, then Copying at CopyInResponse |
+/// | Queued | COPY sent | Opening, then Copying at CopyInResponse, Sent at any other answer |
+/// | Queued | COPY of rows: its columns are asked for | DescribingCopy |
+/// | DescribingCopy | CommandComplete, or RowDescription where nothing is left out | Opening, or Introspecting |
 /// | any but Sent | error | AwaitSync: a Sync must still be sent |
 #[derive(Debug)]
 pub(super) enum Stage {
     Queued,
-    Describing { parameters: Vec<Oid> },
-    Introspecting { rows: Vec<Vec<Option<String>>>, statement: Arc<Statement> },
+    Describing {
+        parameters: Vec<Oid>,
+    },
+    DescribingCopy {
+        fields: Option<Vec<Field>>,
+        left_out: Vec<i16>,
+    },
+    /// `statement` is the one that then goes on; a COPY is described again.
+    Introspecting {
+        rows: Vec<Vec<Option<String>>>,
+        statement: Option<Arc<Statement>>,
+    },
+    Opening,
     Bindable,
     Sending,
     Answering,
@@ -228,6 +269,10 @@ pub(super) struct Entry<C, E> {
     pub retried: bool,
     /// The portal was asked for its description, which has not come.
     pub awaits_portal: bool,
+    /// BindComplete has come: what fails before it has executed nothing.
+    pub bound: bool,
+    /// Whether this script may set DateStyle itself, once that was asked for.
+    pub sets_style: Option<bool>,
     /// The first result still to come is the prelude's.
     pub prelude_open: bool,
     /// This request brought the BEGIN of its transaction.
@@ -261,6 +306,8 @@ impl<C, E> Entry<C, E> {
             from_cache: false,
             retried: false,
             awaits_portal: false,
+            bound: false,
+            sets_style: None,
             prelude_open: false,
             began: false,
             rows_sent: 0,
@@ -278,6 +325,16 @@ impl<C, E> Entry<C, E> {
         fresh
     }
 
+    /// Whether statements of this script that have been executed may have set DateStyle.
+    pub(super) fn may_set_style(&mut self) -> bool {
+        if self.results == 0 {
+            return false;
+        }
+        let Request::Script { sql, .. } = &self.request else { return false };
+        let words = ["datestyle", "reset", "discard", "rollback", "commit", "abort"];
+        *self.sets_style.get_or_insert_with(|| mentions(sql, &words))
+    }
+
     pub(super) fn is_batch(&self) -> bool {
         matches!(&self.request, Request::Execute(execute) if execute.rows.is_batch())
     }
@@ -287,4 +344,10 @@ impl<C, E> Entry<C, E> {
         let over = matches!(self.stage, Stage::Sent) && self.results >= self.rows_sent;
         (self.is_batch() && !over).then_some(self.results)
     }
+}
+
+/// Whether any of these words, written in small letters, stands in a text.
+fn mentions(sql: &str, words: &[&str]) -> bool {
+    let sql = sql.to_ascii_lowercase();
+    words.iter().any(|word| sql.contains(word))
 }

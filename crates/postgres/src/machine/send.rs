@@ -79,7 +79,11 @@ impl<C: PgCaller> Machine<C> {
     /// before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
         let Some(entry) = self.queue.get(self.started) else { return false };
-        let Request::Execute(execute) = &entry.request else { return false };
+        let execute = match &entry.request {
+            Request::Execute(execute) => execute,
+            Request::Copy(_) => return !self.group_is_open(self.started),
+            _ => return false,
+        };
         if execute.prepare == Prepare::Named || execute.expected.is_some() {
             return false;
         }
@@ -112,14 +116,6 @@ impl<C: PgCaller> Machine<C> {
         true
     }
 
-    /// Makes a COPY fail whose caller is gone; says whether it was so.
-    fn abandon_copy(&mut self, outbox: &mut Outbox) -> bool {
-        let Some(entry) = self.tail().filter(|entry| entry.caller.is_none()) else { return false };
-        entry.stage = Stage::Sent;
-        frontend::copy_fail(outbox.tail(), "cancelled by the client");
-        true
-    }
-
     /// Whether a transaction block will be open when the entry `at` reaches the server.
     fn block_is_open(&self, at: usize) -> bool {
         match self.in_block {
@@ -147,7 +143,7 @@ impl<C: PgCaller> Machine<C> {
             self.queue[at].stage = Stage::AwaitSync;
             return;
         }
-        if let Request::Execute(_) | Request::Describe { .. } = self.queue[at].request {
+        if let Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) = self.queue[at].request {
             self.start_statement(at, cx, outbox);
             return;
         }
@@ -156,7 +152,11 @@ impl<C: PgCaller> Machine<C> {
         entry.stage = Stage::Sent;
         let out = outbox.tail();
         match &entry.request {
-            Request::Script { sql, prelude, ends_block, .. } => {
+            Request::Script { sql, prelude, copy, ends_block, .. } => {
+                if *copy {
+                    // What comes next would be read as its data.
+                    entry.stage = Stage::Opening;
+                }
                 let prelude = prelude.as_deref().filter(|_| !open);
                 entry.prelude_open = prelude.is_some();
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
@@ -202,7 +202,7 @@ impl<C: PgCaller> Machine<C> {
                 frontend::sync(out);
             }
             Request::Sync => frontend::sync(out),
-            Request::Execute(_) | Request::Describe { .. } => unreachable!("handled above"),
+            Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) => unreachable!("handled above"),
         }
     }
 
@@ -229,6 +229,10 @@ impl<C: PgCaller> Machine<C> {
         if let Request::Execute(Execute { portal: Some(portal), .. }) = &entry.request {
             self.portals.insert(portal.name.clone());
         }
+        if let Request::Copy(_) = &entry.request {
+            self.describe_copy(at, outbox);
+            return;
+        }
         let (sql, ..) = entry_statement(&entry.request);
         match control::of_statement(sql) {
             Control::None => {}
@@ -251,7 +255,7 @@ impl<C: PgCaller> Machine<C> {
             self.refuse(at, error, Some(0), cx, outbox);
             return;
         }
-        let known = self.known(at);
+        let known = self.known(at, open);
         let entry = &mut self.queue[at];
         if let Some(statement) = known {
             entry.from_cache = true;
@@ -267,10 +271,10 @@ impl<C: PgCaller> Machine<C> {
         self.describe(at, outbox);
     }
 
-    /// The statement of the entry `at` from the cache, unless it has to be described again: it names a cursor or a
-    /// prepared statement that may be another one by now, and how to ask for its columns is to be said before the portal
-    /// can be described.
-    fn known(&mut self, at: usize) -> Option<Arc<Statement>> {
+    /// The statement of the entry `at` from the cache, unless it has to be described again: this session has changed
+    /// something since, or it names a cursor or a prepared statement that may be another one by now, and how to ask for its
+    /// columns is to be said before the portal can be described.
+    fn known(&mut self, at: usize, open: bool) -> Option<Arc<Statement>> {
         let entry = &self.queue[at];
         let (sql, _) = entry_statement(&entry.request);
         let known = self.statements.get(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).cloned()?;
@@ -280,7 +284,9 @@ impl<C: PgCaller> Machine<C> {
         }
         let moved = names_session_object(&known.sql)
             && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
-        if known.shape == Shape::Portal && moved {
+        // An error would end a transaction that is open already; elsewhere the statement is prepared again after it.
+        let outdated = known.changes != self.changes && open;
+        if (known.shape == Shape::Portal && moved) || outdated {
             self.forget(at, &known);
             return None;
         }
@@ -414,6 +420,7 @@ impl<C: PgCaller> Machine<C> {
             self.poison(at, outbox);
             return;
         }
+        self.registry.forget();
         if self.may_be_outdated(at, row, cx) {
             if self.queue[at].prelude_open {
                 self.take_back_begin();

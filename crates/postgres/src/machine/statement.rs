@@ -53,6 +53,12 @@ impl Columns {
         Self { fields, decoders, formats: vec![0, 0] }
     }
 
+    /// Plans for a result that comes as text whatever its types.
+    pub fn as_text(registry: &TypeRegistry, mut fields: Vec<Field>) -> Self {
+        fields.iter_mut().for_each(|field| field.format = 0);
+        Self::as_sent(registry, fields)
+    }
+
     /// Whether one format code stands for all columns, however many there are.
     pub(super) fn is_one_format(&self) -> bool {
         matches!(self.formats[..], [0, 0] | [0, 1, ..])

@@ -163,6 +163,13 @@ static BUILTINS: &[Builtin] = builtins! {
     5069 "xid8" 271 UInt8,
 };
 
+/// box, whose arrays are separated by semicolons
+pub const BOX: Oid = 603;
+/// cidr
+pub const CIDR: Oid = 650;
+/// int2vector and oidvector: arrays in binary form, numbers with blanks between them in text form
+pub const VECTORS: [Oid; 2] = [22, 30];
+
 /// Range types: oid, name, array, element, multirange, array of multiranges.
 static RANGES: &[(Oid, &str, Oid, Oid, Oid, Oid)] = &[
     (3904, "int4range", 3905, 23, 4451, 6150),
@@ -214,6 +221,8 @@ pub fn multirange_of(oid: Oid) -> Oid {
 pub fn name(oid: Oid) -> Option<&'static str> {
     let plain = BUILTINS.iter().find(|b| b.oid == oid).map(|b| b.name);
     plain.or_else(|| RANGES.iter().find(|r| r.0 == oid).map(|r| r.1)).or(match oid {
+        22 => Some("int2vector"),
+        30 => Some("oidvector"),
         4451 => Some("int4multirange"),
         4532 => Some("nummultirange"),
         4533 => Some("tsmultirange"),

@@ -1,10 +1,11 @@
 //! Binary values into sinks: the hot loop of every fetch.
 
-use super::builtin::Scalar;
+use super::builtin::{self, Scalar};
 use super::registry::{Kind, TypeRegistry};
-use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, numeric, text};
+use super::text::{self, Styled};
+use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, numeric};
+use headrace_core::civil;
 use headrace_core::{Container, Fatal, Inet, Sink, limits};
-use std::sync::Arc;
 
 /// How the values of one column are decoded.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub enum Decoder {
     Scalar(Scalar),
     /// A built-in scalar in text form.
     Parse(Scalar),
+    /// A type whose text depends on more than itself: cidr, and dates in the session's style.
+    ParseStyled(Styled),
     /// Text as it comes, whatever the type.
     AsText,
     /// The user's own loader.
@@ -22,20 +25,71 @@ pub enum Decoder {
         /// The form it wants.
         binary: bool,
     },
-    /// An array in binary form.
-    Array(Box<Decoder>),
+    /// An array in binary form: the type of its elements, and how they are decoded.
+    Array(Box<ArrayPlan>),
     /// An array in text form, of elements that are parsed so, and what separates them.
     ParseArray(Box<Decoder>, u8),
     /// A range.
     Range(Box<Decoder>),
     /// A multirange: how each of its ranges is decoded.
     Multirange(Box<Decoder>),
+    /// int2vector or oidvector in text form.
+    ParseVector,
+    /// A range in text form.
+    ParseRange(Box<Decoder>),
+    /// A multirange in text form: how each of its ranges is parsed.
+    ParseMultirange(Box<Decoder>),
     /// A composite type: how each attribute is decoded.
-    Composite(Oid, Vec<Decoder>),
+    Composite(Box<CompositePlan>),
+    /// A composite type in text form.
+    ParseComposite(Box<CompositePlan>),
     /// An anonymous record, whose attributes name their types.
-    Record(Arc<TypeRegistry>),
+    Record(Box<TypeRegistry>),
     /// A type whose binary form is not known, which came in it all the same.
     Unreadable(String),
+    /// A type that came as text, of which only the binary form says what it is made of.
+    OnlyBinary(String),
+}
+
+/// How an array is decoded.
+#[derive(Clone, Debug)]
+pub struct ArrayPlan {
+    element: Oid,
+    decoder: Decoder,
+    registry: TypeRegistry,
+}
+
+/// How a composite type is decoded, as it was learnt: the type of each attribute, and its decoder.
+#[derive(Clone, Debug)]
+pub struct CompositePlan {
+    oid: Oid,
+    attributes: Vec<(Oid, Decoder)>,
+    registry: TypeRegistry,
+}
+
+impl CompositePlan {
+    fn new(registry: &TypeRegistry, oid: Oid, attributes: Vec<(Oid, Decoder)>) -> Box<Self> {
+        Box::new(Self { oid, attributes, registry: registry.clone() })
+    }
+
+    /// The container that its values are.
+    pub(super) fn container(&self) -> Container {
+        Container::Record { type_id: self.oid }
+    }
+
+    /// Whether the type has no attribute.
+    pub(super) fn is_empty(&self) -> bool {
+        self.attributes.is_empty()
+    }
+
+    /// The decoders of the attributes, when there are `n`; the type has changed otherwise.
+    pub(super) fn attributes(&self, n: usize) -> Option<impl Iterator<Item = &Decoder>> {
+        if n != self.attributes.len() {
+            self.registry.mark_stale();
+            return None;
+        }
+        Some(self.attributes.iter().map(|(_, decoder)| decoder))
+    }
 }
 
 impl Decoder {
@@ -45,11 +99,8 @@ impl Decoder {
             Some(decoder) => (decoder, Format::Binary),
             None => match registry.custom(oid) {
                 Some(binary) => (Decoder::Custom { oid, binary }, Format::Text),
-                None => match registry.kind(oid) {
-                    // An array whose elements have no binary form is parsed from its text.
-                    Kind::Array { .. } => (Self::new_text(registry, oid, -1), Format::Text),
-                    _ => (Decoder::AsText, Format::Text),
-                },
+                // What is built of types that have no binary form is parsed from its text.
+                None => (Self::new_text(registry, oid, -1), Format::Text),
             },
         }
     }
@@ -72,38 +123,63 @@ impl Decoder {
             Kind::Scalar(Scalar::AsText) | Kind::Unknown => return None,
             Kind::Scalar(Scalar::Record) => {
                 // Attributes may be of any type, those without binary form included; the server would then fail.
-                Decoder::Record(Arc::new(registry.clone()))
+                Decoder::Record(Box::new(registry.clone()))
             }
             Kind::Scalar(scalar) => Decoder::Scalar(scalar),
             Kind::Enum => Decoder::Scalar(Scalar::Text),
             Kind::Domain { base } => Self::binary(registry, base, depth + 1)?,
-            Kind::Array { element } => Decoder::Array(inner(element)?),
+            Kind::Array { element } => {
+                let decoder = *inner(element)?;
+                Decoder::Array(Box::new(ArrayPlan { element, decoder, registry: registry.clone() }))
+            }
             Kind::Range { subtype } => Decoder::Range(inner(subtype)?),
             Kind::Multirange { range } => Decoder::Multirange(inner(range)?),
             Kind::Composite { fields } => {
-                let fields: Option<Vec<_>> =
-                    fields.iter().map(|(_, oid)| Self::binary(registry, *oid, depth + 1)).collect();
-                Decoder::Composite(oid, fields?)
+                let attributes: Option<Vec<_>> =
+                    fields.iter().map(|(_, oid)| Some((*oid, Self::binary(registry, *oid, depth + 1)?))).collect();
+                Decoder::Composite(CompositePlan::new(registry, oid, attributes?))
             }
         })
     }
 
     /// The decoder of a type that came as text.
     pub fn new_text(registry: &TypeRegistry, oid: Oid, _modifier: i32) -> Self {
-        if registry.custom(oid).is_some() {
-            return Decoder::Custom { oid, binary: false };
-        }
-        match registry.kind(oid) {
-            Kind::Scalar(scalar) => Decoder::Parse(scalar),
-            Kind::Domain { base } if base != oid => Self::new_text(registry, base, -1),
-            Kind::Array { element } if element != oid => {
-                let separator = if element == 603 { b';' } else { b',' };
-                match Self::new_text(registry, element, -1) {
-                    Decoder::ParseArray(..) => Decoder::AsText,
-                    inner => Decoder::ParseArray(Box::new(inner), separator),
-                }
+        Self::text(registry, oid, 0)
+    }
+
+    fn text(registry: &TypeRegistry, oid: Oid, depth: usize) -> Self {
+        let kind = registry.kind(oid);
+        match registry.custom(oid) {
+            Some(false) => return Decoder::Custom { oid, binary: false },
+            // The two forms of these are the same.
+            Some(true) => {
+                return match kind {
+                    Kind::Enum | Kind::Scalar(Scalar::Text | Scalar::Json) => Decoder::Custom { oid, binary: true },
+                    _ => Decoder::OnlyBinary(registry.name(oid)),
+                };
             }
-            _ => Decoder::AsText,
+            None if depth > limits::NESTING => return Decoder::AsText,
+            None => {}
+        }
+        let inner = |oid| Box::new(Self::text(registry, oid, depth + 1));
+        match kind {
+            Kind::Scalar(Scalar::Record) => Decoder::OnlyBinary(registry.name(oid)),
+            Kind::Scalar(Scalar::AsText) => Decoder::AsText,
+            Kind::Scalar(Scalar::Inet) if oid == builtin::CIDR => Decoder::ParseStyled(Styled::Cidr),
+            Kind::Scalar(scalar @ (Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz)) => {
+                Decoder::ParseStyled(Styled::Date(scalar, registry.date_order))
+            }
+            Kind::Scalar(scalar) => Decoder::Parse(scalar),
+            Kind::Domain { base } => Self::text(registry, base, depth + 1),
+            Kind::Array { .. } if builtin::VECTORS.contains(&oid) => Decoder::ParseVector,
+            Kind::Array { element } => Decoder::ParseArray(inner(element), registry.separator(element)),
+            Kind::Range { subtype } => Decoder::ParseRange(inner(subtype)),
+            Kind::Multirange { range } => Decoder::ParseMultirange(inner(range)),
+            Kind::Composite { fields } => {
+                let attributes = fields.iter().map(|(_, oid)| (*oid, Self::text(registry, *oid, depth + 1))).collect();
+                Decoder::ParseComposite(CompositePlan::new(registry, oid, attributes))
+            }
+            Kind::Enum | Kind::Unknown => Decoder::AsText,
         }
     }
 
@@ -136,8 +212,17 @@ impl Decoder {
     fn nested<S: Sink>(&self, body: &[u8], sink: &mut S) -> Option<()> {
         match self {
             Decoder::Custom { oid, binary } => sink.custom(*oid, *binary, body),
-            Decoder::Array(element) => return array(element, body, sink),
-            Decoder::ParseArray(element, separator) => text::array(element, *separator, body, sink),
+            Decoder::Array(plan) => return array(plan, body, sink),
+            Decoder::ParseStyled(styled) => text::parse_styled(*styled, body, sink),
+            Decoder::ParseArray(element, separator) => return text::array(element, *separator, body, sink),
+            Decoder::ParseVector => return text::vector(body, sink),
+            Decoder::ParseRange(bound) => return text::range(bound, body, sink),
+            Decoder::ParseMultirange(inner) => return text::multirange(inner, body, sink),
+            Decoder::ParseComposite(plan) => return text::composite(plan, body, sink),
+            Decoder::OnlyBinary(name) => sink.invalid(&format!(
+                "a value of the type {name} came as text, from which it cannot be read: use execute() where it is \
+                 executescript() or a COPY with columns that have no binary form"
+            )),
             Decoder::Range(bound) => return range(bound, body, sink),
             Decoder::Multirange(inner) => {
                 let (count, mut rest) = split_u32(body)?;
@@ -156,14 +241,20 @@ impl Decoder {
                 }
                 sink.end();
             }
-            Decoder::Composite(oid, fields) => {
-                let attributes = attributes(body)?;
-                if attributes.len() != fields.len() {
-                    return None;
-                }
-                sink.begin(Container::Record { type_id: *oid }, fields.len());
-                for (field, (_, value)) in fields.iter().zip(attributes) {
-                    item(field, value, sink);
+            Decoder::Composite(plan) => {
+                let values = attributes(body)?;
+                let known = values.iter().map(|(oid, _)| *oid).eq(plan.attributes.iter().map(|(oid, _)| *oid));
+                sink.begin(plan.container(), values.len());
+                if known {
+                    for ((_, decoder), (_, value)) in plan.attributes.iter().zip(values) {
+                        item(decoder, value, sink);
+                    }
+                } else {
+                    // The type has changed since it was learnt. Its values say themselves what they are made of.
+                    plan.registry.mark_stale();
+                    for (oid, value) in values {
+                        named_by_itself(&plan.registry, oid, value, sink);
+                    }
                 }
                 sink.end();
             }
@@ -171,15 +262,7 @@ impl Decoder {
                 let attributes = attributes(body)?;
                 sink.begin(Container::Record { type_id: 0 }, attributes.len());
                 for (oid, value) in attributes {
-                    match Self::binary(registry, oid, 0) {
-                        Some(decoder) => item(&decoder, value, sink),
-                        None => match value {
-                            // Nothing better is known of it than its bytes; enumerations and strings are text.
-                            Some(value) if std::str::from_utf8(value).is_ok() => sink.text(value),
-                            Some(value) => sink.bytes(value),
-                            None => sink.null(),
-                        },
-                    }
+                    named_by_itself(registry, oid, value, sink);
                 }
                 sink.end();
             }
@@ -191,6 +274,23 @@ impl Decoder {
         }
         Some(())
     }
+}
+
+/// A value that came with the number of its type.
+fn named_by_itself<S: Sink>(registry: &TypeRegistry, oid: Oid, value: Option<&[u8]>, sink: &mut S) {
+    let Some(value) = value else { return sink.null() };
+    if let Some(decoder) = Decoder::binary(registry, oid, 0) {
+        return decoder.decode(value, sink);
+    }
+    // Of a type that was never looked up nothing better is known than its bytes: an enumeration, a kind of text.
+    if registry.kind(oid) == Kind::Unknown && text::is_plain(value) {
+        return sink.text(value);
+    }
+    sink.invalid(&format!(
+        "an attribute of the type {} inside of a record came in binary form, which is not known here: select it as \
+         a column of its own, or as text",
+        registry.name(oid)
+    ));
 }
 
 #[inline]
@@ -261,9 +361,18 @@ pub(super) fn unix_days(days: i32) -> i32 {
     if days == i32::MIN { days } else { days.saturating_add(EPOCH_DAYS) }
 }
 
+/// Microseconds since 1970 of microseconds since 2000, `None` where 64 bits cannot hold them; the infinities stay.
 #[inline]
-pub(super) fn unix_micros(micros: i64) -> i64 {
-    if micros == i64::MIN { micros } else { micros.saturating_add(EPOCH_MICROS) }
+pub(super) fn unix_micros(micros: i64) -> Option<i64> {
+    if matches!(micros, i64::MIN | i64::MAX) { Some(micros) } else { micros.checked_add(EPOCH_MICROS) }
+}
+
+/// The text of a timestamp of the last years that PostgreSQL has (294247 to 294276), from microseconds since 2000.
+#[cold]
+fn late(micros: i64, utc: bool) -> String {
+    let (year, month, day) = civil::civil_from_days(micros.div_euclid(civil::DAY_MICROS) + i64::from(EPOCH_DAYS));
+    let clock = civil::time_text(micros.rem_euclid(civil::DAY_MICROS));
+    format!("{year:04}-{month:02}-{day:02} {clock}{}", if utc { "+00" } else { "" })
 }
 
 #[inline]
@@ -280,8 +389,14 @@ fn scalar_value<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) -> Option<()
             _ => return None,
         },
         Scalar::Date => sink.date(unix_days(i32_of(body)?)),
-        Scalar::Timestamp => sink.timestamp(unix_micros(i64_of(body)?)),
-        Scalar::TimestampTz => sink.timestamptz(unix_micros(i64_of(body)?)),
+        Scalar::Timestamp => match unix_micros(i64_of(body)?) {
+            Some(micros) => sink.timestamp(micros),
+            None => sink.no_such_date(&late(i64_of(body)?, false)),
+        },
+        Scalar::TimestampTz => match unix_micros(i64_of(body)?) {
+            Some(micros) => sink.timestamptz(micros),
+            None => sink.no_such_date(&late(i64_of(body)?, true)),
+        },
         Scalar::Float4 => sink.float(f64::from(f32::from_bits(i32_of(body)? as u32))),
         Scalar::Oid => sink.int(i64::from(i32_of(body)? as u32)),
         Scalar::UInt8 => sink.uint(i64_of(body)? as u64),
@@ -417,10 +532,22 @@ fn sized(body: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
 
 /// `array_send`: dimensions, a flag for NULLs, the element type; then each dimension's length and lower bound; then
 /// the elements, the last dimension varying fastest.
-fn array<S: Sink>(element: &Decoder, body: &[u8], sink: &mut S) -> Option<()> {
+fn array<S: Sink>(plan: &ArrayPlan, body: &[u8], sink: &mut S) -> Option<()> {
     let (dimensions, rest) = split_u32(body)?;
     let (_flags, rest) = split_u32(rest)?;
-    let (_oid, mut rest) = split_u32(rest)?;
+    let (oid, mut rest) = split_u32(rest)?;
+    let by_itself;
+    let element = if oid == plan.element {
+        &plan.decoder
+    } else {
+        // A cast that changes no bytes leaves the element's type in the array. Of an unknown one only text is sure.
+        by_itself = Decoder::binary(&plan.registry, oid, 0)
+            .or_else(|| Some(plan.decoder.clone()).filter(|decoder| matches!(decoder, Decoder::Scalar(Scalar::Text))));
+        if by_itself.is_none() {
+            plan.registry.mark_stale();
+        }
+        by_itself.as_ref()?
+    };
     if dimensions == 0 {
         if !rest.is_empty() {
             return None;
@@ -440,6 +567,12 @@ fn array<S: Sink>(element: &Decoder, body: &[u8], sink: &mut S) -> Option<()> {
         total = total.checked_mul(length as usize)?;
         lengths.push(length as usize);
         rest = after;
+    }
+    if total == 0 && rest.is_empty() {
+        // An empty oidvector has a dimension, of length 0.
+        sink.begin(Container::List, 0);
+        sink.end();
+        return Some(());
     }
     // Every element takes at least its length word, so a lying dimension is found before any work is done; and
     // walking the lengths first means that nothing reaches the sink from an array that is cut short.

@@ -1,7 +1,9 @@
 //! Callers' values into binary parameters.
 
 use super::builtin::{self, Scalar};
+use super::decode::Decoder;
 use super::registry::{Kind, TypeRegistry};
+use super::write::TextWriter;
 use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
@@ -16,7 +18,10 @@ pub struct Encoder {
 #[derive(Clone, Debug)]
 enum Form {
     Scalar(Scalar),
-    Array(Box<Encoder>),
+    /// The elements, and what separates them in text form.
+    Array(Box<Encoder>, u8),
+    /// int2vector or oidvector: an array that counts from 0, which no client's array does, so text.
+    Vector(Box<Encoder>),
     Range(Box<Encoder>),
     Multirange(Box<Encoder>),
     Composite(Vec<(String, Encoder)>),
@@ -40,7 +45,8 @@ impl Encoder {
             Kind::Scalar(scalar) => Form::Scalar(scalar),
             Kind::Enum => Form::Scalar(Scalar::Text),
             Kind::Domain { base } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
-            Kind::Array { element } => Form::Array(inner(element)),
+            Kind::Array { element } if builtin::VECTORS.contains(&oid) => Form::Vector(inner(element)),
+            Kind::Array { element } => Form::Array(inner(element), registry.separator(element)),
             Kind::Range { subtype } => Form::Range(inner(subtype)),
             Kind::Multirange { range } => Form::Multirange(inner(range)),
             Kind::Composite { fields } => Form::Composite(
@@ -81,6 +87,10 @@ impl Encoder {
                 literal::write(value, kind, out)?;
                 Format::Text
             }
+            (Form::Scalar(_), kind) if kind != ValueKind::Text => {
+                self.binary(value, kind, out)?;
+                Format::Binary
+            }
             (Form::Scalar(Scalar::Text | Scalar::Char), ValueKind::Text) => {
                 value.with_text(|text| put_text(out, text))??;
                 Format::Binary
@@ -89,10 +99,20 @@ impl Encoder {
                 value.with_text(|text| put_text(out, text))??;
                 Format::Text
             }
-            _ => {
-                self.binary(value, kind, out)?;
-                Format::Binary
+            _ if !self.has_binary() => {
+                self.text_of(value, kind, out)?;
+                Format::Text
             }
+            _ => match self.binary(value, kind, out) {
+                Ok(()) => Format::Binary,
+                // A list of str is for the server to parse, as one str is.
+                Err(_) if self.holds_text(value, 0) => {
+                    out.truncate(start + 4);
+                    self.text_of(value, kind, out)?;
+                    Format::Text
+                }
+                Err(error) => return Err(error),
+            },
         };
         patch(out, start)?;
         Ok(format)
@@ -124,11 +144,208 @@ impl Encoder {
     /// Whether [`Encoder::encode_binary`] can work at all.
     pub fn has_binary(&self) -> bool {
         match &self.form {
-            Form::AsText => false,
+            Form::AsText | Form::Vector(_) => false,
             Form::Scalar(_) => true,
-            Form::Array(inner) | Form::Range(inner) | Form::Multirange(inner) => inner.has_binary(),
+            Form::Array(inner, _) | Form::Range(inner) | Form::Multirange(inner) => inner.has_binary(),
             Form::Composite(fields) => fields.iter().all(|(_, field)| field.has_binary()),
         }
+    }
+
+    /// Writes a value that is not NULL as the text that the server parses: for COPY as text, and for what has no binary
+    /// form. It is the value that [`Encoder::encode_binary`] writes, and what that refuses is refused.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_param`].
+    pub fn encode_text<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        self.text_of(value, value.kind(), out)
+    }
+
+    fn text_of<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        match (&self.form, kind) {
+            (_, ValueKind::Custom) => {
+                let mut bytes = Vec::new();
+                let binary = value.with_custom(self.oid, |made, binary| {
+                    bytes.extend_from_slice(made);
+                    binary
+                })?;
+                if !binary {
+                    put_text(out, &bytes)?;
+                    return Ok(());
+                }
+                match &self.form {
+                    Form::Scalar(scalar) => self.as_text(*scalar, &bytes, value, out),
+                    _ => {
+                        Err(self.wrong(value, ": its dumper gives the binary form, which is not known here; give str"))
+                    }
+                }
+            }
+            (Form::AsText, _) => literal::write(value, kind, out),
+            (_, ValueKind::Text) => Ok(value.with_text(|text| put_text(out, text))??),
+            (Form::Scalar(scalar), _) => {
+                let mut bytes = Vec::new();
+                self.binary(value, kind, &mut bytes)?;
+                self.as_text(*scalar, &bytes, value, out)
+            }
+            (Form::Vector(element), ValueKind::List | ValueKind::Record) => {
+                for i in 0..value.len()? {
+                    if i > 0 {
+                        out.push(b' ');
+                    }
+                    element.encode_text(&value.item(i)?, out)?;
+                }
+                Ok(())
+            }
+            (Form::Array(element, separator), ValueKind::List | ValueKind::Record) => {
+                let lengths = self.dimensions(element, value)?;
+                if lengths.is_empty() {
+                    out.extend_from_slice(b"{}");
+                    return Ok(());
+                }
+                self.elements_text(element, value, &lengths, *separator, out)
+            }
+            (Form::Composite(fields), ValueKind::Record | ValueKind::List | ValueKind::Json | ValueKind::Other) => {
+                self.check_attributes(fields.len(), value, kind)?;
+                out.push(b'(');
+                for (i, (name, field)) in fields.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    field.quoted(&value.field(i, name)?, b"", out)?;
+                }
+                out.push(b')');
+                Ok(())
+            }
+            (Form::Range(bound), ValueKind::Range) => {
+                let parts = value.range()?;
+                if parts.empty {
+                    out.extend_from_slice(b"empty");
+                    return Ok(());
+                }
+                out.push(if parts.lower_inc { b'[' } else { b'(' });
+                if let Some(lower) = &parts.lower {
+                    bound.quoted(lower, b"", out)?;
+                }
+                out.push(b',');
+                if let Some(upper) = &parts.upper {
+                    bound.quoted(upper, b"", out)?;
+                }
+                out.push(if parts.upper_inc { b']' } else { b')' });
+                Ok(())
+            }
+            (Form::Multirange(range), ValueKind::Multirange | ValueKind::List) => {
+                out.push(b'{');
+                for i in 0..value.len()? {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    range.encode_text(&value.item(i)?, out)?;
+                }
+                out.push(b'}');
+                Ok(())
+            }
+            _ => Err(self.wrong(value, "")),
+        }
+    }
+
+    /// The text of a scalar's binary form.
+    fn as_text<V: Value>(&self, scalar: Scalar, bytes: &[u8], value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        if matches!(scalar, Scalar::Text | Scalar::Char | Scalar::Json) {
+            put_text(out, bytes)?;
+            return Ok(());
+        }
+        let bytes = if scalar == Scalar::Jsonb { bytes.get(1..).unwrap_or(&[]) } else { bytes };
+        let scalar = if scalar == Scalar::Jsonb { Scalar::Json } else { scalar };
+        let mut text = TextWriter::default();
+        Decoder::Scalar(scalar).decode(bytes, &mut text);
+        match text.finish() {
+            Some(text) => {
+                out.extend_from_slice(&text);
+                Ok(())
+            }
+            None => Err(self.wrong(value, " as text")),
+        }
+    }
+
+    /// An item of something larger, in double quotes; `null` is what NULL is written as there.
+    fn quoted<V: Value>(&self, value: &V, null: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
+        if value.kind() == ValueKind::Null {
+            out.extend_from_slice(null);
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        self.encode_text(value, &mut text)?;
+        out.push(b'"');
+        for byte in text {
+            if matches!(byte, b'"' | b'\\') {
+                out.push(b'\\');
+            }
+            out.push(byte);
+        }
+        out.push(b'"');
+        Ok(())
+    }
+
+    fn elements_text<V: Value>(
+        &self,
+        element: &Encoder,
+        value: &V,
+        lengths: &[usize],
+        separator: u8,
+        out: &mut Vec<u8>,
+    ) -> Result<(), V::Error> {
+        let Some((length, inner)) = lengths.split_first() else { return Ok(()) };
+        self.check_length(value, *length)?;
+        out.push(b'{');
+        for i in 0..*length {
+            if i > 0 {
+                out.push(separator);
+            }
+            let item = value.item(i)?;
+            if inner.is_empty() {
+                element.quoted(&item, b"NULL", out)?;
+            } else if matches!(item.kind(), ValueKind::List | ValueKind::Record) {
+                self.elements_text(element, &item, inner, separator, out)?;
+            } else {
+                return Err(self.uneven(value));
+            }
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Whether str stands somewhere in a list for elements that are no text.
+    fn holds_text<V: Value>(&self, value: &V, depth: usize) -> bool {
+        if !matches!(self.form, Form::Array(..)) || depth > limits::NESTING {
+            return false;
+        }
+        (0..value.len().unwrap_or(0)).any(|i| match value.item(i) {
+            Ok(item) => match item.kind() {
+                ValueKind::Text => true,
+                ValueKind::List => self.holds_text(&item, depth + 1),
+                _ => false,
+            },
+            Err(_) => false,
+        })
+    }
+
+    fn check_attributes<V: Value>(&self, expected: usize, value: &V, kind: ValueKind) -> Result<(), V::Error> {
+        if matches!(kind, ValueKind::Record | ValueKind::List) && value.len()? != expected {
+            let why = format!(": the type has {expected} attributes, the value {}", value.len()?);
+            return Err(self.wrong(value, &why));
+        }
+        Ok(())
+    }
+
+    fn check_length<V: Value>(&self, value: &V, length: usize) -> Result<(), V::Error> {
+        if value.len()? == length {
+            return Ok(());
+        }
+        Err(self.wrong(value, ": the nested lists of an array must all have the same length"))
+    }
+
+    #[cold]
+    fn uneven<V: Value>(&self, value: &V) -> V::Error {
+        self.wrong(value, ": the nested lists of an array must all have the same depth")
     }
 
     #[cold]
@@ -161,6 +378,18 @@ impl Encoder {
         if (min..=max).contains(&number) { Ok(number) } else { Err(self.outside(value, &bounds())) }
     }
 
+    /// A whole number of 64 bits without sign.
+    fn unsigned<V: Value>(&self, value: &V, kind: ValueKind) -> Result<u64, V::Error> {
+        if kind == ValueKind::Int
+            && let Some(number) = value.with_text(|text| std::str::from_utf8(text).ok()?.parse().ok())?
+        {
+            return Ok(number);
+        }
+        let bounds = format!("0 to {}", u64::MAX);
+        let number = self.int(value, kind, i64::MIN, i64::MAX).map_err(|_| self.outside(value, &bounds))?;
+        u64::try_from(number).map_err(|_| self.outside(value, &bounds))
+    }
+
     fn binary<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let scalar = match &self.form {
             Form::Scalar(scalar) => *scalar,
@@ -184,7 +413,7 @@ impl Encoder {
                 out.extend_from_slice(&(n as u32).to_be_bytes());
             }
             (Scalar::UInt8, _) => {
-                let n = self.int(value, kind, 0, i64::MAX)?;
+                let n = self.unsigned(value, kind)?;
                 out.extend_from_slice(&n.to_be_bytes());
             }
             (Scalar::Text | Scalar::Char, _) => self.text(value, kind, out)?,
@@ -312,12 +541,9 @@ impl Encoder {
     #[inline(never)]
     fn container<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         match (&self.form, kind) {
-            (Form::Array(element), ValueKind::List | ValueKind::Record) => self.array(element, value, out),
+            (Form::Array(element, _), ValueKind::List | ValueKind::Record) => self.array(element, value, out),
             (Form::Composite(fields), ValueKind::Record | ValueKind::List | ValueKind::Json | ValueKind::Other) => {
-                if matches!(kind, ValueKind::Record | ValueKind::List) && value.len()? != fields.len() {
-                    let why = format!(": the type has {} attributes, the value {}", fields.len(), value.len()?);
-                    return Err(self.wrong(value, &why));
-                }
+                self.check_attributes(fields.len(), value, kind)?;
                 out.extend_from_slice(&(fields.len() as i32).to_be_bytes());
                 for (i, (name, field)) in fields.iter().enumerate() {
                     out.extend_from_slice(&field.oid.to_be_bytes());
@@ -358,16 +584,12 @@ impl Encoder {
         }
     }
 
-    /// The dimensions are those of the first element at each depth; every other must agree.
-    fn array<V: Value>(&self, element: &Encoder, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
-        let deep = |kind| match element.form {
-            Form::Composite(_) => kind == ValueKind::List,
-            _ => matches!(kind, ValueKind::List | ValueKind::Record),
-        } && !matches!(element.form, Form::Scalar(Scalar::Json | Scalar::Jsonb) if kind == ValueKind::Json);
+    /// The dimensions are those of the first element at each depth; every other must agree. None for an empty array.
+    fn dimensions<V: Value>(&self, element: &Encoder, value: &V) -> Result<Vec<usize>, V::Error> {
         let mut lengths = vec![value.len()?];
         if lengths[0] > 0 {
             let mut first = value.item(0)?;
-            while deep(first.kind()) && !matches!(element.form, Form::Scalar(Scalar::Point)) {
+            while element.is_dimension(&first)? {
                 lengths.push(first.len()?);
                 if lengths.len() > 6 {
                     return Err(self.wrong(value, ": an array has 6 dimensions at most"));
@@ -381,6 +603,34 @@ impl Encoder {
         if lengths.contains(&0) {
             lengths.clear();
         }
+        Ok(lengths)
+    }
+
+    /// Whether an item in the place of an element is a dimension of the array, and no element.
+    fn is_dimension<V: Value>(&self, item: &V) -> Result<bool, V::Error> {
+        let kind = item.kind();
+        Ok(match self.form {
+            Form::Composite(_) | Form::Array(..) | Form::Vector(_) => kind == ValueKind::List,
+            // Points and what is made of them are tuples themselves; a list of two numbers is taken for a point, too.
+            Form::Scalar(
+                Scalar::Point
+                | Scalar::Line
+                | Scalar::LineSegment
+                | Scalar::Box
+                | Scalar::Path
+                | Scalar::Polygon
+                | Scalar::Circle,
+            ) => {
+                kind == ValueKind::List
+                    && (item.is_empty()?
+                        || !matches!(item.item(0)?.kind(), ValueKind::Int | ValueKind::Float | ValueKind::Decimal))
+            }
+            _ => matches!(kind, ValueKind::List | ValueKind::Record),
+        })
+    }
+
+    fn array<V: Value>(&self, element: &Encoder, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let lengths = self.dimensions(element, value)?;
         out.extend_from_slice(&(lengths.len() as i32).to_be_bytes());
         let flags = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -406,9 +656,7 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), V::Error> {
         let Some((length, inner)) = lengths.split_first() else { return Ok(()) };
-        if value.len()? != *length {
-            return Err(self.wrong(value, ": the nested lists of an array must all have the same length"));
-        }
+        self.check_length(value, *length)?;
         for i in 0..*length {
             let item = value.item(i)?;
             if inner.is_empty() {
@@ -421,7 +669,7 @@ impl Encoder {
             } else if matches!(item.kind(), ValueKind::List | ValueKind::Record) {
                 self.elements(element, &item, inner, nulls, out)?;
             } else {
-                return Err(self.wrong(value, ": the nested lists of an array must all have the same depth"));
+                return Err(self.uneven(value));
             }
         }
         Ok(())

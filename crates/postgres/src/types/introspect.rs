@@ -43,7 +43,8 @@ pub fn introspection_query(oids: &[Oid]) -> String {
                ORDER BY a.attnum) \
              FROM pg_catalog.pg_attribute a WHERE t.typtype OPERATOR(pg_catalog.=) 'c' \
              AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid \
-             AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped) \
+             AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped), \
+           t.typdelim::pg_catalog.text \
          FROM wanted w JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) w.oid"
     )
 }

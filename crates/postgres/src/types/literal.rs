@@ -20,11 +20,7 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
         ValueKind::TimestampTz => out.extend_from_slice(civil::timestamp_text(value.timestamptz()?, true).as_bytes()),
         ValueKind::Interval => {
             let (months, days, micros) = value.interval()?;
-            let sign = if micros < 0 { "-" } else { "" };
-            let micros = micros.unsigned_abs();
-            let (hours, rest) = (micros / 3_600_000_000, (micros % 3_600_000_000) as i64);
-            let clock = civil::time_text(rest % DAY_MICROS);
-            out.extend_from_slice(format!("{months} mons {days} days {sign}{hours:02}{}", &clock[2..]).as_bytes());
+            out.extend_from_slice(interval_text(months, days, micros).as_bytes());
         }
         ValueKind::Bytes => {
             value.with_bytes(|bytes| {
@@ -98,6 +94,21 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
         })??,
     }
     Ok(())
+}
+
+/// An interval with every sign shown: with IntervalStyle sql_standard the server takes that of the first part for the
+/// others' otherwise.
+pub(super) fn interval_text(months: i32, days: i32, micros: i64) -> String {
+    match (months, days, micros) {
+        (i32::MAX, i32::MAX, i64::MAX) => return "infinity".to_owned(),
+        (i32::MIN, i32::MIN, i64::MIN) => return "-infinity".to_owned(),
+        _ => {}
+    }
+    let sign = if micros < 0 { '-' } else { '+' };
+    let micros = micros.unsigned_abs();
+    let (hours, rest) = (micros / 3_600_000_000, (micros % 3_600_000_000) as i64);
+    let clock = civil::time_text(rest % DAY_MICROS);
+    format!("{months:+} mons {days:+} days {sign}{hours:02}{}", &clock[2..])
 }
 
 /// The text in double quotes, as inside an array, a record or a range.

@@ -3,6 +3,7 @@
 //! A [`Decoder`] or [`Encoder`] is chosen once per column or parameter of a statement; the hot loops only follow it.
 
 mod builtin;
+mod copy_text;
 mod decode;
 mod encode;
 mod introspect;
@@ -10,11 +11,14 @@ mod literal;
 mod numeric;
 mod registry;
 mod text;
+mod write;
 
+pub use copy_text::{decode_text_row, encode_text_row};
 pub use decode::{Decoder, decode_row};
 pub use encode::{Encoder, hint, hint_of};
 pub use introspect::introspection_query;
 pub use registry::{Kind, TypeRegistry, UserType};
+pub use text::DateOrder;
 
 /// The number of a type in `pg_type`.
 pub type Oid = u32;

@@ -2,8 +2,10 @@
 
 use super::Oid;
 use super::builtin::{self, Scalar};
+use super::text::DateOrder;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a type is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,13 +52,19 @@ pub struct UserType {
     pub kind: Kind,
 }
 
-/// The types that a connection knows.
+/// The types that a connection knows. Plans that look types up while they decode keep a copy, which shares all of it.
 #[derive(Clone, Debug, Default)]
 pub struct TypeRegistry {
-    types: HashMap<Oid, UserType>,
+    types: Arc<HashMap<Oid, UserType>>,
     /// Types that the user's own loader decodes, and whether it wants the binary form.
-    custom: HashMap<Oid, bool>,
-    asked: HashSet<Oid>,
+    custom: Arc<HashMap<Oid, bool>>,
+    asked: Arc<HashSet<Oid>>,
+    /// What separates the elements of an array in text form, by their type, where it is not a comma.
+    separators: Arc<HashMap<Oid, u8>>,
+    /// Set where a value shows that a type is not built as it was learnt.
+    stale: Arc<AtomicBool>,
+    /// What comes first in a date that does not show it, as far as the server has said.
+    pub date_order: Option<DateOrder>,
 }
 
 /// The first number that PostgreSQL gives to objects made after initdb's bootstrap.
@@ -81,12 +89,12 @@ impl TypeRegistry {
 
     /// Adds a type.
     pub fn register(&mut self, oid: Oid, user_type: UserType) {
-        self.types.insert(oid, user_type);
+        Arc::make_mut(&mut self.types).insert(oid, user_type);
     }
 
     /// Says that the user's own loader decodes this type, from its binary or its text form.
     pub fn set_custom(&mut self, oid: Oid, binary: bool) {
-        self.custom.insert(oid, binary);
+        Arc::make_mut(&mut self.custom).insert(oid, binary);
     }
 
     /// Whether the user's own loader decodes this type, and from which form.
@@ -109,18 +117,48 @@ impl TypeRegistry {
 
     /// Notes that these types were asked for, so that an unknown one is not asked for again and again.
     pub fn mark_asked(&mut self, oids: &[Oid]) {
-        self.asked.extend(oids);
+        Arc::make_mut(&mut self.asked).extend(oids);
     }
 
     /// Forgets which types were asked for: they may have been made since.
     pub fn ask_again(&mut self) {
-        self.asked.clear();
+        self.asked = Arc::default();
+    }
+
+    /// Forgets how user-defined types are built: one of them has changed.
+    pub fn forget(&mut self) {
+        self.asked = Arc::default();
+        if !self.types.is_empty() {
+            self.types = Arc::default();
+        }
+    }
+
+    /// Notes that a value showed a type to be built in another way than it was learnt.
+    #[cold]
+    pub(super) fn mark_stale(&self) {
+        self.stale.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a value has shown that, and that it was asked for.
+    #[inline]
+    pub fn take_stale(&self) -> bool {
+        self.stale.load(Ordering::Relaxed) && self.stale.swap(false, Ordering::Relaxed)
+    }
+
+    /// What separates elements of this type in an array's text.
+    pub fn separator(&self, element: Oid) -> u8 {
+        if element == builtin::BOX { b';' } else { self.separators.get(&element).copied().unwrap_or(b',') }
     }
 
     /// Learns a type from a row of the introspection query.
     pub fn learn(&mut self, row: &[Option<&str>]) {
-        let [Some(oid), Some(name), Some(kind), related, fields] = row else { return };
+        let [Some(oid), Some(name), Some(kind), related, fields, separator] = row else { return };
         let Ok(oid) = oid.parse() else { return };
+        if let Some([separator]) = separator.map(str::as_bytes)
+            && *separator != b','
+        {
+            Arc::make_mut(&mut self.separators).insert(oid, *separator);
+        }
         let related = || related.and_then(|text| text.parse().ok()).unwrap_or(0);
         let kind = match *kind {
             "a" => Kind::Array { element: related() },

@@ -1,17 +1,19 @@
 //! COPY in both directions.
 
 use super::Wire;
+use crate::call::Want;
 use crate::columns::PgColumns;
+use crate::engine::Postgres;
 use crate::errors::{self, Fault};
 use crate::ffi as cpython;
-use crate::params::{PyValue, sequence};
-use crate::sink::{RowSink, Rows};
+use crate::params::{Args, PyValue, sequence};
+use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::limits;
-use headrace_postgres::machine::CopyState;
-use headrace_postgres::types::{Encoder, decode_row};
+use headrace_postgres::machine::{Copy, CopyState, Request};
+use headrace_postgres::types::{Encoder, decode_row, decode_text_row, encode_text_row};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyList};
-use std::sync::Mutex;
+use pyo3::types::{PyBytes, PyIterator, PyList, PyTuple};
+use std::sync::{Arc, Mutex};
 
 /// The signature, flags and extension length that begin a binary COPY (manual, "COPY", section "Binary Format").
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -22,6 +24,7 @@ struct Brought {
     bytes: Vec<u8>,
     header_seen: bool,
     shape: Option<(bool, usize)>,
+    columns: Option<Py<PyAny>>,
 }
 
 /// Where the data of a COPY arrives; it outlives the request.
@@ -44,9 +47,19 @@ impl CopyBuffer {
         self.with(|brought| brought.shape = Some((binary, columns)));
     }
 
+    /// The columns are known.
+    pub fn describe(&self, columns: Py<PyAny>) {
+        self.with(|brought| brought.columns = Some(columns));
+    }
+
     /// A block has come.
     pub fn push(&self, block: &[u8]) {
         self.with(|brought| brought.bytes.extend_from_slice(block));
+    }
+
+    fn pg_columns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PgColumns>>> {
+        let columns = self.with(|brought| brought.columns.as_ref().map(|columns| columns.clone_ref(py)));
+        columns.map(|columns| Ok(columns.into_bound(py).cast_into::<PgColumns>()?)).transpose()
     }
 
     /// Bytes that nobody has taken.
@@ -68,6 +81,12 @@ impl CopyBuffer {
         self.with(|brought| brought.shape)
     }
 
+    /// The columns of a COPY of rows; None of any other.
+    #[getter]
+    fn columns(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.with(|brought| brought.columns.as_ref().map(|columns| columns.clone_ref(py)))
+    }
+
     fn __len__(&self) -> usize {
         self.len()
     }
@@ -87,15 +106,38 @@ impl Wire {
 
 #[pymethods]
 impl Wire {
-    /// Says where the data of a COPY that was queued with `script(copy=True)` goes.
-    fn copy_attach(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, buffer: Py<CopyBuffer>) -> PyResult<()> {
-        let mut state = self.hold(py)?;
-        if let Some(id) = self.copy_id(py, &state, ticket)?
-            && let Some(call) = state.machine.postgres(py)?.caller_mut(id)
-        {
-            call.copy = Some(buffer);
+    /// Queues a COPY of rows, whose data arrives in `buffer`, its columns too. `query` is one with the columns that are copied,
+    /// `left_out` one for the numbers of those that are not; `binary` and `text` are the statement in the two formats, of
+    /// which the columns decide; without `binary` it is text.
+    #[pyo3(signature = (buffer, query, left_out, binary, text, into, *, prelude=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn copy(
+        &self,
+        py: Python<'_>,
+        buffer: Py<CopyBuffer>,
+        query: &str,
+        left_out: Option<&str>,
+        binary: Option<&str>,
+        text: &str,
+        into: bool,
+        prelude: Option<&str>,
+    ) -> PyResult<Py<PyAny>> {
+        if query.contains('\0') || text.contains('\0') {
+            return Err(errors::programming(py, "the statement has a NUL character; remove it"));
         }
-        Ok(())
+        let state = self.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let mut call = self.call::<Postgres>(py, &state, args, Want::All, text.into())?;
+        call.copy = Some(buffer);
+        let request = Request::Copy(Copy {
+            query: query.into(),
+            left_out: left_out.map(Arc::from),
+            binary: binary.map(Arc::from),
+            text: text.into(),
+            into,
+            prelude: prelude.map(Arc::from),
+        });
+        self.enqueue(py, state, request, call)
     }
 
     /// Where a COPY stands: 0 the server has not answered, 1 data can be sent, 2 over.
@@ -145,15 +187,15 @@ impl Wire {
         Ok(self.hold(py)?.outbox.len())
     }
 
-    /// Encodes rows in the binary format until the outbox is full, and gives how many there were; with the outbox
-    /// not full the iterator is at its end. `first` says that the header must go in front. `columns` are those of
-    /// the table, as `describe` told them.
+    /// Encodes rows until the outbox is full, and gives how many there were; with the outbox not full the iterator is at its
+    /// end. `buffer` has the columns and the format; where it has no columns, as in a COPY of the user's own, the values
+    /// say what they are and go as text. `first` says that the header of the binary format must go in front.
     fn copy_rows(
         &self,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
         rows: &Bound<'_, PyIterator>,
-        columns: &Bound<'_, PgColumns>,
+        buffer: &Bound<'_, CopyBuffer>,
         first: bool,
         row_number: u64,
     ) -> PyResult<(u64, bool)> {
@@ -161,12 +203,22 @@ impl Wire {
         self.check_open(py, &state)?;
         let Some(id) = self.copy_id(py, &state, ticket)? else { return Ok((0, true)) };
         let registry = state.machine.postgres(py)?.registry();
-        let fields = &columns.get().columns.fields;
-        let encoders: Vec<Encoder> = fields.iter().map(|f| Encoder::new(registry, f.type_oid)).collect();
+        let encoders: Option<Vec<Encoder>> = buffer
+            .get()
+            .pg_columns(py)?
+            .map(|columns| columns.get().columns.fields.iter().map(|f| Encoder::new(registry, f.type_oid)).collect());
+        let binary = buffer.get().with(|brought| brought.shape.is_some_and(|(binary, _)| binary));
+        if binary && encoders.is_none() {
+            return Err(errors::programming(
+                py,
+                "rows go as text where the columns are not known: write COPY ... (FORMAT text), or use copy_in()",
+            ));
+        }
+        let of_any_type = Encoder::new(registry, 0);
         let settings = state.settings.clone();
         let super::State { machine, outbox, .. } = &mut *state;
         let machine = machine.postgres(py)?;
-        if first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(HEADER)) {
+        if binary && first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(HEADER)) {
             return Ok((0, true));
         }
         let mut rows = rows.clone();
@@ -183,7 +235,14 @@ impl Wire {
                 Some(row) => row,
             };
             let start = block.len();
-            let done = row.map_err(Fault::from).and_then(|row| encode_row(&row, &encoders, &settings, &mut block));
+            let done = row.map_err(Fault::from).and_then(|row| {
+                let row = sequence(&row)?;
+                match &encoders {
+                    Some(encoders) if binary => encode_row(&row, encoders, &settings, &mut block),
+                    Some(encoders) => text_row(&row, encoders, &settings, &mut block),
+                    None => text_row(&row, &vec![of_any_type.clone(); row.len()], &settings, &mut block),
+                }
+            });
             if let Err(error) = done {
                 block.truncate(start);
                 fault = Some(error);
@@ -193,6 +252,10 @@ impl Wire {
         }
         if !machine.copy_data(id, outbox, |out| out.extend_from_slice(&block)) {
             return Ok((0, true));
+        }
+        if fault.is_some() {
+            // A type may have changed since it was learnt, and the value be right.
+            machine.forget_types();
         }
         drop(state);
         if let Some(fault) = fault {
@@ -208,13 +271,6 @@ impl Wire {
         PyBytes::new(py, &[0xff, 0xff])
     }
 
-    /// Whether every one of these columns can travel in the binary format.
-    fn copy_can_be_binary(&self, py: Python<'_>, columns: &Bound<'_, PgColumns>) -> PyResult<bool> {
-        let mut state = self.hold(py)?;
-        let registry = state.machine.postgres(py)?.registry();
-        Ok(columns.get().columns.fields.iter().all(|f| Encoder::new(registry, f.type_oid).has_binary()))
-    }
-
     /// Ends a COPY to the server; with `failure` it is rolled back, and the server's error repeats the text.
     #[pyo3(signature = (ticket, failure=None))]
     fn copy_end(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, failure: Option<&str>) -> PyResult<()> {
@@ -228,30 +284,33 @@ impl Wire {
         self.flush(py)
     }
 
-    /// Takes what a binary COPY to the client has brought as rows. `columns` say how to decode them.
-    fn copy_take_rows<'py>(
-        &self,
-        py: Python<'py>,
-        buffer: &Bound<'py, CopyBuffer>,
-        columns: &Bound<'py, PgColumns>,
-    ) -> PyResult<Bound<'py, PyList>> {
+    /// Takes what a COPY of rows to the client has brought.
+    fn copy_take_rows<'py>(&self, py: Python<'py>, buffer: &Bound<'py, CopyBuffer>) -> PyResult<Bound<'py, PyList>> {
         let settings = self.hold(py)?.settings.clone();
-        let bytes = buffer.get().with(|brought| {
+        let Some(columns) = buffer.get().pg_columns(py)? else {
+            return Err(errors::programming(py, "rows need the columns: use copy_out()"));
+        };
+        let (bytes, skip, binary) = buffer.get().with(|brought| {
             let bytes = std::mem::take(&mut brought.bytes);
-            let skip = if brought.header_seen || bytes.len() < HEADER.len() { 0 } else { HEADER.len() };
+            let binary = brought.shape.is_some_and(|(binary, _)| binary);
+            let skip = if !binary || brought.header_seen || bytes.len() < HEADER.len() { 0 } else { HEADER.len() };
             brought.header_seen |= skip > 0;
-            (bytes, skip)
+            (bytes, skip, binary)
         });
         let mut store = Rows::default();
-        let columns = &columns.get().columns;
-        let mut rest = &bytes.0[bytes.1..];
+        let decoders = &columns.get().columns.decoders;
+        let mut rest = &bytes[skip..];
         let mut sink = RowSink::new(py, &mut store, &settings);
-        while rest.len() >= 2 && rest[..2] != [0xff, 0xff] {
-            let Some(end) = row_end(rest) else {
-                return Err(errors::interface(py, "the server sent a malformed row in a binary COPY"));
+        while !rest.is_empty() && !(binary && (rest.len() < 2 || rest[..2] == [0xff, 0xff])) {
+            let end = if binary { row_end(rest) } else { rest.iter().position(|byte| *byte == b'\n') };
+            let Some(end) = end else {
+                return Err(errors::interface(py, "the server sent a malformed row in a COPY"));
             };
-            decode_row(&columns.decoders, &rest[..end], &mut sink).map_err(|fatal| errors::fatal(py, &fatal))?;
-            rest = &rest[end..];
+            let (row, after) = rest.split_at(end);
+            let decoded =
+                if binary { decode_row(decoders, row, &mut sink) } else { decode_text_row(decoders, row, &mut sink) };
+            decoded.map_err(|fatal| errors::fatal(py, &fatal))?;
+            rest = if binary { after } else { &after[1..] };
         }
         drop(sink);
         if let Some(error) = store.error {
@@ -261,17 +320,31 @@ impl Wire {
     }
 }
 
-fn encode_row(
-    row: &Bound<'_, PyAny>,
+fn check_length(row: &Bound<'_, PyTuple>, encoders: &[Encoder]) -> Result<(), Fault> {
+    if row.len() == encoders.len() {
+        return Ok(());
+    }
+    let message = format!("the row has {} values, but the table has {} columns here", row.len(), encoders.len());
+    Err(headrace_core::Mismatch::wrong_type(message).into())
+}
+
+fn text_row(
+    row: &Bound<'_, PyTuple>,
     encoders: &[Encoder],
-    settings: &crate::sink::Settings,
+    settings: &Settings,
     block: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let row = sequence(row)?;
-    if row.len() != encoders.len() {
-        let message = format!("the row has {} values, but the table has {} columns here", row.len(), encoders.len());
-        return Err(headrace_core::Mismatch::wrong_type(message).into());
-    }
+    check_length(row, encoders)?;
+    encode_text_row(encoders, |i| Ok(PyValue::new(row.get_item(i)?, settings)), block)
+}
+
+fn encode_row(
+    row: &Bound<'_, PyTuple>,
+    encoders: &[Encoder],
+    settings: &Settings,
+    block: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    check_length(row, encoders)?;
     block.extend_from_slice(&(encoders.len() as u16).to_be_bytes());
     for (value, encoder) in row.iter_borrowed().zip(encoders) {
         encoder.encode_binary(&PyValue::new(value.to_owned(), settings), block)?;

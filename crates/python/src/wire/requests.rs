@@ -224,14 +224,14 @@ impl Wire {
     }
 
     /// Queues statements of the simple protocol; the result is a list of results. With `copy` the caller feeds or
-    /// reads a COPY. `discarded` is sent in its place if it is discarded before it was sent.
-    #[pyo3(signature = (sql, *, prelude=None, copy=false, ends_block=false, discarded=None))]
+    /// reads a COPY, whose data arrives there. `discarded` is sent in its place if it is discarded before it was sent.
+    #[pyo3(signature = (sql, *, prelude=None, copy=None, ends_block=false, discarded=None))]
     fn script(
         &self,
         py: Python<'_>,
         sql: &str,
         prelude: Option<&str>,
-        copy: bool,
+        copy: Option<Py<super::CopyBuffer>>,
         ends_block: bool,
         discarded: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
@@ -243,6 +243,8 @@ impl Wire {
         let args = Args::Row(PyTuple::empty(py).unbind());
         let mut call = self.call::<Postgres>(py, &state, args, Want::All, sql.clone())?;
         call.script = true;
+        call.copy = copy;
+        let copy = call.copy.is_some();
         let (prelude, discarded) = (prelude.map(Arc::from), discarded.map(Arc::from));
         let request = Request::Script { sql, prelude, copy, ends_block, discarded };
         self.enqueue(py, state, request, call)

@@ -1,0 +1,203 @@
+//! COPY: described and begun in one transaction, fed and ended.
+
+use super::request::{Copy, Request, Stage};
+use super::statement::Columns;
+use super::{CopyState, Machine, PgCaller};
+use crate::messages::backend::{self, Field};
+use crate::messages::frontend;
+use crate::types::{self, Encoder};
+use headrace_core::{Fatal, Outbox};
+use std::sync::Arc;
+
+impl<C: PgCaller> Machine<C> {
+    /// Where the COPY of request `id` stands.
+    pub fn copy_state(&self, id: u64) -> CopyState {
+        match self.queue.iter().find(|entry| entry.id == id) {
+            None => CopyState::Ended,
+            Some(entry) if entry.failure.is_some() => CopyState::Ended,
+            Some(entry) => match entry.stage {
+                Stage::Copying => CopyState::Streaming,
+                Stage::Sent if entry.results > 0 => CopyState::Ended,
+                _ => CopyState::Waiting,
+            },
+        }
+    }
+
+    /// Appends CopyData, written by `write`, to a COPY that is streaming; says whether it was.
+    pub fn copy_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let streaming = self.copy_state(id) == CopyState::Streaming;
+        if streaming {
+            frontend::message(outbox.tail(), b'd', write);
+        }
+        streaming
+    }
+
+    /// Ends a COPY, with a reason to make it fail. Does nothing when it is over already.
+    pub fn copy_end(&mut self, id: u64, outbox: &mut Outbox, failure: Option<&str>) {
+        if self.copy_state(id) != CopyState::Streaming {
+            return;
+        }
+        match failure {
+            None => frontend::copy_done(outbox.tail()),
+            Some(reason) => frontend::copy_fail(outbox.tail(), reason),
+        }
+        if let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) {
+            entry.stage = Stage::Sent;
+            if !entry.request.is_script() {
+                frontend::sync(outbox.tail());
+            }
+        }
+    }
+
+    /// Sends what describes the columns of the COPY that the last started entry is. There is no Sync before its end, so
+    /// that all of it is one transaction, and the table is locked from here on.
+    pub(super) fn describe_copy(&mut self, at: usize, outbox: &mut Outbox) {
+        let entry = &mut self.queue[at];
+        let Request::Copy(copy) = &entry.request else { return };
+        let out = outbox.tail();
+        frontend::parse(out, "", &copy.query, &[]);
+        frontend::describe(out, b'S', "");
+        if let Some(left_out) = &copy.left_out {
+            frontend::parse(out, "", left_out, &[]);
+            frontend::bind_empty(out, "", "");
+            frontend::execute(out, "", 0);
+        }
+        frontend::flush(out);
+        entry.described = true;
+        entry.stage = Stage::DescribingCopy { fields: None, left_out: Vec::new() };
+    }
+
+    /// The columns of the query came, or it has none.
+    pub(super) fn copy_query_described(
+        &mut self,
+        cx: C::Cx<'_>,
+        described: Vec<Field>,
+        outbox: &mut Outbox,
+    ) -> Result<(), Fatal> {
+        let entry = self.front("RowDescription")?;
+        let Request::Copy(Copy { left_out, .. }) = &entry.request else { return Ok(()) };
+        let whole = left_out.is_none();
+        if let Stage::DescribingCopy { fields, .. } = &mut entry.stage {
+            *fields = Some(described);
+        }
+        if whole { self.copy_described(cx, outbox) } else { Ok(()) }
+    }
+
+    /// The columns of the COPY are known: chooses the format, and begins it.
+    pub(super) fn copy_described(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
+        let entry = self.front("RowDescription")?;
+        let Stage::DescribingCopy { fields, left_out } = &mut entry.stage else { return Ok(()) };
+        let Some(mut fields) = fields.take() else {
+            return Err(Fatal::peer("the server did not describe the columns of a COPY"));
+        };
+        fields.retain(|field| !left_out.contains(&field.number));
+        let missing = if self.introspection {
+            self.registry.missing(&fields.iter().map(|field| field.type_oid).collect::<Vec<_>>())
+        } else {
+            Vec::new()
+        };
+        if !missing.is_empty() {
+            let query = types::introspection_query(&missing);
+            self.registry.mark_asked(&missing);
+            let entry = self.front("RowDescription")?;
+            entry.stage = Stage::Introspecting { rows: Vec::new(), statement: None };
+            frontend::query(outbox.tail(), "", &query);
+            return Ok(());
+        }
+        self.begin_copy(cx, fields, outbox);
+        Ok(())
+    }
+
+    fn begin_copy(&mut self, cx: C::Cx<'_>, fields: Vec<Field>, outbox: &mut Outbox) {
+        let registry = &self.registry;
+        let Some(entry) = self.queue.front_mut() else { return };
+        let Request::Copy(copy) = &entry.request else { return };
+        let planned = Columns::plan(registry, fields);
+        let binary = copy.binary.as_ref().filter(|_| match copy.into {
+            true => planned.fields.iter().all(|field| Encoder::new(registry, field.type_oid).has_binary()),
+            false => planned.fields.iter().all(|field| field.format == 1),
+        });
+        let columns = if binary.is_some() { planned } else { Columns::as_text(registry, planned.fields) };
+        if entry.caller.is_none() {
+            // Discarded while it waited for its description.
+            entry.stage = Stage::AwaitSync;
+            return;
+        }
+        let out = outbox.tail();
+        frontend::parse(out, "", binary.unwrap_or(&copy.text), &[]);
+        frontend::bind_empty(out, "", "");
+        frontend::execute(out, "", 0);
+        if copy.into {
+            // While it takes rows the server reads no Sync.
+            frontend::flush(out);
+            entry.stage = Stage::Opening;
+        } else {
+            frontend::sync(out);
+            entry.stage = Stage::Sent;
+        }
+        entry.rows_sent = 1;
+        let columns = Arc::new(columns);
+        entry.columns = Some(columns.clone());
+        if let Some(caller) = &mut entry.caller {
+            caller.columns(cx, &columns);
+        }
+    }
+
+    /// The server is ready for the data of a COPY, or begins to send it.
+    pub(super) fn copy_response(
+        &mut self,
+        cx: C::Cx<'_>,
+        tag: u8,
+        body: &[u8],
+        outbox: &mut Outbox,
+    ) -> Result<(), Fatal> {
+        let (binary, columns) = backend::copy_response(body)?;
+        let entry = self.front("CopyResponse")?;
+        let wanted = matches!(entry.request, Request::Script { copy: true, .. } | Request::Copy(_));
+        let described = entry.columns.as_ref().filter(|_| matches!(entry.request, Request::Copy(_)));
+        let differs = described.is_some_and(|described| described.fields.len() != columns);
+        if tag != b'G' && differs {
+            return Err(Fatal::peer("the server copies another number of columns than it described"));
+        }
+        match (tag, wanted && !differs, &mut entry.caller) {
+            (b'G', true, Some(caller)) => {
+                entry.stage = Stage::Copying;
+                caller.bulk_ready(cx, binary, columns);
+            }
+            (b'G', ..) => {
+                let reason = match (wanted, differs) {
+                    (true, true) => "the table has other columns than were described",
+                    (true, false) => "cancelled by the client",
+                    _ => "COPY FROM STDIN has to be fed: use copy() or copy_in()",
+                };
+                frontend::copy_fail(outbox.tail(), reason);
+                if !entry.request.is_script() {
+                    // In the extended protocol the server ignores a Sync that comes before.
+                    frontend::sync(outbox.tail());
+                }
+                entry.stage = Stage::Sent;
+            }
+            (_, _, caller) => {
+                if matches!(entry.stage, Stage::Opening) {
+                    entry.stage = Stage::Sent;
+                }
+                if let Some(caller) = caller {
+                    caller.bulk_ready(cx, binary, columns);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a COPY fail whose caller is gone; says whether it was so.
+    pub(super) fn abandon_copy(&mut self, outbox: &mut Outbox) -> bool {
+        let Some(entry) = self.tail().filter(|entry| entry.caller.is_none()) else { return false };
+        entry.stage = Stage::Sent;
+        let extended = !entry.request.is_script();
+        frontend::copy_fail(outbox.tail(), "cancelled by the client");
+        if extended {
+            frontend::sync(outbox.tail());
+        }
+        true
+    }
+}

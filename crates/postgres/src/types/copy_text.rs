@@ -1,0 +1,88 @@
+//! The text format of COPY: a line per row, tabs between the columns, `\\N` for NULL (manual, "COPY", "Text Format").
+
+use super::decode::Decoder;
+use super::encode::Encoder;
+use headrace_core::{Fatal, Sink, Value, ValueKind};
+
+/// Appends a row, whose values are encoded as `encoders` say. An error leaves half a row behind.
+///
+/// # Errors
+/// As [`Encoder::encode_text`].
+pub fn encode_text_row<V: Value>(
+    encoders: &[Encoder],
+    mut value: impl FnMut(usize) -> Result<V, V::Error>,
+    out: &mut Vec<u8>,
+) -> Result<(), V::Error> {
+    let mut text = Vec::new();
+    for (i, encoder) in encoders.iter().enumerate() {
+        if i > 0 {
+            out.push(b'\t');
+        }
+        let value = value(i)?;
+        if value.kind() == ValueKind::Null {
+            out.extend_from_slice(b"\\N");
+            continue;
+        }
+        text.clear();
+        encoder.encode_text(&value, &mut text)?;
+        for byte in &text {
+            match byte {
+                b'\\' => out.extend_from_slice(b"\\\\"),
+                b'\n' => out.extend_from_slice(b"\\n"),
+                b'\r' => out.extend_from_slice(b"\\r"),
+                b'\t' => out.extend_from_slice(b"\\t"),
+                _ => out.push(*byte),
+            }
+        }
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Decodes a row, without the line feed at its end.
+///
+/// # Errors
+/// [`Fatal`] when it has another number of columns than was announced.
+pub fn decode_text_row<S: Sink>(decoders: &[Decoder], line: &[u8], sink: &mut S) -> Result<(), Fatal> {
+    let none = decoders.is_empty() && line.is_empty();
+    let columns = if none { 0 } else { line.iter().filter(|byte| **byte == b'\t').count() + 1 };
+    if columns != decoders.len() {
+        return Err(Fatal::peer("the server sent a malformed row of a COPY"));
+    }
+    sink.begin_row(columns);
+    let mut plain = Vec::new();
+    for (decoder, field) in decoders.iter().zip(line.split(|byte| *byte == b'\t')) {
+        if field == b"\\N" {
+            sink.null();
+        } else if field.contains(&b'\\') {
+            unescape(field, &mut plain);
+            decoder.decode(&plain, sink);
+        } else {
+            decoder.decode(field, sink);
+        }
+    }
+    sink.end_row();
+    Ok(())
+}
+
+fn unescape(field: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let mut bytes = field.iter();
+    while let Some(byte) = bytes.next() {
+        out.push(match (byte, bytes.as_slice().first()) {
+            (b'\\', Some(next)) => {
+                bytes.next();
+                match next {
+                    b'b' => 8,
+                    b'f' => 12,
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'v' => 11,
+                    next => *next,
+                }
+            }
+            _ => *byte,
+        });
+    }
+}

@@ -1,0 +1,173 @@
+"""What is known of a statement or a type is of the schema as it is, not as it was."""
+
+from __future__ import annotations
+
+import collections
+import datetime as dt
+import enum
+import uuid
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace import errors
+
+from .conftest import Connect
+
+
+def test_a_composite_follows_its_type(conn: Any, dba: Any, schema: str) -> None:
+    name = f"{schema}.p"
+    dba.execute(f"CREATE TYPE {name} AS (x int4, y int4)")
+    assert conn.fetchval(f"SELECT (1, 2)::{name}") == (1, 2)
+    dba.execute(f"ALTER TYPE {name} ALTER ATTRIBUTE x TYPE float4")
+    assert conn.fetchval(f"SELECT (1.5, 2)::{name}") == (1.5, 2)
+    assert conn.fetchval(f"SELECT (1.5, 2)::{name}") == (1.5, 2)
+    dba.execute(f"ALTER TYPE {name} ADD ATTRIBUTE z date")
+    assert conn.fetchval(f"SELECT array[(1.5, 2, '2020-01-01')::{name}]") == [(1.5, 2, dt.date(2020, 1, 1))]
+    assert conn.fetchval(f"SELECT $1::{name}", (2.5, 3, dt.date(2020, 1, 1))) == (2.5, 3, dt.date(2020, 1, 1))
+    dba.execute(f"ALTER TYPE {name} DROP ATTRIBUTE y")
+    assert conn.fetchval(f"SELECT (1.5, '2020-01-01')::{name}") == (1.5, dt.date(2020, 1, 1))
+    assert conn.fetchval(f"SELECT (1.5, '2020-01-01')::{name}") == (1.5, dt.date(2020, 1, 1))
+    rows = list(conn.copy_out(f"SELECT (1.5, '2020-01-01')::{name}, 'a'::tsvector"))
+    assert rows == [((1.5, dt.date(2020, 1, 1)), "'a'")]
+
+
+def test_a_changed_composite_is_sent_after_one_failure_at_most(conn: Any, dba: Any, schema: str) -> None:
+    name = f"{schema}.p"
+    dba.executescript(f"CREATE TYPE {name} AS (x int4, y int4); CREATE TABLE {schema}.t (v {name})")
+    insert = f"INSERT INTO {schema}.t VALUES ($1)"
+    conn.execute(insert, ((1, 2),))
+    conn.copy_in(f"{schema}.t", [((1, 2),)])
+    dba.executescript(f"ALTER TABLE {schema}.t ADD w int; ALTER TABLE {schema}.t DROP w; DROP TABLE {schema}.t")
+    dba.executescript(f"ALTER TYPE {name} ADD ATTRIBUTE z text; CREATE TABLE {schema}.t (v {name})")
+    for way in (lambda: conn.execute(insert, ((1, 2, "z"),)), lambda: conn.copy_in(f"{schema}.t", [((1, 2, "z"),)])):
+        for attempt in range(2):
+            try:
+                way()
+                break
+            except errors.Error:
+                assert attempt == 0
+    assert conn.fetch(f"SELECT (v).z FROM {schema}.t") == [("z",), ("z",)]
+
+
+def test_own_changes_of_a_type_are_seen_at_once(connect: Connect, schema: str) -> None:
+    conn = connect()
+    conn.execute(f"CREATE TYPE {schema}.p AS (x int4)")
+    assert conn.fetchval(f"SELECT $1::{schema}.p", (1,)) == (1,)
+    conn.execute(f"ALTER TYPE {schema}.p ADD ATTRIBUTE y text")
+    assert conn.fetchval(f"SELECT $1::{schema}.p", (1, "y")) == (1, "y")
+    conn.execute(f"ALTER TYPE {schema}.p ALTER ATTRIBUTE x TYPE uuid")
+    value = (uuid.UUID(int=1), "y")
+    assert conn.fetchval(f"SELECT $1::{schema}.p", value) == value
+    assert conn.executescript(f"SELECT ('{value[0]}', 'y')::{schema}.p").fetchone() == (value,)
+
+
+def test_a_registered_composite_follows_its_type(conn: Any, dba: Any, schema: str) -> None:
+    dba.execute(f"CREATE TYPE {schema}.p AS (x int4, y int4)")
+    conn.register_composite(f"{schema}.p", lambda *values: collections.Counter(values))
+    assert conn.fetchval(f"SELECT (1, 2)::{schema}.p") == collections.Counter((1, 2))
+    dba.execute(f"ALTER TYPE {schema}.p ADD ATTRIBUTE z text")
+    assert conn.fetchval(f"SELECT (1, 2, 'z')::{schema}.p") == collections.Counter((1, 2, "z"))
+
+
+def test_a_label_added_after_registration_is_an_error_that_says_so(conn: Any, dba: Any, schema: str) -> None:
+    mood = enum.Enum("mood", {"sad": "sad", "ok": "ok"})
+    dba.execute(f"CREATE TYPE {schema}.mood AS ENUM ('sad', 'ok')")
+    conn.register_enum(f"{schema}.mood", mood)
+    dba.execute(f"ALTER TYPE {schema}.mood ADD VALUE 'glad'")
+    assert conn.fetchval(f"SELECT 'ok'::{schema}.mood") is mood["ok"]
+    with pytest.raises(errors.DataError, match="register_enum"):
+        conn.fetchval(f"SELECT 'glad'::{schema}.mood")
+
+
+@pytest.mark.parametrize("options", [{}, {"prepared": False}], ids=["prepared", "unprepared"])
+def test_a_transaction_that_changes_its_own_tables_goes_on(connect: Connect, options: Any) -> None:
+    conn = connect(**options)
+    for kind, value in (("int", 1), ("text", "a"), ("float8", 1.5), ("tsvector", "'a'")):
+        conn.execute(f"CREATE TEMP TABLE x (v {kind})")
+        conn.execute("INSERT INTO x VALUES ($1)", (value,))
+        assert conn.fetch("SELECT * FROM x WHERE v = $1", value) == [(value,)]
+        assert conn.fetch("SELECT * FROM x") == [(value,)]
+        conn.execute("ALTER TABLE x ADD w date")
+        assert conn.fetch("SELECT * FROM x") == [(value, None)]
+        conn.execute("DROP TABLE x")
+
+
+def test_what_a_rollback_undoes_is_seen(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("CREATE TEMP TABLE x (v int)")
+    assert conn.fetch("SELECT * FROM x") == []
+    conn.execute("SAVEPOINT s")
+    conn.execute("ALTER TABLE x ADD w date")
+    conn.execute("INSERT INTO x VALUES (1)")
+    assert conn.fetch("SELECT * FROM x") == [(1, None)]
+    conn.execute("ROLLBACK TO SAVEPOINT s")
+    assert conn.fetch("SELECT * FROM x") == []
+    conn.execute("CREATE TEMP TABLE y AS SELECT 1 AS v")
+    assert conn.fetch("SELECT * FROM y") == [(1,)]
+    conn.execute("DROP TABLE y")
+    conn.execute("CREATE TEMP TABLE y AS SELECT 'a' AS v")
+    assert conn.fetch("SELECT * FROM y") == [("a",)]
+
+
+def test_a_transaction_that_changes_its_search_path_goes_on(connect: Connect, dba: Any, schema: str) -> None:
+    conn = connect()
+    dba.executescript(
+        f"CREATE SCHEMA {schema}_b; CREATE TABLE {schema}.e AS SELECT 1 AS v;"
+        f"CREATE TABLE {schema}_b.e AS SELECT 'b' AS v"
+    )
+    for way in ("SET search_path = {}", "SET LOCAL search_path = {}", "SET SCHEMA '{}'"):
+        for _ in range(2):
+            conn.execute(way.format(schema))
+            assert conn.fetch("SELECT v FROM e") == [(1,)]
+            conn.execute(way.format(f"{schema}_b"))
+            assert conn.fetch("SELECT v FROM e") == [("b",)]
+        conn.rollback()
+
+
+def test_a_parameter_follows_the_type_of_its_column(conn: Any, dba: Any, schema: str) -> None:
+    dba.execute(f"CREATE TABLE {schema}.d AS SELECT 1 AS a")
+    query, insert = f"SELECT * FROM {schema}.d WHERE a = $1", f"INSERT INTO {schema}.d VALUES ($1)"
+    assert conn.fetch(query, 1) == [(1,)]
+    conn.execute(insert, (2,))
+    dba.execute(f"ALTER TABLE {schema}.d ALTER a TYPE text")
+    assert conn.fetch(query, "1") == [("1",)]
+    dba.execute(f"ALTER TABLE {schema}.d ALTER a TYPE date USING '2020-01-01'")
+    for attempt in range(2):
+        try:
+            conn.execute(insert, (dt.date(2020, 1, 1),))
+            break
+        except errors.Error:
+            assert attempt == 0
+    assert len(conn.fetch(query, dt.date(2020, 1, 1))) == 3
+
+
+def test_a_statement_that_failed_in_a_transaction_works_in_the_next(connect: Connect, dba: Any, schema: str) -> None:
+    conn = connect()
+    dba.execute(f"CREATE TABLE {schema}.d AS SELECT 1 AS a")
+    query = f"SELECT * FROM {schema}.d WHERE a = $1"
+    assert conn.fetch(query, 1) == [(1,)]
+    conn.rollback()
+    dba.execute(f"ALTER TABLE {schema}.d ALTER a TYPE text")
+    conn.execute("SELECT 1")
+    with pytest.raises(errors.ProgrammingError):
+        conn.fetch(query, "1")
+    conn.rollback()
+    conn.execute("SELECT 1")
+    assert conn.fetch(query, "1") == [("1",)]
+
+
+def test_pooled_connections_follow_their_tenants(url: str, dba: Any, schema: str) -> None:
+    dba.executescript(
+        f"CREATE SCHEMA {schema}_b; CREATE TABLE {schema}.e (v int, d date); CREATE TABLE {schema}_b.e (d date, v int)"
+    )
+    day = dt.date(2020, 1, 1)
+    with headrace.ConnectionPool(url, min_size=1, max_size=1) as pool:
+        for tenant, row in ((schema, (1, day)), (f"{schema}_b", (day, 1))) * 2:
+            with pool.connection() as conn:
+                conn.execute(f"SET LOCAL search_path = {tenant}")
+                conn.execute("DELETE FROM e")
+                conn.execute("INSERT INTO e VALUES ($1, $2)", row)
+                conn.copy_in("e", [row])
+                assert conn.fetch("SELECT * FROM e") == list(conn.copy_out("e")) == [row, row]
