@@ -103,31 +103,46 @@ class BlockingConnection(Generic[R]):
             return stop.value  # type: ignore[no-any-return]
 
     def _abandon(self, ticket: Any) -> None:
-        """Gets the connection back in step after a request that nobody waits for any more, or closes it."""
+        """Gets the connection back in step after a request that nobody waits for any more, or closes it.
+
+        Where the server has nothing but this request, it is cancelled. Where others' requests are behind it a cancel
+        request could hit one of those: then it runs to its end, and its reply is dropped when it comes.
+        """
         wire = self._core.wire
         if wire.closed:
             return
         try:
-            if wire.discard(ticket):
-                wire.push(0)
-                self._send_cancel(defaults.CANCEL_TIMEOUT)
-            self._back_in_step(self._core.round_trip(), time.monotonic() + defaults.CANCEL_TIMEOUT)
+            todo, number = wire.abandon(ticket)
+            if todo == 1:
+                self._cancel_abandoned(number, time.monotonic() + defaults.CANCEL_TIMEOUT)
+            elif todo == 0 and number:
+                with contextlib.suppress(TimeoutError):
+                    # The end of a block is sent in any case: by this, or by whoever waits next.
+                    wire.outlast(number, defaults.CANCEL_AGAIN)
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
             wire.close()
 
-    def _back_in_step(self, ticket: Any, deadline: float) -> None:
-        """Waits for the round trip behind a request that was cancelled; what came too early is said again."""
-        while True:
-            left = deadline - time.monotonic()
-            try:
-                self._core.wire.wait(ticket, max(0.0, min(left, defaults.CANCEL_AGAIN)))
-                return
-            except TimeoutError:
-                if left <= defaults.CANCEL_AGAIN:
-                    raise
-            if self._core.wire.at_discarded():
-                self._send_cancel(defaults.CANCEL_TIMEOUT)
+    def _cancel_abandoned(self, number: int, deadline: float) -> None:
+        """Cancels what the server works on. A cancel request that came too early is said again. Raises TimeoutError when
+        the server does not react."""
+        wire = self._core.wire
+        try:
+            wire.push(0, defaults.CANCEL_TIMEOUT)
+            while True:
+                with contextlib.suppress(OSError, errors.Error):
+                    # Who cannot be told may be done by the deadline all the same.
+                    self._send_cancel(max(0.1, deadline - time.monotonic()))
+                left = deadline - time.monotonic()
+                try:
+                    wire.outlast(None, max(0.0, min(left, defaults.CANCEL_AGAIN)))
+                    break
+                except TimeoutError:
+                    if left <= defaults.CANCEL_AGAIN:
+                        raise
+        finally:
+            wire.hold_requests(False)
+        wire.outlast(number, max(0.0, deadline - time.monotonic()))
 
     # queries
 
@@ -293,8 +308,15 @@ class BlockingConnection(Generic[R]):
 
     def cancel(self) -> None:
         """Asks the server to cancel what this connection runs; callable from any thread."""
-        if not self._core.wire.closed:
+        wire = self._core.wire
+        if wire.closed:
+            return
+        # Nothing is started meanwhile that it could hit instead of what runs now.
+        wire.hold_requests(True)
+        try:
             self._send_cancel(defaults.CANCEL_TIMEOUT)
+        finally:
+            wire.hold_requests(False)
 
     def close(self) -> None:
         """Closes the connection; an open transaction is rolled back by the server."""

@@ -76,6 +76,14 @@ impl Inbox {
         self.wanted = 0;
     }
 
+    /// Gives back the memory that a large message took, where nothing is unread. Nobody may hold [`Inbox::spare`] then.
+    pub fn rest(&mut self) {
+        if self.is_empty() && self.bytes.len() > limits::BUFFER_KEPT_BYTES {
+            self.bytes.truncate(limits::INBOX_BYTES);
+            self.bytes.shrink_to_fit();
+        }
+    }
+
     /// The free space behind the unread bytes. Call [`Inbox::reserve`] first.
     pub fn spare(&mut self) -> &mut [u8] {
         &mut self.bytes[self.end..]
@@ -148,7 +156,11 @@ impl Outbox {
         if self.start == self.bytes.len() {
             self.bytes.clear();
             self.start = 0;
-        } else if self.start >= limits::OUTBOX_HIGH_BYTES {
+            if self.bytes.capacity() > limits::BUFFER_KEPT_BYTES {
+                self.bytes.shrink_to(limits::OUTBOX_HIGH_BYTES);
+            }
+        } else if self.start >= limits::OUTBOX_HIGH_BYTES && self.start >= self.bytes.len() / 2 {
+            // Only where what is moved is no more than what was sent: a large value would be moved as often as it has parts.
             self.bytes.drain(..self.start);
             self.start = 0;
         }
@@ -221,6 +233,33 @@ mod tests {
             reads += 1;
         }
         assert!(reads < 30, "{reads} reads");
+    }
+
+    #[test]
+    fn buffers_shrink_again_after_a_large_value() {
+        let mut inbox = Inbox::new();
+        inbox.extend(&vec![7; 20_000_000]);
+        inbox.rest();
+        assert_eq!(inbox.unread().len(), 20_000_000, "what is unread stays");
+        inbox.consume(20_000_000);
+        inbox.rest();
+        assert!(inbox.capacity() <= limits::INBOX_BYTES);
+        let mut outbox = Outbox::new();
+        outbox.tail().resize(20_000_000, 7);
+        outbox.sent(20_000_000);
+        assert!(outbox.tail().capacity() <= limits::BUFFER_KEPT_BYTES);
+    }
+
+    #[test]
+    fn outbox_moves_each_byte_a_bounded_number_of_times() {
+        let mut outbox = Outbox::new();
+        outbox.tail().resize(256 << 20, 7);
+        let started = std::time::Instant::now();
+        while !outbox.is_empty() {
+            outbox.sent(outbox.len().min(64 * 1024));
+        }
+        // Moved again at every 256 KiB it would be 128 GiB.
+        assert!(started.elapsed() < std::time::Duration::from_secs(5));
     }
 
     #[test]

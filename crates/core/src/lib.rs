@@ -20,5 +20,5 @@ pub mod sink;
 pub use buffer::{Inbox, Outbox};
 pub use cache::StatementCache;
 pub use params::{Mismatch, Parameters, Value, ValueKind};
-pub use protocol::{Caller, Fatal, Outcome, Protocol, shortened};
+pub use protocol::{Caller, Discarded, Fatal, Outcome, Protocol, shortened};
 pub use sink::{Container, Inet, Sink};

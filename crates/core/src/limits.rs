@@ -6,6 +6,8 @@ pub const INBOX_FIRST_BYTES: usize = 16 * 1024;
 pub const INBOX_BYTES: usize = 256 * 1024;
 /// Bytes in the outbox at which a batch stops encoding until some have been sent.
 pub const OUTBOX_HIGH_BYTES: usize = 256 * 1024;
+/// Bytes of a buffer that a large value may leave behind; beyond it the memory is given back.
+pub const BUFFER_KEPT_BYTES: usize = 1024 * 1024;
 /// Bytes of one backend message at which the connection is given up as broken. PostgreSQL itself refuses
 /// to build a message larger than 1 GiB.
 pub const MESSAGE_BYTES: usize = 1 << 30;
@@ -48,6 +50,14 @@ pub const TLS_SEALED_BYTES: usize = 64 * 1024;
 /// Statements whose parameter style was converted that are remembered per connection; beyond it the memory
 /// starts afresh.
 pub const QUERIES: usize = 1024;
+/// Bytes of the texts of all of them.
+pub const QUERIES_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of one of them: a longer one is converted each time.
+pub const QUERY_BYTES: usize = 64 * 1024;
+/// Notices kept per connection until someone reads them; the oldest are dropped beyond this.
+pub const NOTICES: usize = 1024;
+/// Milliseconds of a transfer after which a blocking caller looks for interrupts, whatever has come.
+pub const LOOK_MILLIS: u64 = 50;
 /// Bytes of a COPY to an asyncio client that wait unread before the transport is told to stop reading.
 pub const COPY_BACKLOG_BYTES: usize = 1024 * 1024;
 /// Dates that a result remembers: they repeat a lot within one, and a look-up costs a tenth of making one.

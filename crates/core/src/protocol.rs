@@ -82,6 +82,17 @@ pub enum Outcome<S, E> {
     Fatal(Fatal),
 }
 
+/// What became of a request whose caller was forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// Nothing of it is with the server: it was not sent, or was answered already.
+    Gone,
+    /// The server has it, and nothing else that anyone waits for: a cancel request can hit nothing but it.
+    Alone,
+    /// The server has it, and other requests behind it: a cancel request that comes late would hit one of them.
+    Followed,
+}
+
 /// What a server says at the end of one result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary<'a> {
@@ -122,6 +133,11 @@ pub trait Caller: Sized {
     /// The server's error.
     type ServerError;
 
+    /// Whose request it is. Requests of two lanes are never in flight together, so that a cancel request for one cannot
+    /// hit the other; those of one lane are pipelined.
+    fn lane(&self) -> u64 {
+        0
+    }
     /// Advances a batch to its next row of parameters; false after the last.
     fn next_row(&mut self, cx: Self::Cx<'_>) -> Result<bool, Self::Error>;
     /// The current row of parameters.

@@ -3,6 +3,7 @@
 
 mod support;
 
+use headrace_core::Discarded;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_informix::machine::{Execute, Logging, Request, Rows};
 use support::session::{EOT, Session, greeting};
@@ -362,7 +363,7 @@ fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&hex("000e00000000000400000001")).unwrap();
     let id = session.machine.find(|_| true).unwrap();
-    assert!(session.machine.discard(id));
+    assert_eq!(session.machine.discard(id), Discarded::Alone);
     session.sent();
     session.feed(&hex("000e00000000000400000002000c")).unwrap();
     assert_eq!(session.sent(), "00040000000a000c");

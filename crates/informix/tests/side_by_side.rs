@@ -2,6 +2,7 @@
 
 mod support;
 
+use headrace_core::Discarded;
 use headrace_informix::machine::Request;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -216,7 +217,7 @@ fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
     session.sent();
     assert_eq!(session.machine.in_flight(), 4);
     // The warming took number 1.
-    assert!(!session.machine.discard(4), "the server is at another one");
+    assert_eq!(session.machine.discard(4), Discarded::Followed, "the server is at another one");
     session.feed(&[hex(EOT), row(1), done(1), row(2), done(1), row(3), hex(EOT)].concat()).unwrap();
     session.feed(&[row(4), done(1)].concat()).unwrap();
     // The replies to two CLOSEs come first.
@@ -232,7 +233,7 @@ fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
     let given_up = session.execute(SELECT, vec![V::Int(7)], false);
     session.feed(&[row(1), row(2), hex(EOT)].concat()).unwrap();
     assert_eq!(session.sent().matches("00040000000900").count(), 4 + 1, "the next blocks are on their way");
-    assert!(session.machine.discard(2), "the server is at it");
+    assert_eq!(session.machine.discard(2), Discarded::Alone, "the server is at it");
     let next = session.execute(SELECT, vec![V::Int(8)], false);
     session.feed(&[row(3), hex(EOT)].concat()).unwrap();
     assert_eq!(session.sent(), "", "its cursor is still open");
@@ -253,7 +254,7 @@ fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
     session.sent();
     session.feed(&[row(1), row(2), hex(EOT)].concat()).unwrap();
     session.sent();
-    assert!(!session.machine.discard(3), "the server is at the other one");
+    assert_eq!(session.machine.discard(3), Discarded::Followed, "the server is at the other one");
     session.feed(&[row(3), done(1)].concat()).unwrap();
     session.feed(&hex(&EOT.repeat(4))).unwrap();
     assert_eq!((rows(&beside), beside.borrow().end.as_deref()), (vec!["3".to_owned()], Some("done")));
@@ -270,7 +271,7 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
         session.sent();
         session.machine.hold(true);
         session.ask(request, Vec::new(), Vec::new());
-        assert!(!session.machine.discard(2), "nothing of it was sent");
+        assert_eq!(session.machine.discard(2), Discarded::Gone, "nothing of it was sent");
         session.machine.hold(false);
         session.ask(Request::Ping, Vec::new(), Vec::new());
         let out = session.sent();

@@ -2,7 +2,7 @@
 
 mod support;
 
-use headrace_core::Protocol;
+use headrace_core::{Discarded, Protocol};
 use headrace_mysql::machine::{Execute, InfileState, Options, Request, Road, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;
@@ -321,7 +321,7 @@ fn a_batch_whose_caller_is_gone_is_rolled_back() {
             let (id, told) = session.ask(Request::Execute(execute), vec![], rows(0..20_000));
             let count = std::cell::Cell::new(0);
             session.pump(|_| count.replace(count.get() + 1) == reads).unwrap();
-            assert!(session.machine.discard(id));
+            assert_eq!(session.machine.discard(id), Discarded::Alone);
             let behind = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
             assert_eq!(told.borrow().end, None);
@@ -528,9 +528,9 @@ fn a_discarded_request_leaves_the_others_alone() {
     let second = session.execute("select ?", vec![V::from("second")]);
     let (third, never) =
         session.ask(Request::Query { sql: "select 'third'".into(), infile: false, discarded: None }, vec![], vec![]);
-    assert!(!session.machine.discard(third), "nothing of it was sent");
+    assert_eq!(session.machine.discard(third), Discarded::Gone, "nothing of it was sent");
     session.machine.transmit((), &mut session.outbox);
-    assert!(session.machine.discard(first), "the server is working on it");
+    assert_eq!(session.machine.discard(first), Discarded::Followed, "KILL QUERY could hit the second");
     session.run().unwrap();
     assert_eq!((told.borrow().end.clone(), told.borrow().rows.len()), (None, 0));
     assert_eq!(never.borrow().end, None);

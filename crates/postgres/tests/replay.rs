@@ -4,7 +4,7 @@
 mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Inbox, Outbox};
+use headrace_core::{Discarded, Inbox, Outbox};
 use headrace_postgres::machine::{
     Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls, TransactionStatus,
 };
@@ -245,7 +245,7 @@ fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_the
         session.feed(&answer.repeat(2000 - 1025)).unwrap();
         assert_eq!(session.outbox.take(), []);
         if discarded {
-            assert!(session.machine.discard(1), "the server is at it");
+            assert_eq!(session.machine.discard(1), Discarded::Alone, "the server is at it");
             session.machine.transmit((), &mut session.outbox);
             let sent = session.outbox.take();
             assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "{sent:?}");
@@ -294,7 +294,7 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
         let kept = discarded.is_some();
         let request = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded };
         session.machine.enqueue(request, caller);
-        assert!(!session.machine.discard(1), "nothing of it was sent");
+        assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
         session.machine.hold(false);
         session.machine.transmit((), &mut session.outbox);
         assert_eq!(session.outbox.take(), if kept { msg(b'Q', b"ROLLBACK\0") } else { Vec::new() });
@@ -415,7 +415,7 @@ fn a_discarded_request_keeps_the_order() {
     let first = session.execute("select a", None, Vec::new(), true);
     let id = session.machine.find(|_| true).unwrap();
     let second = session.execute("select b", None, Vec::new(), true);
-    assert!(session.machine.discard(id), "the server is working on it");
+    assert_eq!(session.machine.discard(id), Discarded::Alone, "the server is working on it");
     let described = [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", 23)])].concat();
     session.feed(&described).unwrap();
     // It was discarded before its Bind, so only Sync was sent.

@@ -90,6 +90,14 @@ impl Completion {
         }
     }
 
+    /// Whose requests may be in flight together: those of one thread, or all of a loop.
+    fn lane(&self) -> u64 {
+        match self {
+            Completion::Ticket(_) => crate::wire::thread_number(),
+            Completion::Future(_) => 0,
+        }
+    }
+
     /// Whether `object` is this completion.
     pub fn is(&self, object: &Bound<'_, PyAny>) -> bool {
         match self {
@@ -136,6 +144,7 @@ pub struct PyCall<D> {
     pub copy: Option<Py<CopyBuffer>>,
     /// Rows of a stream's block: once there are as many, its reader is told.
     pub block: Option<usize>,
+    lane: u64,
     columns: Option<Py<PyAny>>,
     store: Rows,
     results: Vec<Py<PyAny>>,
@@ -158,6 +167,7 @@ impl<D: Dialect> PyCall<D> {
         statement: Option<Arc<str>>,
     ) -> Self {
         Self {
+            lane: completion.lane(),
             completion,
             args,
             want,
@@ -267,6 +277,10 @@ impl<D: Dialect> Caller for PyCall<D> {
     type Columns = Arc<D::Columns>;
     type ServerError = D::ServerError;
 
+    fn lane(&self) -> u64 {
+        self.lane
+    }
+
     fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
         self.args.advance(py)
     }
@@ -274,6 +288,9 @@ impl<D: Dialect> Caller for PyCall<D> {
     fn rewind(&mut self, py: Python<'_>) -> bool {
         self.affected = None;
         self.results.clear();
+        self.store.rows.clear();
+        self.told = false;
+        self.warnings = 0;
         self.args.rewind(py)
     }
 

@@ -8,7 +8,7 @@ use crate::columns::{IfxColumns, MyColumns, PgColumns};
 use crate::errors;
 use crate::query::{self, Query};
 use headrace_core::protocol::Fatal;
-use headrace_core::{Inbox, Outbox, Protocol};
+use headrace_core::{Discarded, Inbox, Outbox, Protocol};
 use headrace_informix::machine as informix;
 use headrace_informix::messages::server::ServerError as IfxError;
 use headrace_mysql::machine as mysql;
@@ -302,13 +302,28 @@ impl Engine {
     }
 
     /// Forgets who asked for a request.
-    pub fn discard(&mut self, id: u64) -> bool {
+    pub fn discard(&mut self, id: u64) -> Discarded {
         each!(self, machine => machine.discard(id))
     }
 
-    /// Whether a cancel request is worth repeating: the server is still at what was discarded.
+    /// Whether a cancel request is worth repeating: the server is still at what was discarded, and nothing else could be
+    /// hit.
     pub fn is_at_discarded(&self) -> bool {
         each!(self, machine => machine.is_at_discarded())
+    }
+
+    /// Whether request `id` is queued or in flight.
+    pub fn has(&self, id: u64) -> bool {
+        each!(self, machine => machine.has(id))
+    }
+
+    /// Sees that the server has no reason to keep the answer to itself that somebody waits for.
+    pub fn ask_for_answer(&mut self, ticket: &Bound<'_, PyAny>) {
+        if let Engine::Postgres(machine) = self
+            && let Some(id) = machine.find(|call| call.completion.is(ticket))
+        {
+            machine.ask_for_answer(id);
+        }
     }
 
     /// The number of the request that a ticket or future stands for.

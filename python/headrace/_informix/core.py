@@ -10,8 +10,9 @@ import contextlib
 import os
 import re
 import socket
+import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from .._core import Core, Flow
 from .._cursor_base import Column, Params
@@ -19,6 +20,9 @@ from .._native import IfxColumns, Wire
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions, isolation, lock_mode
+
+URGENT_PAUSE: Final = 0.1
+"""Seconds between two urgent bytes at least."""
 
 
 def call_statement(name: str, count: int) -> str:
@@ -56,8 +60,9 @@ class InformixCore(Core):
     def __init__(self, wire: Wire, options: ConnectOptions, encrypted: bool) -> None:
         super().__init__(wire, options.enable_timing)
         self.options = options
-        self.socket = None if encrypted else wire.fileno()
-        """The socket's number, for the urgent byte that cancels; None under TLS, which has no way to send one."""
+        self.encrypted = encrypted
+        self.urged = -URGENT_PAUSE
+        """When the last urgent byte was sent."""
         self.isolation_level: str | None = None
         self.lock_wait: int | None = None
 
@@ -178,9 +183,22 @@ class InformixCore(Core):
     # cancelling
 
     def send_urgent(self) -> bool:
-        """Sends the urgent byte that interrupts the running statement; says whether there is a way to."""
-        if self.socket is None or self.wire.closed:
+        """Sends the urgent byte that interrupts the running statement; says whether there is a way to, which under TLS
+        there is not.
+
+        Not two at once: of two that the server has not read TCP makes the first one a part of the stream.
+        """
+        if self.encrypted or self.wire.closed:
             return False
-        with contextlib.closing(socket.socket(fileno=os.dup(self.socket))) as urgent:
+        if time.monotonic() - self.urged < URGENT_PAUSE:
+            return True
+        self.urged = time.monotonic()
+        # A blocking connection's socket, while the engine has it; of one on a loop the loop's own thread asks here, so that
+        # its number cannot become somebody else's meanwhile.
+        if self.wire.sqli_interrupt():
+            return True
+        if (number := self.wire.fileno()) < 0:
+            return False
+        with contextlib.closing(socket.socket(fileno=os.dup(number))) as urgent:
             urgent.send(b"B", socket.MSG_OOB)
         return True

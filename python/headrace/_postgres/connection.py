@@ -56,7 +56,8 @@ class Connection(BlockingConnection[R]):
             return self._abandon(ticket)
         try:
             wire.copy_end(ticket, reason)
-            wire.wait(wire.sync(), defaults.CANCEL_TIMEOUT)
+            with contextlib.suppress(errors.DatabaseError):
+                wire.wait(ticket, defaults.CANCEL_TIMEOUT)
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
             wire.close()

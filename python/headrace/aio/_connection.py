@@ -81,33 +81,33 @@ class LoopConnection(Generic[R]):
             return stop.value  # type: ignore[no-any-return]
 
     def _abandon(self, future: Any) -> None:
-        """Forgets a request. If the server works on it, a cancel request is sent, and nothing new is started before
-        that has been delivered: it must not hit the next statement."""
+        """Forgets a request. If the server works on it and has nothing else, a cancel request is sent, and nothing new is
+        started before that has done its work: it must not hit another statement."""
         wire = self._core.wire
-        if wire.closed:
-            return
-        if wire.discard(future):
-            wire.hold_requests(True)
+        if not wire.closed and wire.abandon(future)[0] == 1:
             task = asyncio.get_running_loop().create_task(self._cancel_current())
             self._cancelling.add(task)
             task.add_done_callback(self._cancelling.discard)
 
     async def _cancel_current(self) -> None:
+        """Cancels what the server works on; closes the connection where it does not react."""
         wire = self._core.wire
         loop = asyncio.get_running_loop()
         deadline = loop.time() + defaults.CANCEL_TIMEOUT
         try:
-            while not wire.closed and loop.time() < deadline:
-                await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
-                if await self._left_discarded(loop.time() + defaults.CANCEL_AGAIN):
+            while not wire.closed:
+                with contextlib.suppress(OSError, errors.Error, TimeoutError):
+                    # Who cannot be told may be done by the deadline all the same.
+                    await within(max(0.0, deadline - loop.time()), self._send_cancel())
+                if await self._left_discarded(min(deadline, loop.time() + defaults.CANCEL_AGAIN)):
                     return
-        except (OSError, errors.Error, TimeoutError):
-            # Not cancelled: then it runs to its end, and its reply is dropped. If even the cancel request got no
-            # answer the server is out of reach.
-            pass
+                if loop.time() >= deadline:
+                    limit = defaults.CANCEL_TIMEOUT
+                    wire.give_up(
+                        f"the connection was closed: the server did not react to a cancel request within {limit} s"
+                    )
         finally:
-            if not wire.closed:
-                wire.hold_requests(False)
+            wire.hold_requests(False)
 
     async def _left_discarded(self, deadline: float) -> bool:
         """Whether the server is done with what was cancelled before the deadline. If it is not, the cancel request may
@@ -289,12 +289,17 @@ class LoopConnection(Generic[R]):
 
     async def cancel(self) -> None:
         """Asks the server to cancel what this connection runs."""
-        if self._core.wire.closed:
+        wire = self._core.wire
+        if wire.closed:
             return
+        # Nothing is started meanwhile that it could hit instead of what runs now.
+        wire.hold_requests(True)
         try:
             await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s") from None
+        finally:
+            wire.hold_requests(False)
 
     async def close(self) -> None:
         """Closes the connection; an open transaction is rolled back by the server."""

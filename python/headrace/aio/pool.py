@@ -466,7 +466,8 @@ class _Lease(AbstractAsyncContextManager[C]):
                 pool._give_back(connection, "rollback")
                 raise
         reset = pool._give_back(connection, at_least)
-        if reset is not None:
+        # A task that is being cancelled is not held up: the reset goes on without it, within its own limit.
+        if reset is not None and (kind is None or issubclass(kind, Exception)):
             await asyncio.wait((reset,))
 
 

@@ -23,7 +23,7 @@ use crate::codeset::CodeSet;
 use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
-use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
+use headrace_core::{Caller, Discarded, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
 use request::{Asked, Entry, Failure, Group, Reply, Stage};
 use side_by_side::Copies;
 use startup::{Progress, Startup};
@@ -163,16 +163,14 @@ impl<C: IfxCaller> Machine<C> {
     pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.queue.push_back(Entry::new(id, request, Some(caller)));
+        self.queue.push_back(Entry { lane: caller.lane(), ..Entry::new(id, request, Some(caller)) });
         id
     }
 
     /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
     /// read and dropped, and a batch that is still being sent is rolled back. What undoes something is sent in any case.
-    ///
-    /// Returns whether the server may be working on it, so that a cancel request makes sense.
-    pub fn discard(&mut self, id: u64) -> bool {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
+    pub fn discard(&mut self, id: u64) -> Discarded {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
         if at >= self.started {
             let entry = &mut self.queue[at];
             match entry.request {
@@ -184,21 +182,32 @@ impl<C: IfxCaller> Machine<C> {
                 }
                 _ => drop(self.queue.remove(at)),
             }
-            return false;
+            return Discarded::Gone;
         }
         let entry = &mut self.queue[at];
         entry.caller = None;
+        entry.abandoned = true;
         if let Stage::FetchMore | Stage::FetchLarge = entry.stage {
             entry.held.clear();
             entry.stage = Stage::Sent;
         }
         // Of queries side by side the first one may have nothing in flight.
-        at == 0 && self.groups.iter().find(|group| group.entry != 0).is_none_or(|group| group.entry == id)
+        let current =
+            at == 0 && self.groups.iter().find(|group| group.entry != 0).is_none_or(|group| group.entry == id);
+        let alone = self.queue.iter().take(self.started).all(|entry| entry.abandoned);
+        if current && alone { Discarded::Alone } else { Discarded::Followed }
     }
 
-    /// Whether another interrupt is to be sent for a request that was discarded. None is: it could hit what undoes it.
+    /// Whether the server works on nothing but requests that were discarded, so that another interrupt can hit nothing else.
+    /// What undoes a batch is part of it, and not to be hit.
     pub fn is_at_discarded(&self) -> bool {
-        false
+        let mut flight = self.queue.iter().take(self.started);
+        flight.clone().any(|entry| entry.groups > 0) && flight.all(|entry| entry.abandoned && !entry.is_batch())
+    }
+
+    /// Whether request `id` is queued or in flight.
+    pub fn has(&self, id: u64) -> bool {
+        self.queue.iter().any(|entry| entry.id == id)
     }
 
     /// The number of the first request whose caller `is` the one looked for.

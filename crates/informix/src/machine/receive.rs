@@ -523,6 +523,7 @@ impl<C: IfxCaller> Machine<C> {
                 self.clean_up(outbox, statement.id, false, true);
             }
             let mut fresh = Entry::new(entry.id, entry.request, entry.caller);
+            fresh.lane = entry.lane;
             fresh.retried = true;
             again.push(fresh);
         }

@@ -321,6 +321,10 @@ pub(super) struct Entry<C, E> {
     pub request: Request,
     /// `None` once the caller lost interest: the reply is read and dropped.
     pub caller: Option<C>,
+    /// Whose it is: see [`headrace_core::Caller::lane`].
+    pub lane: u64,
+    /// Its caller was forgotten after it was sent.
+    pub abandoned: bool,
     pub stage: Stage,
     pub statement: Option<Arc<Statement>>,
     /// The statement is in the cache, so it outlives the request.
@@ -359,6 +363,8 @@ impl<C, E> Entry<C, E> {
             id,
             request,
             caller,
+            lane: 0,
+            abandoned: false,
             stage: Stage::Queued,
             statement: None,
             kept: false,

@@ -32,7 +32,8 @@ impl<C: IfxCaller> Machine<C> {
             match self.tail().map(|entry| (entry.stage, entry.groups)) {
                 None | Some((Stage::Sent | Stage::Fetching, _)) => {
                     self.settle(cx, outbox);
-                    if self.held || self.started == self.queue.len() || !self.can_start(outbox) {
+                    if self.held || self.started == self.queue.len() || !self.is_same_lane() || !self.can_start(outbox)
+                    {
                         return;
                     }
                     self.start_next(cx, outbox);
@@ -43,6 +44,15 @@ impl<C: IfxCaller> Machine<C> {
                 Some((Stage::Draining, 0)) => self.end_batch(cx, outbox),
                 Some(_) => return,
             }
+        }
+    }
+
+    /// Whether the next request is of the same lane as those in flight.
+    fn is_same_lane(&self) -> bool {
+        let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        match (last, self.queue.get(self.started)) {
+            (Some(last), Some(next)) => last.lane == next.lane,
+            _ => true,
         }
     }
 

@@ -25,7 +25,7 @@ pub use upload::InfileState;
 
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
-use headrace_core::{Caller, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
+use headrace_core::{Caller, Discarded, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
 use reply::{Expect, Reply};
 use request::{Entry, Failure, Stage};
 use startup::Startup;
@@ -154,16 +154,15 @@ impl<C: MyCaller> Machine<C> {
     pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.queue.push_back(Entry::new(id, request, self.several, Some(caller)));
+        let lane = caller.lane();
+        self.queue.push_back(Entry { lane, ..Entry::new(id, request, self.several, Some(caller)) });
         id
     }
 
     /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
     /// read and dropped, and an atomic batch that has not ended is rolled back.
-    ///
-    /// Returns whether the server may be working on it, so that KILL QUERY makes sense.
-    pub fn discard(&mut self, id: u64) -> bool {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
+    pub fn discard(&mut self, id: u64) -> Discarded {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
         if at >= self.started {
             if let Request::Query { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
                 *sql = instead.clone();
@@ -171,20 +170,27 @@ impl<C: MyCaller> Machine<C> {
             } else {
                 self.queue.remove(at);
             }
-            return false;
+            return Discarded::Gone;
         }
         self.queue[at].caller = None;
-        at == 0
+        self.queue[at].abandoned = true;
+        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
     }
 
-    /// Whether the server is still working on a request that was discarded: KILL QUERY came too early for it, as it was not
-    /// begun with. What undoes a batch is not to be hit by another one.
+    /// Whether the server works on nothing but requests that were discarded, so that KILL QUERY can hit nothing else. What
+    /// undoes a batch is not to be hit.
     pub fn is_at_discarded(&self) -> bool {
-        self.started > 0
-            && self.queue.front().is_some_and(|entry| {
+        let mut flight = self.queue.iter().take(self.started);
+        flight.clone().any(|entry| entry.pending > 0)
+            && flight.all(|entry| {
                 let undone = matches!(&entry.stage, Stage::Batch(batch) if batch.is_ending());
-                entry.caller.is_none() && entry.pending > 0 && !undone
+                entry.abandoned && !undone
             })
+    }
+
+    /// Whether request `id` is queued or in flight.
+    pub fn has(&self, id: u64) -> bool {
+        self.queue.iter().any(|entry| entry.id == id)
     }
 
     /// The number of the first request whose caller `is` the one looked for.

@@ -173,6 +173,10 @@ pub(super) struct Entry<C, E> {
     pub request: Request,
     /// `None` once the caller lost interest: the reply is read and dropped.
     pub caller: Option<C>,
+    /// Whose it is: see [`headrace_core::Caller::lane`].
+    pub lane: u64,
+    /// Its caller was forgotten after it was sent.
+    pub abandoned: bool,
     pub stage: Stage,
     /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
     pub changes: bool,
@@ -201,6 +205,8 @@ impl<C, E> Entry<C, E> {
             changes: request.changes_session(several),
             request,
             caller,
+            lane: 0,
+            abandoned: false,
             stage: Stage::Queued,
             statement: None,
             from_cache: false,

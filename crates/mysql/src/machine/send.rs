@@ -49,7 +49,8 @@ impl<C: MyCaller> Machine<C> {
         let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
         let alone =
             next.is_exclusive(self.local_infile) || last.is_some_and(|entry| entry.is_exclusive(self.local_infile));
-        !self.held && self.expects.len() < self.window && (!alone || self.started == 0)
+        let same_lane = last.is_none_or(|entry| entry.lane == next.lane);
+        !self.held && same_lane && self.expects.len() < self.window && (!alone || self.started == 0)
     }
 
     /// Notes that a reply of the last started entry is to come.

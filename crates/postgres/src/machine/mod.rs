@@ -21,7 +21,7 @@ use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::types::TypeRegistry;
 use control::Control;
-use headrace_core::{Caller, Fatal, Outbox, Outcome, Protocol, StatementCache, limits};
+use headrace_core::{Caller, Discarded, Fatal, Outbox, Outcome, Protocol, StatementCache, limits};
 use request::{Entry, Stage};
 use startup::{Startup, State};
 use statement::Key;
@@ -98,7 +98,7 @@ pub struct Machine<C: Caller> {
     parameters: BTreeMap<String, String>,
     process_id: i32,
     secret: Vec<u8>,
-    notices: Vec<ServerError>,
+    notices: VecDeque<ServerError>,
     notifications: VecDeque<Notification>,
     notifications_lost: u64,
     last_words: Option<ServerError>,
@@ -130,7 +130,7 @@ impl<C: PgCaller> Machine<C> {
             parameters: BTreeMap::new(),
             process_id: 0,
             secret: Vec::new(),
-            notices: Vec::new(),
+            notices: VecDeque::new(),
             notifications: VecDeque::new(),
             notifications_lost: 0,
             last_words: None,
@@ -171,8 +171,10 @@ impl<C: PgCaller> Machine<C> {
     ///
     /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
     /// no Sync of its own to wait for. So does a request that is no part of the pipeline that the group belongs to, and
-    /// is not to be skipped with it.
+    /// is not to be skipped with it, and one of another lane.
     pub fn enqueue(&mut self, mut request: Request, caller: C) -> u64 {
+        let lane = caller.lane();
+        let mine = self.queue.back().is_none_or(|entry| entry.lane == lane);
         let group = self.queue.back().and_then(|entry| entry.request.open_group());
         let joins = match &mut request {
             Request::Execute(execute) => {
@@ -183,25 +185,50 @@ impl<C: PgCaller> Machine<C> {
             Request::Sync => true,
             _ => false,
         };
-        if group.is_some() && !joins {
-            self.push(Request::Sync, None);
+        if group.is_some() && !(joins && mine) {
+            self.close_group();
         }
-        self.push(request, Some(caller))
+        self.push(request, Some(caller), lane)
     }
 
-    fn push(&mut self, request: Request, caller: Option<C>) -> u64 {
+    fn push(&mut self, request: Request, caller: Option<C>, lane: u64) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.queue.push_back(Entry::new(id, request, caller));
+        self.queue.push_back(Entry { lane, ..Entry::new(id, request, caller) });
         id
+    }
+
+    /// Sees that request `id` is answered: without a Sync behind it the server may keep its answer to itself, and whoever
+    /// waits for it would wait for ever.
+    pub fn ask_for_answer(&mut self, id: u64) {
+        if self.queue.back().is_some_and(|entry| !entry.request.syncs())
+            && self.queue.iter().rev().take_while(|entry| !entry.request.syncs()).any(|entry| entry.id == id)
+        {
+            self.close_group();
+        }
+    }
+
+    /// Ends the last group of requests where nothing has yet.
+    fn close_group(&mut self) {
+        if let Some(last) = self.queue.back().filter(|entry| !entry.request.syncs()) {
+            let lane = last.lane;
+            self.push(Request::Sync, None, lane);
+        }
+    }
+
+    /// Whether the next request is of the same lane as those in flight.
+    fn is_same_lane(&self) -> bool {
+        let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        match (last, self.queue.get(self.started)) {
+            (Some(last), Some(next)) => last.lane == next.lane,
+            _ => true,
+        }
     }
 
     /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
     /// read and dropped, and a batch that is still being sent is rolled back.
-    ///
-    /// Returns whether the server may be working on it, so that a cancel request makes sense.
-    pub fn discard(&mut self, id: u64) -> bool {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return false };
+    pub fn discard(&mut self, id: u64) -> Discarded {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
         if at >= self.started {
             if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
                 *sql = instead.clone();
@@ -212,16 +239,24 @@ impl<C: PgCaller> Machine<C> {
             } else {
                 self.queue.remove(at);
             }
-            return false;
+            return Discarded::Gone;
         }
         self.queue[at].caller = None;
-        at == 0
+        self.queue[at].abandoned = true;
+        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
     }
 
-    /// Whether the server is still working on a request that was discarded: the cancel request came too early for it, as it
-    /// was not begun with.
+    /// Whether the server works on nothing but requests that were discarded, so that a cancel request can hit nothing else.
+    /// A Sync is nothing that could be cancelled.
     pub fn is_at_discarded(&self) -> bool {
-        self.started > 0 && self.queue.front().is_some_and(|entry| entry.caller.is_none())
+        let mut flight = self.queue.iter().take(self.started);
+        flight.clone().any(|entry| entry.abandoned)
+            && flight.all(|entry| entry.abandoned || matches!(entry.request, Request::Sync))
+    }
+
+    /// Whether request `id` is queued or in flight.
+    pub fn has(&self, id: u64) -> bool {
+        self.queue.iter().any(|entry| entry.id == id)
     }
 
     /// The number of the first request whose caller `is` the one looked for.
@@ -337,7 +372,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// Takes the notices that have come.
     pub fn take_notices(&mut self) -> Vec<ServerError> {
-        std::mem::take(&mut self.notices)
+        std::mem::take(&mut self.notices).into()
     }
 
     /// Whether notices have come.

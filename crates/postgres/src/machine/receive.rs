@@ -104,7 +104,10 @@ impl<C: PgCaller> Machine<C> {
             }
             b'E' => self.error(cx, ServerError::parse(body)?),
             b'N' => {
-                self.notices.push(ServerError::parse(body)?);
+                if self.notices.len() == limits::NOTICES {
+                    self.notices.pop_front();
+                }
+                self.notices.push_back(ServerError::parse(body)?);
                 Ok(())
             }
             b'A' => {
@@ -564,6 +567,7 @@ impl<C: PgCaller> Machine<C> {
             self.reserved = None;
             self.streamed = None;
         }
+        let lane = entry.lane;
         // What was read of the rows, and not sent, need not be read again.
         let pending = entry.pending && !started;
         let mut fresh = entry.again();
@@ -578,7 +582,7 @@ impl<C: PgCaller> Machine<C> {
                 discarded: None,
             };
             self.next_id += 1;
-            self.queue.insert(self.started, Entry::new(self.next_id - 1, rollback, None));
+            self.queue.insert(self.started, Entry { lane, ..Entry::new(self.next_id - 1, rollback, None) });
         }
         Ok(())
     }

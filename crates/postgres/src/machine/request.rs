@@ -249,6 +249,10 @@ pub(super) struct Entry<C, E> {
     pub request: Request,
     /// `None` once the caller lost interest: the reply is read and dropped.
     pub caller: Option<C>,
+    /// Whose it is: see [`headrace_core::Caller::lane`].
+    pub lane: u64,
+    /// Its caller was forgotten after it was sent.
+    pub abandoned: bool,
     pub stage: Stage,
     pub statement: Option<Arc<Statement>>,
     /// The types that the statement is, or will be, prepared with; the request's are moved here.
@@ -294,6 +298,8 @@ impl<C, E> Entry<C, E> {
             id,
             request,
             caller,
+            lane: 0,
+            abandoned: false,
             stage: Stage::Queued,
             statement: None,
             hints,
@@ -321,6 +327,7 @@ impl<C, E> Entry<C, E> {
     pub(super) fn again(self) -> Self {
         let mut fresh = Self::new(self.id, self.request, self.caller);
         fresh.hints = self.hints;
+        fresh.lane = self.lane;
         fresh.retried = true;
         fresh
     }

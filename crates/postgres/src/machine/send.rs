@@ -53,7 +53,7 @@ impl<C: PgCaller> Machine<C> {
         if self.reserved.is_some() && !self.bring_forward() {
             return false;
         }
-        !self.must_wait()
+        self.is_same_lane() && !self.must_wait()
     }
 
     /// Puts the first request that may be sent while a portal has the connection for itself in front of those that

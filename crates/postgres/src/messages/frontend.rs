@@ -1,6 +1,7 @@
 //! What the client sends. Each function appends one message to a buffer.
 
 use crate::types::Oid;
+use headrace_core::{Mismatch, limits};
 
 /// Appends a message of type `tag` whose body `body` writes, and fills in its length.
 ///
@@ -124,7 +125,7 @@ pub fn bind_empty(out: &mut Vec<u8>, portal: &str, statement: &str) {
 ///
 /// # Errors
 /// Whatever `encode` says; the buffer then holds half a message and has to be cut back.
-pub fn bind<E>(
+pub fn bind<E: From<Mismatch>>(
     out: &mut Vec<u8>,
     portal: &str,
     statement: &str,
@@ -147,6 +148,14 @@ pub fn bind<E>(
         out[formats + 2 * i + 1] = format as u8;
     }
     out.extend_from_slice(result_formats);
+    let bytes = out.len() - start;
+    if bytes > limits::MESSAGE_BYTES {
+        return Err(Mismatch::wrong_type(format!(
+            "the parameters have {bytes} bytes together, but PostgreSQL takes {} in a message; send them in parts",
+            limits::MESSAGE_BYTES
+        ))
+        .into());
+    }
     patch(out, start);
     Ok(())
 }
@@ -225,7 +234,7 @@ mod tests {
     #[test]
     fn bind_notes_each_format() {
         let bytes = written(|o| {
-            bind::<()>(o, "", "s", 2, &[0, 1, 0, 1], |i, out| {
+            bind::<Mismatch>(o, "", "s", 2, &[0, 1, 0, 1], |i, out| {
                 out.extend_from_slice(&1i32.to_be_bytes());
                 out.push(b'0' + i as u8);
                 Ok(i as u16)

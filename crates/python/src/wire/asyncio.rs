@@ -11,8 +11,9 @@ use std::sync::atomic::Ordering;
 
 /// The part of the inbox that the loop reads into.
 ///
-/// The buffer it lends is memory of the inbox itself. The inbox moves or reallocates only in `get_buffer` (through
-/// `Inbox::reserve`, and `TlsClient` for its ciphertext), which refuses to while a buffer is lent out.
+/// The buffer it lends is memory of the inbox itself, or the one for ciphertext. Both are freed with the `Wire`, which the
+/// view keeps alive, not with the transport. The inbox moves or reallocates only in `get_buffer`, which refuses to while a
+/// buffer is lent out, and in `State::rest`, which is not called then; the other one never does once there is TLS.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
 pub struct InboxView {
@@ -72,14 +73,13 @@ impl State {
     /// Where received bytes land.
     fn landing(&mut self) -> &mut [u8] {
         match &mut self.io {
-            Io::Transport { tls: Some(_), sealed, .. } => sealed,
+            Io::Transport { tls: Some(_), .. } => &mut self.sealed,
             _ => self.inbox.spare(),
         }
     }
 
     /// What is to be written now.
-    fn outgoing(&mut self, py: Python<'_>) -> Result<Vec<u8>, Fatal> {
-        self.machine.transmit(py, &mut self.outbox);
+    fn outgoing(&mut self) -> Result<Vec<u8>, Fatal> {
         match &mut self.io {
             Io::Transport { tls: Some(tls), clear, .. } => {
                 let mut sealed = std::mem::take(clear);
@@ -102,7 +102,8 @@ impl Wire {
             if self.paused.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let bytes = match state.outgoing(py) {
+            self.transmit(py, &mut state);
+            let bytes = match state.outgoing() {
                 Ok(bytes) => bytes,
                 Err(fatal) => {
                     self.die(py, &mut state, &fatal);
@@ -140,6 +141,9 @@ impl Wire {
 
     fn after_input(&self, py: Python<'_>, mut state: super::Held<'_>) -> PyResult<()> {
         self.digest(py, &mut state);
+        if self.exports.load(Ordering::Relaxed) == 0 {
+            state.rest();
+        }
         let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         let dead = state.dead.is_some();
@@ -161,7 +165,7 @@ impl Wire {
     /// asyncio.BaseProtocol.connection_made
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
         let mut state = self.hold(py)?;
-        state.io = Io::Transport { transport, tls: None, sealed: Vec::new(), clear: Vec::new() };
+        state.io = Io::Transport { transport, tls: None, clear: Vec::new() };
         if state.machine.wants_tls()
             && let Err(fatal) = state.start_tls()
         {
@@ -187,9 +191,9 @@ impl Wire {
     fn buffer_updated(&self, py: Python<'_>, nbytes: usize) -> PyResult<()> {
         self.arrivals.fetch_add(1, Ordering::Relaxed);
         let mut state = self.hold(py)?;
-        let State { io, inbox, .. } = &mut *state;
+        let State { io, inbox, sealed, .. } = &mut *state;
         match io {
-            Io::Transport { tls: Some(tls), sealed, .. } => {
+            Io::Transport { tls: Some(tls), .. } => {
                 let n = nbytes.min(sealed.len());
                 if let Err(fatal) = tls.receive(&sealed[..n], inbox) {
                     self.die(py, &mut state, &fatal);

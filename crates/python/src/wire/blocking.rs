@@ -21,9 +21,15 @@ const NUDGE_WAIT: Duration = Duration::from_millis(10);
 impl Wire {
     /// Moves bytes once.
     fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<Progress> {
-        let State { machine, outbox, .. } = state;
-        machine.transmit(py, outbox);
+        self.transmit(py, state);
         self.turn_with(py, state, |link, inbox, outbox| link.exchange(inbox, outbox, deadline))
+    }
+
+    /// Encodes what is queued.
+    pub(super) fn transmit(&self, py: Python<'_>, state: &mut State) {
+        let State { machine, outbox, .. } = state;
+        machine.hold(self.holds.load(Ordering::SeqCst) > 0);
+        machine.transmit(py, outbox);
     }
 
     fn turn_with(
@@ -36,15 +42,15 @@ impl Wire {
         let Io::Blocking(link) = io else {
             return Err(errors::interface(py, "the connection is not open"));
         };
+        if let Some(waker) = self.waker() {
+            link.listen_to(waker);
+        }
         let progress = py.detach(|| go(link, inbox, outbox));
         match &progress {
             Ok(Progress::Received) => self.digest(py, state),
             Ok(Progress::Sent | Progress::Timeout) => {}
-            Ok(Progress::Tick) => {
-                // The handshake may be over without a byte for the machine.
-                self.digest(py, state);
-                py.check_signals()?;
-            }
+            // The handshake may be over without a byte for the machine.
+            Ok(Progress::Tick) => self.digest(py, state),
             Ok(Progress::Eof) => {
                 self.digest(py, state);
                 let reason = self.ended("the server closed the connection unexpectedly");
@@ -92,9 +98,6 @@ impl Wire {
     /// Waits until the stream or COPY that has the connection for itself may have let go of it.
     fn wait_for_release(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) {
-            return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
-        }
         self.waiting.fetch_add(1, Ordering::SeqCst);
         py.detach(|| {
             if let Ok(guard) = self.released.0.lock() {
@@ -110,6 +113,72 @@ impl Wire {
     pub(super) fn tell_waiting(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.released.1.notify_all();
+        }
+    }
+
+    /// Moves bytes until `done` gives something: as the leader, or until another thread has brought it about, which
+    /// `is_done` says without the lock. Where only the lock can tell, `patience` is how long to leave the lead to others.
+    /// `asked` is the ticket of the request, where it is one that is waited for.
+    ///
+    /// `None` when `is_done`, or the time is up. Signal handlers run without the lock.
+    pub(super) fn drive<T>(
+        &self,
+        py: Python<'_>,
+        deadline: Option<Instant>,
+        patience: Option<Duration>,
+        asked: Option<&Bound<'_, PyAny>>,
+        is_done: impl Fn() -> bool + Sync,
+        mut done: impl FnMut(&mut State) -> PyResult<Option<T>>,
+    ) -> PyResult<Option<T>> {
+        let mut idle = Instant::now();
+        let mut looked = idle;
+        let mut lead = self.follow(py, &is_done, deadline, patience)?;
+        if let (Some(state), Some(asked)) = (&mut lead, asked) {
+            state.machine.ask_for_answer(asked);
+        }
+        loop {
+            let late = deadline.is_some_and(|deadline| deadline <= Instant::now());
+            let mut state = match lead.take() {
+                Some(state) => state,
+                None if late || is_done() => return Ok(None),
+                None => self.hold(py)?,
+            };
+            if let Some(result) = done(&mut state)? {
+                return Ok(Some(result));
+            }
+            self.check_open(py, &state)?;
+            self.transmit(py, &mut state);
+            // What had its last reply may end only now, when it finds that it has nothing more to send.
+            if let Some(result) = done(&mut state)? {
+                return Ok(Some(result));
+            }
+            if !state.machine.is_occupied() {
+                self.tell_waiting();
+            } else if !late && asked.is_some_and(|asked| state.machine.is_kept_waiting(asked)) {
+                // Not with the lock held: whoever has the connection needs it.
+                drop(state);
+                self.wait_for_release(py, deadline)?;
+                idle = Instant::now();
+                lead = self.follow(py, &is_done, deadline, patience)?;
+                continue;
+            }
+            // Also when it is late: what is there already counts.
+            if self.turn_in_time(py, &mut state, deadline, &mut idle)? || late {
+                return done(&mut state);
+            }
+            let now = Instant::now();
+            let look = now.duration_since(looked) >= Duration::from_millis(limits::LOOK_MILLIS);
+            if look || self.is_wanted() {
+                drop(state);
+                if look {
+                    looked = now;
+                    py.check_signals()?;
+                }
+                lead = self.follow(py, &is_done, deadline, patience)?;
+            } else {
+                self.tell_followers();
+                lead = Some(state);
+            }
         }
     }
 
@@ -132,37 +201,26 @@ impl Wire {
         if let Some(outcome) = ticket.take() {
             return outcome;
         }
-        let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds.max(0.0)));
-        let mut idle = Instant::now();
-        let mut state = self.hold(py)?;
-        loop {
-            // Another thread may have waited for it meanwhile.
-            if let Some(outcome) = ticket.take() {
-                return outcome;
-            }
-            self.check_open(py, &state)?;
-            let State { machine, outbox, .. } = &mut *state;
-            machine.transmit(py, outbox);
-            // What had its last reply may end only now, when it finds that it has nothing more to send.
-            if ticket.is_done() {
-                continue;
-            }
-            if state.machine.is_occupied() {
-                if state.machine.is_kept_waiting(bound) {
-                    // Not with the lock held: whoever has the connection needs it.
-                    drop(state);
-                    self.wait_for_release(py, deadline)?;
-                    idle = Instant::now();
-                    state = self.hold(py)?;
-                    continue;
-                }
-            } else {
-                self.tell_waiting();
-            }
-            if self.turn_in_time(py, &mut state, deadline, &mut idle)? && !ticket.is_done() {
-                return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
-            }
-        }
+        let deadline = deadline(timeout);
+        let done = |state: &mut State| Ok(ticket.take().inspect(|_| state.rest()));
+        let done = self.drive(py, deadline, None, Some(bound), || ticket.is_done(), done)?;
+        let done = done.or_else(|| ticket.take());
+        done.unwrap_or_else(|| Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up")))
+    }
+
+    /// Waits until a request that was abandoned has left the connection: its reply was read and dropped. Without an `id`
+    /// until a cancel request has nothing more to do.
+    ///
+    /// After `timeout` seconds it raises TimeoutError.
+    #[pyo3(signature = (id=None, timeout=None))]
+    fn outlast(&self, py: Python<'_>, id: Option<u64>, timeout: Option<f64>) -> PyResult<()> {
+        const PATIENCE: Duration = Duration::from_millis(20);
+        let gone = |state: &mut State| {
+            let waits = id.map_or_else(|| state.machine.is_at_discarded(), |id| state.machine.has(id));
+            Ok((!waits).then_some(()))
+        };
+        let done = self.drive(py, deadline(timeout), Some(PATIENCE), None, || false, gone)?;
+        done.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 
     /// Sends what the socket takes at once, and reads what is there: a pipeline is on its way while more is queued.
@@ -175,8 +233,8 @@ impl Wire {
             if let Io::Transport { .. } = state.io {
                 break;
             }
+            self.transmit(py, &mut state);
             let State { machine, outbox, .. } = &mut *state;
-            machine.transmit(py, outbox);
             let stuck = machine.in_flight() < machine.queued() && outbox.len() < limits::OUTBOX_HIGH_BYTES;
             let until = if stuck { now + NUDGE_WAIT } else { now };
             if self.turn(py, &mut state, Some(until))? == Progress::Timeout {
@@ -186,12 +244,16 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends what is queued without waiting for anything but room in the socket.
-    fn push(&self, py: Python<'_>, limit: usize) -> PyResult<()> {
+    /// Sends what is queued, but for `limit` bytes, without waiting for anything but room in the socket.
+    ///
+    /// After `timeout` seconds it raises TimeoutError; what is left is sent by the next wait.
+    #[pyo3(signature = (limit, timeout=None))]
+    fn push(&self, py: Python<'_>, limit: usize, timeout: Option<f64>) -> PyResult<()> {
+        let deadline = deadline(timeout);
         let mut state = self.hold(py)?;
+        let mut looked = Instant::now();
         loop {
-            let State { machine, outbox, .. } = &mut *state;
-            machine.transmit(py, outbox);
+            self.transmit(py, &mut state);
             if state.outbox.len() <= limit {
                 if !state.machine.is_occupied() {
                     self.tell_waiting();
@@ -200,6 +262,15 @@ impl Wire {
             }
             self.check_open(py, &state)?;
             self.turn_with(py, &mut state, Link::send)?;
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) && state.outbox.len() > limit {
+                return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
+            }
+            if looked.elapsed() >= Duration::from_millis(limits::LOOK_MILLIS) {
+                looked = Instant::now();
+                drop(state);
+                py.check_signals()?;
+                state = self.hold(py)?;
+            }
         }
     }
 
@@ -239,4 +310,10 @@ impl Wire {
         let socket = transport.call_method1(py, "get_extra_info", ("socket",))?;
         if socket.is_none(py) { Ok(-1) } else { socket.call_method0(py, "fileno")?.extract(py) }
     }
+}
+
+/// When the time of so many seconds is up; never without a limit.
+pub(super) fn deadline(timeout: Option<f64>) -> Option<Instant> {
+    let seconds = Duration::try_from_secs_f64(timeout?.max(0.0)).ok()?;
+    Instant::now().checked_add(seconds)
 }

@@ -25,6 +25,8 @@ struct Brought {
     header_seen: bool,
     shape: Option<(bool, usize)>,
     columns: Option<Py<PyAny>>,
+    /// It has begun, or a block has come, since its reader last asked for the next step.
+    news: bool,
 }
 
 /// Where the data of a COPY arrives; it outlives the request.
@@ -44,7 +46,10 @@ impl CopyBuffer {
 
     /// The COPY has begun.
     pub fn begin(&self, binary: bool, columns: usize) {
-        self.with(|brought| brought.shape = Some((binary, columns)));
+        self.with(|brought| {
+            brought.shape = Some((binary, columns));
+            brought.news = true;
+        });
     }
 
     /// The columns are known.
@@ -54,7 +59,15 @@ impl CopyBuffer {
 
     /// A block has come.
     pub fn push(&self, block: &[u8]) {
-        self.with(|brought| brought.bytes.extend_from_slice(block));
+        self.with(|brought| {
+            brought.bytes.extend_from_slice(block);
+            brought.news = true;
+        });
+    }
+
+    /// Whether something has come since this was last asked.
+    fn take_news(&self) -> bool {
+        self.with(|brought| std::mem::take(&mut brought.news))
     }
 
     fn pg_columns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PgColumns>>> {
@@ -159,8 +172,11 @@ impl Wire {
         let id = self.copy_id(py, &state, ticket)?;
         let machine = state.machine.postgres(py)?;
         match id.and_then(|id| machine.caller_mut(id)) {
-            Some(call) => call.progress = Some(completion),
-            None => completion.complete(py, Ok(py.None())),
+            // Another thread may have brought the step already.
+            Some(call) if !call.copy.as_ref().is_some_and(|copy| copy.get().take_news()) => {
+                call.progress = Some(completion);
+            }
+            _ => completion.complete(py, Ok(py.None())),
         }
         Ok(object)
     }

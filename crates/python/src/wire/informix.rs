@@ -78,6 +78,12 @@ impl Wire {
         self.enqueue::<Informix>(py, state, request, call)
     }
 
+    /// Sends the urgent byte that interrupts the running statement of a blocking connection; says whether there was a
+    /// socket to send it on.
+    fn sqli_interrupt(&self, py: Python<'_>) -> PyResult<bool> {
+        self.urge(py, b'B')
+    }
+
     /// Queues BEGIN WORK, unless a transaction is open then.
     fn sqli_begin(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.bare(py, Request::Begin)

@@ -3,11 +3,12 @@
 //! The same object serves blocking callers ([`blocking`]) and an asyncio loop ([`asyncio`]); requests are submitted
 //! and answered in one way ([`requests`]).
 //!
-//! Locking: the state is behind one mutex. A blocking wait holds it while the interpreter is detached, so calls on a
-//! shared connection queue up; whoever wants the lock detaches first, so the holder can always come back. Python code
-//! that runs while the lock is held (an iterator of `executemany`, a dumper) must not use the connection, and gets a
-//! clear error instead of a deadlock. Nothing that may call back into this object (a transport's `write`) is called
-//! with the lock held.
+//! Locking: the state is behind one mutex. Of the threads that wait for answers one, the *leader*, holds it while the
+//! interpreter is detached, moves the bytes of all of them, and tells the others (*followers*) what came; they look for
+//! interrupts and deadlines of their own meanwhile. A thread that wants the lock for something else wakes the leader, which
+//! lets it pass: see [`turns`]. Python code that runs while the lock is held (an iterator of `executemany`, a dumper) must
+//! not use the connection, and gets a clear error instead of a deadlock. Nothing that may call back into this object (a
+//! transport's `write`) is called with the lock held, and signal handlers run without it.
 
 mod asyncio;
 mod blocking;
@@ -17,23 +18,26 @@ mod informix;
 mod mysql;
 mod requests;
 mod setup;
+mod turns;
 
 pub use asyncio::InboxView;
 pub use copy::CopyBuffer;
 pub(crate) use fork::after_fork_in_child;
+use turns::Held;
+pub(crate) use turns::thread_number;
 
 use crate::call::Completion;
 use crate::engine::{Certificate, Engine};
 use crate::errors;
 use crate::sink::Settings;
 use headrace_core::{Fatal, Inbox, Outbox};
-use headrace_pump::{Address, Hangup, Link, TcpOptions};
+use headrace_pump::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::{TlsClient, TlsConfig};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 /// What moves the bytes.
@@ -47,8 +51,6 @@ enum Io {
     Transport {
         transport: Py<PyAny>,
         tls: Option<Box<TlsClient>>,
-        /// Ciphertext as it comes in, where there is TLS.
-        sealed: Vec<u8>,
         /// What goes ahead of the TLS layer.
         clear: Vec<u8>,
     },
@@ -61,7 +63,11 @@ struct State {
     outbox: Outbox,
     io: Io,
     tls: Option<(TlsConfig, String)>,
+    /// Ciphertext as it comes in on a loop. It is lent to the loop, so it stays where it is when the transport goes.
+    sealed: Vec<u8>,
     queries: Py<PyDict>,
+    /// Bytes of their texts.
+    queries_bytes: Cell<usize>,
     settings: Arc<Settings>,
     dead: Option<Fatal>,
     /// Who waits for the session to be ready.
@@ -99,6 +105,16 @@ pub struct Wire {
     tcp: TcpOptions,
     /// The thread that holds the lock, or 0.
     owner: AtomicU64,
+    /// Threads that want the lock for a moment.
+    wanted: AtomicUsize,
+    /// Threads that wait for what the leader brings, and where they do.
+    followers: AtomicUsize,
+    parked: Mutex<()>,
+    news: Condvar,
+    /// Ends the leader's wait; made when it is needed first.
+    waker: OnceLock<Option<Arc<Waker>>>,
+    /// Cancel requests under way: nothing new is started meanwhile.
+    holds: AtomicUsize,
     /// How many buffers of the inbox are lent out.
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
@@ -126,72 +142,10 @@ pub struct Wire {
     forks: u32,
 }
 
-/// The lock, and whose it is.
-struct Held<'a> {
-    guard: MutexGuard<'a, State>,
-    owner: &'a AtomicU64,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.owner.store(0, Ordering::Relaxed);
-    }
-}
-
-impl std::ops::Deref for Held<'_> {
-    type Target = State;
-    fn deref(&self) -> &State {
-        &self.guard
-    }
-}
-
-impl std::ops::DerefMut for Held<'_> {
-    fn deref_mut(&mut self) -> &mut State {
-        &mut self.guard
-    }
-}
-
-/// A number of the current thread that is never 0.
-fn thread_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local! {
-        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    NUMBER.with(|number| *number)
-}
-
 impl Wire {
     /// Whether the connection was made by the process that this one was forked from.
     fn is_inherited(&self) -> bool {
         self.forks != fork::forks()
-    }
-
-    /// Takes the lock.
-    fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
-        // Before the lock is touched: a thread of the parent may have held it.
-        if self.is_inherited() {
-            return Err(errors::interface(py, fork::INHERITED));
-        }
-        let me = thread_number();
-        let guard = match self.state.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                if self.owner.load(Ordering::Relaxed) == me {
-                    return Err(errors::interface(
-                        py,
-                        "the connection is busy with a batch whose own iterator or dumper is using it; use a second \
-                         connection, or collect the rows first",
-                    ));
-                }
-                match self.state.lock_py_attached(py) {
-                    Ok(guard) => guard,
-                    Err(poisoned) => poisoned.into_inner(),
-                }
-            }
-        };
-        self.owner.store(me, Ordering::Relaxed);
-        Ok(Held { guard, owner: &self.owner })
     }
 
     /// Handles what is in the inbox; a fatal error ends the connection for everyone.
@@ -252,17 +206,6 @@ impl Wire {
         }
     }
 
-    /// Ends the request that another thread waits for with the lock held, if there is one.
-    fn interrupt(&self) {
-        if matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
-            && self.owner.load(Ordering::Relaxed) != thread_number()
-            && let Some(hangup) = self.hangup.get()
-        {
-            self.closing.store(true, Ordering::Relaxed);
-            hangup.now();
-        }
-    }
-
     fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         match &state.dead {
             Some(reason) => {
@@ -279,6 +222,13 @@ impl Wire {
 }
 
 impl State {
+    /// Gives back the memory that a large value took, once nothing is under way.
+    fn rest(&mut self) {
+        if self.machine.is_idle() {
+            self.inbox.rest();
+        }
+    }
+
     /// Puts the TLS layer in place.
     fn start_tls(&mut self) -> Result<(), Fatal> {
         let Some((config, name)) = self.tls.take() else { return Ok(()) };
@@ -291,12 +241,12 @@ impl State {
                 }
                 link.start_tls(client);
             }
-            Io::Transport { tls, sealed, clear, .. } => {
+            Io::Transport { tls, clear, .. } => {
                 if asked {
                     *clear = self.outbox.take();
                 }
                 *tls = Some(Box::new(client));
-                sealed.resize(headrace_core::limits::TLS_SEALED_BYTES, 0);
+                self.sealed.resize(headrace_core::limits::TLS_SEALED_BYTES, 0);
             }
             Io::None => {}
         }
@@ -420,13 +370,23 @@ impl Wire {
         Ok(())
     }
 
-    /// Starts no further request while true: a cancel request is under way.
+    /// Starts no further request while a cancel request is under way. Counted: each true is taken back by a false.
     fn hold_requests(&self, py: Python<'_>, held: bool) -> PyResult<()> {
-        self.hold(py)?.machine.hold(held);
-        if !held {
-            self.flush(py)?;
+        if held {
+            // Not behind the lock: whoever holds it may be in the middle of a batch.
+            self.holds.fetch_add(1, Ordering::SeqCst);
+            return Ok(());
         }
-        Ok(())
+        self.holds.fetch_sub(1, Ordering::SeqCst);
+        if self.closed() {
+            return Ok(());
+        }
+        let mut state = self.hold(py)?;
+        // That there was a hold, where nothing was sent meanwhile.
+        state.machine.hold(true);
+        state.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
+        drop(state);
+        self.flush(py)
     }
 
     /// Adds to the counters: 0 connect, 1 execute, 2 fetch, 3 close.

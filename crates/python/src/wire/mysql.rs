@@ -11,7 +11,7 @@ use headrace_mysql::types::write_field;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 impl Wire {
     fn my_call(&self, py: Python<'_>, state: &super::State, want: Want, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
@@ -114,20 +114,31 @@ impl Wire {
     }
 
     /// The next block of a stream: its columns and a list of rows. None when all that is left comes with its result.
-    fn my_next_block(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
-        let mut idle = Instant::now();
-        loop {
-            let mut state = self.hold(py)?;
-            let (id, machine) = self.my_request(py, &mut state, ticket)?;
-            let Some(call) = id.and_then(|id| machine.caller_mut(id)) else { return Ok(None) };
-            if let Some(block) = call.take_block(py)? {
-                return Ok(Some(block));
-            }
-            self.check_open(py, &state)?;
-            let super::State { machine, outbox, .. } = &mut *state;
-            machine.transmit(py, outbox);
-            self.turn_in_time(py, &mut state, None, &mut idle)?;
-        }
+    /// Raises TimeoutError after `timeout` seconds.
+    #[pyo3(signature = (ticket, timeout=None))]
+    fn my_next_block(
+        &self,
+        py: Python<'_>,
+        ticket: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<Block>> {
+        const PATIENCE: Duration = Duration::from_millis(20);
+        let deadline = super::blocking::deadline(timeout);
+        let taken = self.drive(
+            py,
+            deadline,
+            Some(PATIENCE),
+            None,
+            || false,
+            |state| {
+                let (id, machine) = self.my_request(py, state, ticket)?;
+                match id.and_then(|id| machine.caller_mut(id)) {
+                    Some(call) => Ok(call.take_block(py)?.map(Some)),
+                    None => Ok(Some(None)),
+                }
+            },
+        )?;
+        taken.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 
     /// Takes a block of a stream, if one has come: see `my_next_block`.

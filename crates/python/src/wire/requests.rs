@@ -8,7 +8,7 @@ use crate::errors;
 use crate::params::{Args, PyValue};
 use crate::query::Query;
 use crate::sink::Settings;
-use headrace_core::{Fatal, Protocol, limits};
+use headrace_core::{Discarded, Fatal, Protocol, limits};
 use headrace_postgres::machine::{Execute, Portal, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
@@ -30,9 +30,17 @@ impl Wire {
         } else if let Some(known) = queries.get_item((sql,))? {
             return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
         }
-        let query = Py::new(py, state.machine.convert(py, sql.to_str()?, with_params)?)?;
-        if queries.len() >= limits::QUERIES {
+        let text = sql.to_str()?;
+        let query = Py::new(py, state.machine.convert(py, text, with_params)?)?;
+        if text.len() > limits::QUERY_BYTES {
+            return Ok(query);
+        }
+        let bytes = state.queries_bytes.get() + text.len();
+        if queries.len() >= limits::QUERIES || bytes > limits::QUERIES_BYTES {
             queries.clear();
+            state.queries_bytes.set(text.len());
+        } else {
+            state.queries_bytes.set(bytes);
         }
         if with_params {
             queries.set_item(sql, &query)?;
@@ -328,19 +336,38 @@ impl Wire {
     /// Forgets who asked for the request of this ticket or future: its reply will be read and dropped, or it is not
     /// sent at all. Says whether the server is working on it now, so that a cancel request makes sense.
     fn discard(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let mut state = self.hold(py)?;
-        let working = match self.id_of(&state, ticket) {
-            Some(id) => state.machine.discard(id),
-            None => false,
-        };
-        drop(state);
-        self.flush(py)?;
-        Ok(working)
+        Ok(self.forget(py, ticket, false)?.0 == Discarded::Alone)
     }
 
-    /// Whether a cancel request is worth repeating: the server is still working on a request that was discarded.
+    /// The same for who will send a cancel request. Gives what has to be done, and the number of the request:
+    ///
+    /// 0: nothing, the server has nothing of it; 1: nothing is started before `hold_requests(False)`, and a cancel request
+    /// can hit nothing else; 2: requests of others are behind it, which a cancel request could hit.
+    fn abandon(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<(u8, u64)> {
+        let (discarded, id) = self.forget(py, ticket, true)?;
+        let todo = match discarded {
+            Discarded::Gone => 0,
+            Discarded::Alone => 1,
+            Discarded::Followed => 2,
+        };
+        Ok((todo, id))
+    }
+
+    /// Whether the server works on nothing but what was discarded.
     fn at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.hold(py)?.machine.is_at_discarded())
+    }
+
+    /// Whether a cancel request is worth repeating, as the server is still at what was discarded. Then nothing is started
+    /// before `hold_requests(False)`.
+    fn hold_discarded(&self, py: Python<'_>) -> PyResult<bool> {
+        let mut state = self.hold(py)?;
+        let at = state.machine.is_at_discarded();
+        if at {
+            self.holds.fetch_add(1, Ordering::SeqCst);
+            state.machine.hold(true);
+        }
+        Ok(at)
     }
 
     /// What is done when a notification has come.
@@ -446,6 +473,29 @@ impl Wire {
 }
 
 impl Wire {
+    /// Forgets who asked for a request. If it is `held`, nothing is started from the same moment on that a cancel request
+    /// for it could hit.
+    fn forget(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, held: bool) -> PyResult<(Discarded, u64)> {
+        let mut state = self.hold(py)?;
+        let Some(id) = self.id_of(&state, ticket) else { return Ok((Discarded::Gone, 0)) };
+        let discarded = state.machine.discard(id);
+        if held && discarded == Discarded::Alone {
+            self.holds.fetch_add(1, Ordering::SeqCst);
+            state.machine.hold(true);
+        }
+        drop(state);
+        self.flush(py)?;
+        Ok((discarded, id))
+    }
+
+    /// Sends the urgent byte that interrupts an Informix statement; says whether the socket is still there.
+    pub(super) fn urge(&self, py: Python<'_>, byte: u8) -> PyResult<bool> {
+        match self.hangup.get() {
+            Some(hangup) => hangup.urge(byte).map_err(|error| errors::fatal(py, &Fatal::gone(error.to_string()))),
+            None => Ok(false),
+        }
+    }
+
     /// The number of the request that this ticket or future belongs to.
     pub(super) fn id_of(&self, state: &State, ticket: &Bound<'_, PyAny>) -> Option<u64> {
         state.machine.find(ticket)

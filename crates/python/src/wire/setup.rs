@@ -9,14 +9,16 @@ use crate::sink::{Settings, Unrepresentable};
 use headrace_core::{Fatal, Inbox, Outbox, limits};
 use headrace_informix::types::extended;
 use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls};
-use headrace_pump::{Address, TcpOptions};
+use headrace_pump::{Address, Connecting, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 /// Reads an optional entry.
@@ -96,7 +98,9 @@ impl Wire {
             outbox,
             io: Io::None,
             tls,
+            sealed: Vec::new(),
             queries: PyDict::new(py).unbind(),
+            queries_bytes: Cell::new(0),
             settings: Arc::new(settings),
             dead: None,
             ready: None,
@@ -110,6 +114,12 @@ impl Wire {
             address,
             tcp,
             owner: AtomicU64::new(0),
+            wanted: AtomicUsize::new(0),
+            followers: AtomicUsize::new(0),
+            parked: Mutex::new(()),
+            news: Condvar::new(),
+            waker: OnceLock::new(),
+            holds: AtomicUsize::new(0),
             exports: AtomicUsize::new(0),
             paused: AtomicBool::new(false),
             flush_due: AtomicBool::new(false),
@@ -137,15 +147,21 @@ impl Wire {
         let Some(address) = self.address.clone() else {
             return Err(errors::interface(py, "the connection has no address"));
         };
-        let timeout = timeout.map(Duration::from_secs_f64);
-        let link = py.detach(|| headrace_pump::Link::connect(&address, timeout, &self.tcp));
-        let link = link.map_err(|error| {
+        let deadline = super::blocking::deadline(timeout);
+        let failed = |error: io::Error| {
             let shown = match &address {
                 Address::Tcp(address) => address.to_string(),
                 Address::Unix(path) => path.display().to_string(),
             };
             errors::fatal(py, &Fatal::refused(format!("connection to {shown} failed: {error}")))
-        })?;
+        };
+        let mut connecting = Connecting::new(&address, &self.tcp).map_err(failed)?;
+        let link = loop {
+            if let Some(link) = py.detach(|| connecting.step(deadline)).map_err(failed)? {
+                break link;
+            }
+            py.check_signals()?;
+        };
         let mut state = self.hold(py)?;
         self.hangup.get_or_init(|| link.hangup());
         state.io = Io::Blocking(Box::new(link));

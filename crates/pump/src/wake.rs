@@ -1,0 +1,40 @@
+//! Ending a wait from another thread.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// Ends the wait of a [`crate::Link`] that listens to it.
+#[derive(Debug)]
+pub struct Waker {
+    reader: UnixStream,
+    writer: UnixStream,
+}
+
+impl Waker {
+    /// A waker that nobody listens to yet.
+    ///
+    /// # Errors
+    /// What the system says: no more file descriptors.
+    pub fn new() -> io::Result<Self> {
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        writer.set_nonblocking(true)?;
+        Ok(Self { reader, writer })
+    }
+
+    /// Ends the wait that is under way, or the next one.
+    pub fn wake(&self) {
+        // Where nothing more fits in, there is enough in it to end a wait.
+        let _ = (&self.writer).write(&[0]);
+    }
+
+    pub(crate) fn reader(&self) -> &UnixStream {
+        &self.reader
+    }
+
+    /// Forgets the calls so far.
+    pub(crate) fn rest(&self) {
+        let mut bytes = [0; 64];
+        while matches!((&self.reader).read(&mut bytes), Ok(n) if n == bytes.len()) {}
+    }
+}

@@ -1,0 +1,183 @@
+//! Whose turn it is with the connection's lock.
+//!
+//! * [`Wire::hold`] takes it for a moment: to submit, to look at something.
+//! * [`Wire::follow`] waits for it in order to wait for an answer. There is one such *leader* at a time; it lets go of the
+//!   lock whenever [`Wire::is_wanted`], and follows until those who wanted it have had it.
+//!
+//! A follower sleeps on a condition that is told whenever the lock is free, and whenever the leader has received something.
+//! A leader sleeps in a system call, which [`Waker`] ends. It costs a system call more for each wait, so it exists only once
+//! two threads have met.
+
+use super::{State, Wire, fork};
+use crate::errors;
+use headrace_core::Fatal;
+use headrace_core::limits::TICK;
+use headrace_pump::Waker;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// The lock, and whose it is.
+pub(super) struct Held<'a> {
+    guard: Option<MutexGuard<'a, State>>,
+    wire: &'a Wire,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.wire.owner.store(0, Ordering::SeqCst);
+        drop(self.guard.take());
+        self.wire.tell_followers();
+    }
+}
+
+impl std::ops::Deref for Held<'_> {
+    type Target = State;
+    fn deref(&self) -> &State {
+        self.guard.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl std::ops::DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        self.guard.as_mut().expect("there until it is dropped")
+    }
+}
+
+/// A number of the current thread that is never 0.
+pub(crate) fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    NUMBER.with(|number| *number)
+}
+
+impl Wire {
+    /// Takes the lock for a moment.
+    pub(super) fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
+        if let Some(held) = self.try_hold(py)? {
+            return Ok(held);
+        }
+        self.wanted.fetch_add(1, Ordering::SeqCst);
+        self.wake_leader();
+        let locked = self.state.lock_py_attached(py);
+        self.wanted.fetch_sub(1, Ordering::SeqCst);
+        let (guard, broken) = match locked {
+            Ok(guard) => (guard, false),
+            Err(poisoned) => (poisoned.into_inner(), true),
+        };
+        Ok(self.held(py, guard, broken))
+    }
+
+    /// Takes the lock if it is free.
+    fn try_hold(&self, py: Python<'_>) -> PyResult<Option<Held<'_>>> {
+        // Before the lock is touched: a thread of the parent may have held it.
+        if self.is_inherited() {
+            return Err(errors::interface(py, fork::INHERITED));
+        }
+        match self.state.try_lock() {
+            Ok(guard) => Ok(Some(self.held(py, guard, false))),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(Some(self.held(py, poisoned.into_inner(), true))),
+            Err(TryLockError::WouldBlock) if self.owner.load(Ordering::SeqCst) == thread_number() => {
+                Err(errors::interface(
+                    py,
+                    "the connection is busy with a batch whose own iterator or dumper is using it; use a second \
+                     connection, or collect the rows first",
+                ))
+            }
+            Err(TryLockError::WouldBlock) => Ok(None),
+        }
+    }
+
+    /// The lock was taken; `broken` says that whoever had it before panicked, in the middle of anything.
+    fn held<'a>(&'a self, py: Python<'_>, guard: MutexGuard<'a, State>, broken: bool) -> Held<'a> {
+        self.owner.store(thread_number(), Ordering::SeqCst);
+        let mut held = Held { guard: Some(guard), wire: self };
+        if broken {
+            self.state.clear_poison();
+            let reason = Fatal::gone("the connection was closed after an internal error of headrace; please report it");
+            self.die(py, &mut held, &reason);
+        }
+        held
+    }
+
+    /// Whether another thread wants the lock for a moment.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::SeqCst) > 0
+    }
+
+    /// Takes the lock in order to wait for an answer, once nobody else does. `None` when `is_done`, the time is up, or
+    /// after `patience`.
+    ///
+    /// # Errors
+    /// What a signal handler raises.
+    pub(super) fn follow(
+        &self,
+        py: Python<'_>,
+        is_done: &(impl Fn() -> bool + Sync),
+        deadline: Option<Instant>,
+        patience: Option<Duration>,
+    ) -> PyResult<Option<Held<'_>>> {
+        let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let until = [deadline, until].into_iter().flatten().min();
+        loop {
+            if !self.is_wanted()
+                && let Some(held) = self.try_hold(py)?
+            {
+                return Ok(Some(held));
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if is_done() || left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            py.detach(|| self.park(is_done, left.unwrap_or(TICK).min(TICK)));
+            py.check_signals()?;
+        }
+    }
+
+    /// Sleeps until there may be something new.
+    fn park(&self, is_done: &impl Fn() -> bool, wait: Duration) {
+        self.followers.fetch_add(1, Ordering::SeqCst);
+        let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_done() && (self.owner.load(Ordering::SeqCst) != 0 || self.is_wanted()) {
+            drop(self.news.wait_timeout(parked, wait));
+        }
+        self.followers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Tells those who wait that there may be something new.
+    pub(super) fn tell_followers(&self) {
+        if self.followers.load(Ordering::SeqCst) > 0 {
+            drop(self.parked.lock());
+            self.news.notify_all();
+        }
+    }
+
+    /// What the leader listens to, if there is one.
+    pub(super) fn waker(&self) -> Option<&Arc<Waker>> {
+        self.waker.get().and_then(Option::as_ref)
+    }
+
+    /// Ends the leader's wait. Without file descriptors for it the leader looks at its next tick.
+    fn wake_leader(&self) {
+        if self.event_loop.is_none()
+            && let Some(waker) = self.waker.get_or_init(|| Waker::new().ok().map(Arc::new))
+        {
+            waker.wake();
+        }
+    }
+
+    /// Ends the request that another thread waits for with the lock held, if there is one.
+    pub(super) fn interrupt(&self) {
+        if matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
+            && self.owner.load(Ordering::Relaxed) != thread_number()
+            && let Some(hangup) = self.hangup.get()
+        {
+            self.closing.store(true, Ordering::Relaxed);
+            hangup.now();
+        }
+    }
+}
