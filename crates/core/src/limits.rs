@@ -47,6 +47,10 @@ pub const TICK: std::time::Duration = std::time::Duration::from_millis(100);
 pub const TLS_PLAIN_BYTES: usize = 64 * 1024;
 /// Bytes of ciphertext that are read at a time.
 pub const TLS_SEALED_BYTES: usize = 64 * 1024;
+/// TLS configurations that a process keeps, each with the certificates that it read and the sessions that can be resumed.
+pub const TLS_CONFIGURATIONS: usize = 64;
+/// Seconds after which the system's certificate store is read again.
+pub const TLS_STORE_SECONDS: u64 = 60;
 /// Statements whose parameter style was converted that are remembered per connection; beyond it the memory
 /// starts afresh.
 pub const QUERIES: usize = 1024;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What of the server's certificate is checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verify {
     /// Nothing: the connection is encrypted, but anyone could be at the other end.
     None,
@@ -27,7 +27,7 @@ pub enum Verify {
 }
 
 /// Whom to trust.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Roots {
     /// The system's certificate store.
     System,
@@ -49,7 +49,7 @@ impl Roots {
 }
 
 /// The client's own certificate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientCert {
     /// PEM file with the certificate chain.
     pub certificates: PathBuf,
@@ -58,7 +58,7 @@ pub struct ClientCert {
 }
 
 /// What the user asks of TLS.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TlsConfig {
     /// What is checked.
     pub verify: Verify,

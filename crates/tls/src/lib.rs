@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod binding;
+mod cache;
 mod config;
 pub mod dangerous;
 mod names;
@@ -46,8 +47,8 @@ impl TlsClient {
                 return Err(Fatal::refused(format!("{server_name:?} is no name that a certificate could have")));
             }
         };
-        let (config, doubtful) = config.build()?;
-        let connection = ClientConnection::new(Arc::new(config), name).map_err(refused)?;
+        let (config, doubtful) = cache::configuration(config)?;
+        let connection = ClientConnection::new(config, name).map_err(refused)?;
         Ok(Self { connection, peer_closed: false, doubtful })
     }
 
@@ -151,6 +152,11 @@ impl TlsClient {
     /// The cipher suite, once it is agreed upon.
     pub fn cipher(&self) -> Option<String> {
         Some(format!("{:?}", self.connection.negotiated_cipher_suite()?.suite()))
+    }
+
+    /// Whether the handshake took up an earlier session with this server.
+    pub fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
 
     /// The protocol version and cipher suite, for people.

@@ -359,6 +359,11 @@ impl Wire {
         Ok(self.hold(py)?.tls_client().map(TlsClient::describe))
     }
 
+    /// Whether the TLS session is an earlier one that was taken up again.
+    fn tls_resumed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.tls_client().is_some_and(TlsClient::is_resumed))
+    }
+
     /// How many prepared statements are kept.
     fn prepared_statements(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.hold(py)?.machine.statements())

@@ -1,0 +1,64 @@
+//! Configurations that are kept: the files are read once, and later connections take up earlier sessions.
+//!
+//! A configuration holds for what was asked for and for the files as they were. What is noted of one connection's
+//! certificate ([`Verify::Note`]) is that connection's, so there nothing is kept.
+
+use crate::config::{Roots, TlsConfig, Verify};
+use headrace_core::Fatal;
+use headrace_core::limits::{TLS_CONFIGURATIONS, TLS_STORE_SECONDS};
+use rustls::ClientConfig;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// A file as it was: its length, and when it was changed.
+type Stamp = Option<(u64, SystemTime)>;
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    config: TlsConfig,
+    stamps: Vec<Stamp>,
+}
+
+type Kept = HashMap<Key, (Instant, Arc<ClientConfig>)>;
+
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+
+fn stamp(path: &Path) -> Stamp {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
+}
+
+/// The configuration for what is asked, and where it is noted that a certificate did not hold.
+pub(crate) fn configuration(asked: &TlsConfig) -> Result<(Arc<ClientConfig>, Arc<AtomicBool>), Fatal> {
+    if asked.verify == Verify::Note {
+        let (config, doubtful) = asked.build()?;
+        return Ok((Arc::new(config), doubtful));
+    }
+    let mut stamps = Vec::new();
+    if let Roots::File(path) = &asked.roots {
+        stamps.push(stamp(path));
+    }
+    if let Some(client) = &asked.client {
+        stamps.extend([stamp(&client.certificates), stamp(&client.key)]);
+    }
+    let key = Key { config: asked.clone(), stamps };
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = kept.get_or_insert_default();
+    // Where the system keeps its certificates only the system knows.
+    let fresh = |made: &Instant| {
+        !matches!(asked.roots, Roots::System) || made.elapsed() < Duration::from_secs(TLS_STORE_SECONDS)
+    };
+    if let Some((_, config)) = kept.get(&key).filter(|(made, _)| fresh(made)) {
+        return Ok((config.clone(), Arc::new(AtomicBool::new(asked.verify == Verify::None))));
+    }
+    let (config, doubtful) = asked.build()?;
+    let config = Arc::new(config);
+    if kept.len() >= TLS_CONFIGURATIONS {
+        kept.clear();
+    }
+    kept.insert(key, (Instant::now(), config.clone()));
+    Ok((config, doubtful))
+}
