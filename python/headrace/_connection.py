@@ -60,7 +60,10 @@ class BlockingConnection(Generic[R]):
     # waiting
 
     def _wait(self, ticket: Any, timeout: float | None) -> Any:
-        """The result of a ticket. An interrupted or overdue request is cancelled before the error goes on."""
+        """The result of a ticket, within ``timeout`` seconds, or what the connection allows. An interrupted or overdue
+        request is cancelled before the error goes on."""
+        if timeout is None:
+            timeout = self._core.command_timeout
         try:
             result = self._core.wire.wait(ticket, timeout)
         except TimeoutError:
@@ -124,8 +127,8 @@ class BlockingConnection(Generic[R]):
             wire.close()
 
     def _cancel_abandoned(self, number: int, deadline: float) -> None:
-        """Cancels what the server works on. A cancel request that came too early is said again. Raises TimeoutError when
-        the server does not react."""
+        """Cancels what the server works on. A cancel request that came too early is said again. Raises TimeoutError
+        when the server does not react."""
         wire = self._core.wire
         try:
             wire.push(0, defaults.CANCEL_TIMEOUT)
@@ -160,41 +163,41 @@ class BlockingConnection(Generic[R]):
                 cursor._failed(error)
                 raise
 
-    def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
+    def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
-            return self._cursor(factory).execute(sql, args or None).fetchall()
+            return self._cursor(factory).execute(sql, args or None, timeout=timeout).fetchall()
         # What a cursor would give, without one.
-        result = self._wait(core.submit(sql, args or None), None)
+        result = self._wait(core.submit(sql, args or None), timeout)
         if factory is tuple_row and isinstance(result, PgResult) and result.rows is not None:
             return result.rows  # type: ignore[return-value]
         cursor = self._cursor(factory)
         cursor._take(result)
         return cursor._all()
 
-    def fetch(self, sql: str, *args: Any) -> list[R]:
+    def fetch(self, sql: str, *args: Any, timeout: float | None = None) -> list[R]:
         """All rows of a query, its parameters given one by one."""
-        return self._rows(self.row_factory, sql, args)
+        return self._rows(self.row_factory, sql, args, timeout)
 
-    def fetchrow(self, sql: str, *args: Any) -> R | None:
+    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None) -> R | None:
         """The first row of a query, or ``None``."""
-        rows = self._rows(self.row_factory, sql, args)
+        rows = self._rows(self.row_factory, sql, args, timeout)
         return rows[0] if rows else None
 
-    def fetchval(self, sql: str, *args: Any) -> Any:
+    def fetchval(self, sql: str, *args: Any, timeout: float | None = None) -> Any:
         """The first value of the first row of a query, or ``None``."""
-        rows = self._rows(tuple_row, sql, args)
+        rows = self._rows(tuple_row, sql, args, timeout)
         return rows[0][0] if rows else None
 
     # transactions
 
-    def commit(self) -> None:
+    def commit(self, *, timeout: float | None = None) -> None:
         """Commits the open transaction; nothing happens where none is open."""
-        self._run(self._core.end(False))
+        self._run(self._core.end(False), timeout)
 
-    def rollback(self) -> None:
+    def rollback(self, *, timeout: float | None = None) -> None:
         """Rolls the open transaction back; nothing happens where none is open."""
-        self._run(self._core.end(True))
+        self._run(self._core.end(True), timeout)
 
     @contextlib.contextmanager
     def transaction(self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False) -> Generator[Self]:
@@ -301,10 +304,10 @@ class BlockingConnection(Generic[R]):
 
     # ending
 
-    def reset(self, mode: str = "rollback") -> None:
+    def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
         """Back to a fresh state: ``none``, ``rollback`` (an open transaction is rolled back) or ``discard`` (the
         state of the session is forgotten too)."""
-        self._run(self._core.renew(mode))
+        self._run(self._core.renew(mode), timeout)
 
     def cancel(self) -> None:
         """Asks the server to cancel what this connection runs; callable from any thread."""
@@ -366,7 +369,7 @@ class Pipeline:
         the caller does something else."""
         core = self._connection._core
         core.ask_for_answers(self._pipelined)
-        core.wire.push(0)
+        core.wire.push(0, core.command_timeout)
 
     def sync(self) -> None:
         """Waits for all results so far; raises the first error."""

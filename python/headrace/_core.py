@@ -49,9 +49,11 @@ class Pipelined:
 class Core(ABC):
     """State and flows of a connection."""
 
-    def __init__(self, wire: Wire, timing: bool) -> None:
+    def __init__(self, wire: Wire, timing: bool, command_timeout: float | None) -> None:
         self.wire = wire
         self.timing = timing
+        self.command_timeout = command_timeout
+        """Seconds that a call may wait for the server unless it is told otherwise; None is no limit."""
         self.autocommit = False
         self.depth = 0
         """Blocks of ``transaction()`` that are open."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import socket
+import threading
 import time
 from typing import Any
 
@@ -36,12 +37,37 @@ def overdue(timeout: float | None) -> ConnectionTimeout:
     return ConnectionTimeout(f"no session within {limit}")
 
 
-def resolve(host: str, port: int) -> list[tuple[str, int]]:
+def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
+    """What ``getaddrinfo`` says of a host, within ``timeout`` seconds (None: however long it takes).
+
+    Neither a signal nor a limit ends that call, so a thread makes it, which is left behind where it is not awaited.
+
+    Raises OSError, and ConnectionTimeout.
+    """
+    outcome: list[Any] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        try:
+            outcome.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except BaseException as error:
+            outcome.append(error)
+        over.set()
+
+    threading.Thread(target=ask, name="headrace-resolver", daemon=True).start()
+    if not over.wait(timeout):
+        raise overdue(timeout)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return addresses(outcome[0], port)
+
+
+def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
     """The addresses of a host. Raises OperationalError."""
     if is_ipv4(host):
         return [(host, port)]
     try:
-        return addresses(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), port)
+        return lookup(host, port, timeout)
     except OSError as error:
         raise unknown_host(host, error) from None
 

@@ -42,6 +42,8 @@ SOCKET_DIRS: Final = ("/var/run/postgresql", "/tmp")
 """Directories that are searched for a Unix socket when no host is given."""
 
 # running
+COMMAND_TIMEOUT: Final[float | None] = None
+"""Seconds that a call may wait for the server unless it is told otherwise; None is no limit."""
 CANCEL_TIMEOUT: Final = 5.0
 """Seconds that a cancelled request may take to end before its connection is closed."""
 CANCEL_AGAIN: Final = 0.5

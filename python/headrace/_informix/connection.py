@@ -114,7 +114,7 @@ class Connection(BlockingConnection[R]):
             while True:
                 stream.ask(result)
                 if stream.ahead is not None:
-                    core.wire.push(0)
+                    core.wire.push(0, core.command_timeout)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))

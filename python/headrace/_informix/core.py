@@ -58,7 +58,7 @@ class InformixCore(Core):
     """State and flows of a connection."""
 
     def __init__(self, wire: Wire, options: ConnectOptions, encrypted: bool) -> None:
-        super().__init__(wire, options.enable_timing)
+        super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         self.encrypted = encrypted
         self.urged = -URGENT_PAUSE
@@ -193,8 +193,8 @@ class InformixCore(Core):
         if time.monotonic() - self.urged < URGENT_PAUSE:
             return True
         self.urged = time.monotonic()
-        # A blocking connection's socket, while the engine has it; of one on a loop the loop's own thread asks here, so that
-        # its number cannot become somebody else's meanwhile.
+        # A blocking connection's socket, while the engine has it; of one on a loop the loop's own thread asks here, so
+        # that its number cannot become somebody else's meanwhile.
         if self.wire.sqli_interrupt():
             return True
         if (number := self.wire.fileno()) < 0:

@@ -86,7 +86,7 @@ def _connect(options: ConnectOptions) -> InformixCore:
         while True:
             try:
                 if isinstance(step, Resolve):
-                    answer = resolve(step.host, step.port)
+                    answer = resolve(step.host, step.port, timeout)
                 else:
                     step.wire = Wire(step.options)
                     open_wire(step.wire, None if deadline is None else max(0.0, deadline - time.monotonic()))

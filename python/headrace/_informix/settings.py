@@ -95,6 +95,7 @@ class ConnectOptions:
     sslrootcert: str | None = None
     codeset: str | None = None
     connect_timeout: float | None = defaults.CONNECT_TIMEOUT
+    command_timeout: float | None = defaults.COMMAND_TIMEOUT
     isolation_level: str | None = None
     lock_wait: int | None = None
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
@@ -182,10 +183,10 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
 
 
 def _checked(values: dict[str, Any], env: dict[str, str]) -> ConnectOptions:
-    for name in ("port", "statement_cache_size", "connect_timeout", "lock_wait"):
+    for name in ("port", "statement_cache_size", "connect_timeout", "command_timeout", "lock_wait"):
         if name in values:
             try:
-                values[name] = float(values[name]) or None if name == "connect_timeout" else int(values[name])
+                values[name] = float(values[name]) or None if name.endswith("timeout") else int(values[name])
             except (TypeError, ValueError):
                 raise ProgrammingError(f"{name} must be a number") from None
     options = ConnectOptions(**values, env=env)

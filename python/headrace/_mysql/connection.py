@@ -118,7 +118,7 @@ class Connection(BlockingConnection[R]):
         core, wire = self._core, self._core.wire
         ticket = wire.my_execute(sql, params, text=core.text, block=size)
         try:
-            while (taken := wire.my_next_block(ticket)) is not None:
+            while (taken := wire.my_next_block(ticket, core.command_timeout)) is not None:
                 columns, rows = taken
                 yield self._made(columns, rows)
             result = self._wait(ticket, None)
@@ -144,7 +144,7 @@ class Connection(BlockingConnection[R]):
             while True:
                 ahead = wire.my_fetch(number, size) if suspended else None
                 if ahead is not None:
-                    wire.push(0)
+                    wire.push(0, core.command_timeout)
                 if result.rows:
                     yield self._made(result.columns, result.rows)
                 if ahead is None:
@@ -187,7 +187,7 @@ class Connection(BlockingConnection[R]):
             while not ended:
                 count, ended = wire.my_infile_rows(ticket, iterator, hexadecimal, sent)
                 sent += count
-                wire.push(defaults.COPY_BLOCK)
+                wire.push(defaults.COPY_BLOCK, self._core.command_timeout)
 
         return self._load(sql, send, duplicates).rowcount
 
@@ -201,7 +201,7 @@ class Connection(BlockingConnection[R]):
             for piece in load.pieces(source, defaults.COPY_BLOCK):
                 if not wire.my_infile_data(ticket, piece):
                     return
-                wire.push(defaults.COPY_BLOCK)
+                wire.push(defaults.COPY_BLOCK, self._core.command_timeout)
 
         return self._load(sql, send, "error").rowcount
 

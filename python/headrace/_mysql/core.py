@@ -102,7 +102,7 @@ class MySqlCore(Core):
     """State and flows of a connection."""
 
     def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
-        super().__init__(wire, options.enable_timing)
+        super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         # A password stays where it was given: see `cancel_options`.
         self.wire_options = {**wire_options, "password": None}

@@ -52,7 +52,7 @@ def _connect(options: ConnectOptions) -> MySqlCore:
         found: list[tuple[str, int] | None] = [None]
         if host is not None:
             try:
-                found = [*resolve(host, port)]
+                found = [*resolve(host, port, options.timeout)]
             except errors.Error as error:
                 failures.append(error)
                 continue

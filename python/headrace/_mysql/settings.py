@@ -45,7 +45,7 @@ ENVIRONMENT: Final = {
 KEYWORDS: Final = (
     *("host", "port", "socket", "user", "password", "database", "load_balance_hosts"),
     *("read_default_file", "read_default_group", "login_path"),
-    *("connect_timeout", "read_timeout", "write_timeout"),
+    *("connect_timeout", "command_timeout", "read_timeout", "write_timeout"),
     *("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"),
     *TLS_KEYWORDS,
     *("auth_plugins", "server_public_key", "server_public_key_path", "get_server_public_key"),
@@ -155,6 +155,7 @@ class ConnectOptions:
     unrepresentable: str = "raise"
     json_text: bool = False
     enable_timing: bool = False
+    command_timeout: float | None = defaults.COMMAND_TIMEOUT
     keepalives: bool = True
     keepalives_idle: float = 0.0
     keepalives_interval: float = 0.0
@@ -364,6 +365,7 @@ def _checked(settings: Settings) -> ConnectOptions:
         unrepresentable=settings.choice("unrepresentable", CHOICES, "raise"),
         json_text=settings.boolean("json_text", False),
         enable_timing=settings.boolean("enable_timing", False),
+        command_timeout=settings.number("command_timeout", 0) or defaults.COMMAND_TIMEOUT,
         keepalives=settings.boolean("keepalives", True),
         keepalives_idle=settings.number("keepalives_idle", 0),
         keepalives_interval=settings.number("keepalives_interval", 0),

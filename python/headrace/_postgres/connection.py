@@ -164,7 +164,7 @@ class Connection(BlockingConnection[R]):
             while True:
                 ahead = reading.ahead(result)
                 if ahead is not None:
-                    wire.push(0)
+                    wire.push(0, core.command_timeout)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))

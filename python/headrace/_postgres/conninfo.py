@@ -165,6 +165,7 @@ class ConnectOptions:
     prepared: bool = True
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
     enable_timing: bool = False
+    command_timeout: float | None = defaults.COMMAND_TIMEOUT
 
     def password_for(self, host: Host) -> Password | None:
         """The password given, or the passfile's for this host. An empty one is none, as in libpq."""
@@ -312,6 +313,7 @@ def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: Path 
         prepared=settings.boolean("prepared", True),
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
         enable_timing=settings.boolean("enable_timing", False),
+        command_timeout=settings.number("command_timeout", 0) or defaults.COMMAND_TIMEOUT,
     )
 
 

@@ -116,7 +116,8 @@ class Copy:
         if not taken:
             self._connection._wait(self._ticket, None)
             raise ProgrammingError("the COPY is over")
-        self._wire.push(0 if self._wire.backlog() < defaults.COPY_BLOCK else defaults.COPY_BLOCK)
+        limit = 0 if self._wire.backlog() < defaults.COPY_BLOCK else defaults.COPY_BLOCK
+        self._wire.push(limit, self._connection._core.command_timeout)
 
     def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends a block, of any size, as it stands."""
@@ -148,7 +149,7 @@ class Copy:
             total += count
             if ended and self._wire.copy_state(self._ticket) != 1:
                 self._sent(False)
-            self._wire.push(defaults.COPY_BLOCK)
+            self._wire.push(defaults.COPY_BLOCK, self._connection._core.command_timeout)
             if ended:
                 return total
 

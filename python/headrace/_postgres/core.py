@@ -65,7 +65,7 @@ class ConnectionCore(Core):
     """State and flows of a connection."""
 
     def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
-        super().__init__(wire, options.enable_timing)
+        super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         self.wire_options = wire_options
         self.isolation_level: str | None = None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import PgResult, Wire
-from .._opening import addresses, open_wire, plain_password
+from .._opening import lookup, open_wire, plain_password
 from ..rows import Row, RowFactory, tuple_row
 from .attempts import Resolve, Step, Try, attempts
 from .connection import Connection
@@ -87,11 +86,12 @@ def _connect(options: ConnectOptions) -> ConnectionCore:
 
 def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
     if isinstance(step, Resolve):
-        return addresses(socket.getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM), step.port)
+        return lookup(step.host, step.port, options.connect_timeout or None)
     if isinstance(step, Try):
         return _open(step, options)
     result: PgResult = session.wire.wait(
-        session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
+        session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only"),
+        options.connect_timeout or None,
     )
     return read_only_answer(result)
 

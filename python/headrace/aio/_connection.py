@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from abc import abstractmethod
 from collections import deque
@@ -50,8 +51,10 @@ class LoopConnection(Generic[R]):
     # waiting
 
     async def _wait(self, future: Any, timeout: float | None) -> Any:
+        if timeout is None:
+            timeout = self._core.command_timeout
         try:
-            if timeout is None:
+            if timeout is None or timeout == math.inf:
                 result = await future
             else:
                 # Not asyncio.timeout(), which Python 3.10 has not.
@@ -81,8 +84,8 @@ class LoopConnection(Generic[R]):
             return stop.value  # type: ignore[no-any-return]
 
     def _abandon(self, future: Any) -> None:
-        """Forgets a request. If the server works on it and has nothing else, a cancel request is sent, and nothing new is
-        started before that has done its work: it must not hit another statement."""
+        """Forgets a request. If the server works on it and has nothing else, a cancel request is sent, and nothing new
+        is started before that has done its work: it must not hit another statement."""
         wire = self._core.wire
         if not wire.closed and wire.abandon(future)[0] == 1:
             task = asyncio.get_running_loop().create_task(self._cancel_current())
@@ -137,42 +140,42 @@ class LoopConnection(Generic[R]):
                 cursor._failed(error)
                 raise
 
-    async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...]) -> list[T]:
+    async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
-            cursor = await self._cursor(factory).execute(sql, args or None)
+            cursor = await self._cursor(factory).execute(sql, args or None, timeout=timeout)
             return await cursor.fetchall()
         # What a cursor would give, without one.
-        result = await self._wait(core.submit(sql, args or None), None)
+        result = await self._wait(core.submit(sql, args or None), timeout)
         if factory is tuple_row and isinstance(result, PgResult) and result.rows is not None:
             return result.rows  # type: ignore[return-value]
         cursor = self._cursor(factory)
         cursor._take(result)
         return cursor._all()
 
-    async def fetch(self, sql: str, *args: Any) -> list[R]:
+    async def fetch(self, sql: str, *args: Any, timeout: float | None = None) -> list[R]:
         """All rows of a query, its parameters given one by one."""
-        return await self._rows(self.row_factory, sql, args)
+        return await self._rows(self.row_factory, sql, args, timeout)
 
-    async def fetchrow(self, sql: str, *args: Any) -> R | None:
+    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None) -> R | None:
         """The first row of a query, or ``None``."""
-        rows = await self._rows(self.row_factory, sql, args)
+        rows = await self._rows(self.row_factory, sql, args, timeout)
         return rows[0] if rows else None
 
-    async def fetchval(self, sql: str, *args: Any) -> Any:
+    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None) -> Any:
         """The first value of the first row of a query, or ``None``."""
-        rows = await self._rows(tuple_row, sql, args)
+        rows = await self._rows(tuple_row, sql, args, timeout)
         return rows[0][0] if rows else None
 
     # transactions
 
-    async def commit(self) -> None:
+    async def commit(self, *, timeout: float | None = None) -> None:
         """Commits the open transaction; nothing happens where none is open."""
-        await self._run(self._core.end(False))
+        await self._run(self._core.end(False), timeout)
 
-    async def rollback(self) -> None:
+    async def rollback(self, *, timeout: float | None = None) -> None:
         """Rolls the open transaction back; nothing happens where none is open."""
-        await self._run(self._core.end(True))
+        await self._run(self._core.end(True), timeout)
 
     @contextlib.asynccontextmanager
     async def transaction(
@@ -283,9 +286,9 @@ class LoopConnection(Generic[R]):
 
     # ending
 
-    async def reset(self, mode: str = "rollback") -> None:
+    async def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
         """Back to a fresh state: ``none``, ``rollback`` or ``discard``: see :meth:`headrace.Connection.reset`."""
-        await self._run(self._core.renew(mode))
+        await self._run(self._core.renew(mode), timeout)
 
     async def cancel(self) -> None:
         """Asks the server to cancel what this connection runs."""

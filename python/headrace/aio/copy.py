@@ -72,7 +72,7 @@ class AsyncCopy:
         if not taken:
             await self._connection._wait(self._ticket, None)
             raise ProgrammingError("the COPY is over")
-        await self._wire.drained()
+        await self._connection._wait(self._wire.drained(), None)
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends a block, of any size, as it stands."""
@@ -108,7 +108,7 @@ class AsyncCopy:
         return block
 
     async def _step(self) -> None:
-        await self._wire.copy_step(self._ticket)
+        await self._connection._wait(self._wire.copy_step(self._ticket), None)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self.blocks()

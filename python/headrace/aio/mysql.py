@@ -161,7 +161,7 @@ class AsyncConnection(LoopConnection[R]):
                 taken = wire.my_take_block(future)
                 if taken is None:
                     wire.resume_reading()
-                    await wire.my_step(future)
+                    await self._wait(wire.my_step(future), None)
                     continue
                 columns, rows = taken
                 yield self._made(columns, rows)
@@ -226,7 +226,7 @@ class AsyncConnection(LoopConnection[R]):
             while not ended:
                 count, ended = wire.my_infile_rows(future, iterator, hexadecimal, sent)
                 sent += count
-                await wire.drained()
+                await self._wait(wire.drained(), None)
             return sent
 
         async def send(future: Any) -> None:
@@ -254,7 +254,7 @@ class AsyncConnection(LoopConnection[R]):
             for piece in load.pieces(source, defaults.COPY_BLOCK):
                 if not wire.my_infile_data(future, piece):
                     return
-                await wire.drained()
+                await self._wait(wire.drained(), None)
 
         return (await self._load(sql, send, "error")).rowcount
 
@@ -267,7 +267,7 @@ class AsyncConnection(LoopConnection[R]):
             future.add_done_callback(_heard)
             try:
                 while wire.my_infile_state(future) == 0:
-                    await wire.my_step(future)
+                    await self._wait(wire.my_step(future), None)
                 if wire.my_infile_state(future) == 1:
                     await send(future)
             finally:
