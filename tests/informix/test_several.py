@@ -145,6 +145,20 @@ def test_a_large_object_is_kept_without_being_closed(ifx: InformixServer, table:
             assert stored.read() == b"content, and more"
 
 
+@pytest.mark.parametrize("ending", ["commit work", "set pdqpriority 0; commit work", "commit work; begin work"])
+def test_what_ends_a_transaction_in_a_pipeline_ends_it_for_what_follows(
+    conn: Connection, table: str, ending: str
+) -> None:
+    conn.execute(f"create table {table} (n int)")
+    conn.commit()
+    with conn.pipeline():
+        conn.execute(f"insert into {table} values (1)")
+        conn.execute(ending)
+        conn.execute(f"insert into {table} values (2)")
+    conn.rollback()
+    assert conn.fetch(f"select n from {table}") == [(1,)]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_the_folder_goes_with_the_server(number: signal.Signals) -> None:
     with subprocess.Popen([str(find_binary())], stdout=subprocess.PIPE, text=True) as server:

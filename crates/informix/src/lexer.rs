@@ -101,6 +101,12 @@ pub fn inserts_placeholders(sql: &str) -> bool {
     begins && values && alone && list.split(',').all(|item| item.trim() == "?")
 }
 
+/// Whether a text has several statements. DESCRIBE tells the type of the first alone.
+pub fn has_several(sql: &str) -> bool {
+    let ends = |c: char| c == ';' || c.is_ascii_whitespace();
+    sql.contains(';') && outside(sql).split_once(';').is_some_and(|(_, rest)| !rest.chars().all(ends))
+}
+
 /// A statement without its comments; strings and quoted names are one letter each.
 fn outside(sql: &str) -> String {
     let bytes = sql.as_bytes();
@@ -191,6 +197,17 @@ mod tests {
             "values (?)",
         ] {
             assert!(!inserts_placeholders(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn several_statements_are_told_from_one() {
+        for sql in ["set lock mode to wait; commit work", "insert into t values (';'); update t set a = 1;"] {
+            assert!(has_several(sql), "{sql}");
+        }
+        for sql in ["commit work", "commit work; ; ", "insert into t values (';x')", "select 1 from t; -- that; is all"]
+        {
+            assert!(!has_several(sql), "{sql}");
         }
     }
 

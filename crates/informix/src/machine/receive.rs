@@ -342,6 +342,12 @@ impl<C: IfxCaller> Machine<C> {
         entry.rows += reply.affected;
         entry.serial = reply.serial.or(entry.serial);
         let kind = entry.statement.as_ref().map_or(0, |statement| statement.kind);
+        let several = entry.statement.as_ref().is_some_and(|statement| statement.several);
+        if several {
+            // Nothing was sent behind it.
+            self.in_block = self.open;
+        }
+        let Some(entry) = self.entry(group.entry) else { return };
         if let Some(error) = reply.error {
             let row = batch.then_some(first + reply.good);
             let code = error.sqlcode;

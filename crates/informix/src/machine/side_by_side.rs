@@ -55,6 +55,10 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Whether the next entry can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, outbox: &mut Outbox) -> bool {
+        // Whether a transaction is open behind several statements is not known before they are answered.
+        if self.run().any(|entry| entry.statement.as_ref().is_some_and(|statement| statement.several)) {
+            return false;
+        }
         if self.run().all(|entry| entry.stage == Stage::Sent && !entry.closes_later()) {
             return self.started == 0 || !self.run().any(Entry::is_stale);
         }

@@ -73,6 +73,8 @@ pub struct Statement {
     pub targets: Vec<Field>,
     /// How its rows are put, where an insert cursor can take them.
     pub put: Option<Plan>,
+    /// The text has several statements, any of which may begin or end a transaction.
+    pub(super) several: bool,
     /// The server took rows by SQ_EXECUTE that it had not taken by SQ_PUT.
     pub(super) put_refused: AtomicBool,
     /// Its rows took more than one block the last time, so the next ones are asked for together with the first.
@@ -91,6 +93,11 @@ impl Statement {
         if kind == kind::ROLLBACK && lexer::rolls_back_to_savepoint(&sql) {
             kind = kind::SAVEPOINT;
         }
+        let several = lexer::has_several(&sql);
+        if several && matches!(kind, kind::BEGIN | kind::COMMIT | kind::ROLLBACK) {
+            // What the others do to the transaction, SQ_XACTSTAT tells.
+            kind = kind::SEVERAL;
+        }
         let rows = kind == kind::SELECT || (kind == kind::EXECUTE_PROCEDURE && !fields.is_empty());
         let (columns, targets) = match rows {
             true => (Some(Arc::new(Columns::new(fields, capabilities, codeset))), Vec::new()),
@@ -104,6 +111,7 @@ impl Statement {
             kind,
             sql,
             parameters,
+            several,
             columns,
             targets,
             put,
@@ -120,6 +128,7 @@ impl Statement {
             kind: self.kind,
             sql: self.sql.clone(),
             parameters: self.parameters,
+            several: self.several,
             columns: Some(columns.clone()),
             targets: Vec::new(),
             put: None,

@@ -66,6 +66,8 @@ pub mod tag {
 
 /// Statement types, the first field of SQ_DESCRIBE.
 pub mod kind {
+    /// Several statements of which the first begins or ends a transaction: of ours, no server has it.
+    pub const SEVERAL: u16 = 0;
     /// DATABASE.
     pub const DATABASE: u16 = 1;
     /// SELECT.
