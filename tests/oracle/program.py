@@ -151,8 +151,8 @@ def shrunk(open_twin: Opener, options: Options, steps: list[Any], found: str) ->
 
 
 def kind_of(found: str) -> str:
-    """The first words of a failure: shrinking keeps to it."""
-    return found.partition(":")[0]
+    """The first words of a failure, and which of the two failed: shrinking keeps to it."""
+    return found.partition(":")[0] + "".join(str("Failed(" in line) for line in found.splitlines()[-2:])
 
 
 def simpler_steps(step: Any) -> Iterator[Any]:

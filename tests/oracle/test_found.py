@@ -113,30 +113,12 @@ FOUND: dict[str, list[Any]] = {
         Read("SELECT ROW(1.5, 'x', '2020-01-01')::ty.pair AS v", "copy_out"),
     ],
 }
-FAULTS = {
-    "copy after": "C2",
-    "copy in ": "C2",
-    "copy_out": "H2",
-    "copy_in": "H3",
-    "composite whose": "H7",
-}
-"""What is not mended yet, by how names begin."""
-
-
-def known(name: str) -> Any:
-    """The name as a parameter, expected to fail where its fault is not mended."""
-    fault = next((fault for start, fault in FAULTS.items() if name.startswith(start)), None)
-    # It fails on some servers only.
-    strict = "by script" not in name
-    return pytest.param(name, marks=pytest.mark.xfail(reason=fault, strict=strict) if fault else ())
-
-
 SHELLS = [Options(aio=aio, autocommit=autocommit) for aio in (False, True) for autocommit in (False, True)]
 IDS = ["default", "autocommit", "aio-default", "aio-autocommit"]
 
 
 @pytest.mark.parametrize("options", SHELLS, ids=IDS)
-@pytest.mark.parametrize("name", [known(name) for name in FOUND])
+@pytest.mark.parametrize("name", FOUND)
 def test_postgresql(databases15: postgres.Databases, name: str, options: Options) -> None:
     replay(databases15.twin, options, FOUND[name])
 
@@ -160,6 +142,6 @@ FOUND_ON_MYSQL: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("server", ["mariadb", "mysql"])
 @pytest.mark.parametrize("options", SHELLS, ids=IDS)
-@pytest.mark.parametrize("name", [known(name) for name in FOUND_ON_MYSQL])
+@pytest.mark.parametrize("name", FOUND_ON_MYSQL)
 def test_mysql(name: str, options: Options, server: str, request: pytest.FixtureRequest) -> None:
     replay(request.getfixturevalue(f"databases_{server}").twin, options, FOUND_ON_MYSQL[name])

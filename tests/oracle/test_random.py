@@ -17,19 +17,17 @@ from . import ifx_making, my_making, pg_making
 from .program import PROGRAMS, SEED, random_program
 
 PROGRAMS_IN_MAKE_TEST = {"15": 150, "18": 80, "mariadb": 50, "mysql": 30, "informix": 60}
-FAULTS = {"15": "C2, H2, H3, H7", "18": "C2, H2, H3, H7"}
-"""What is not mended yet, and fails some of them."""
 MAKERS = {"15": pg_making.make, "18": pg_making.make, "mariadb": my_making.make, "mysql": my_making.make}
 pytestmark = pytest.mark.timeout(0 if PROGRAMS else 300)
 
 
-def known(name: str) -> Any:
-    """A database as a parameter, expected to fail where a fault is not mended."""
-    fault = FAULTS.get(name)
-    return pytest.param(name, marks=pytest.mark.xfail(reason=fault, strict=True) if fault else ())
+def on(name: str) -> Any:
+    """A database as a parameter. PostgreSQL's programs still meet open faults now and then: 34000 of a cursor closed after
+    its transaction."""
+    return pytest.param(name, marks=pytest.mark.xfail(strict=False) if name.isdigit() else ())
 
 
-@pytest.mark.parametrize("name", [known(name) for name in PROGRAMS_IN_MAKE_TEST])
+@pytest.mark.parametrize("name", [on(name) for name in PROGRAMS_IN_MAKE_TEST])
 def test_every_way_gives_what_the_oracle_gives(name: str, request: pytest.FixtureRequest) -> None:
     databases: Any = request.getfixturevalue(f"databases{name}" if name.isdigit() else f"databases_{name}")
     for seed in range(SEED, SEED + (PROGRAMS or PROGRAMS_IN_MAKE_TEST[name])):
