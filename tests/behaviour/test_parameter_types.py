@@ -103,7 +103,7 @@ def outcome(conn: Any, way: Way, table: tuple[str, str], values: list[Any]) -> l
         rows = [row[0] for row in conn.execute(f"select v::text from {table[0]} order by id").fetchall()]
     except (headrace.DataError, headrace.IntegrityError, psycopg.DataError, psycopg.IntegrityError):
         rows = ["data error"]
-    except (headrace.ProgrammingError, psycopg.ProgrammingError):
+    except (headrace.ProgrammingError, psycopg.ProgrammingError, TypeError):
         rows = ["programming error"]
     conn.execute("rollback to savepoint before")
     return rows

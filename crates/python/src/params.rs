@@ -97,12 +97,17 @@ pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         return Ok(list.to_tuple());
     }
     if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || row.is_instance_of::<PyDict>() {
-        return Err(pyo3::exceptions::PyTypeError::new_err(format!(
-            "parameters must be a sequence such as a tuple or a list, not {}; a single one is written (value,)",
-            type_name(row)
-        )));
+        return Err(no_sequence(row));
     }
-    PyTuple::new(row.py(), row.try_iter()?.collect::<PyResult<Vec<_>>>()?)
+    let Ok(values) = row.try_iter() else { return Err(no_sequence(row)) };
+    PyTuple::new(row.py(), values.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn no_sequence(row: &Bound<'_, PyAny>) -> PyErr {
+    pyo3::exceptions::PyTypeError::new_err(format!(
+        "parameters must be a sequence such as a tuple or a list, not {}; a single one is written (value,)",
+        type_name(row)
+    ))
 }
 
 /// One row of parameters, awake.
@@ -230,6 +235,8 @@ impl<'a> PyValue<'a> {
             ValueKind::Set
         } else if is(v, &g.opaque) {
             ValueKind::Opaque
+        } else if let Some(number) = numpy_number(v) {
+            PyValue::new(number, self.settings).kind()
         } else if PyBuffer::<u8>::get(v).is_ok() {
             ValueKind::Bytes
         } else {
@@ -237,14 +244,19 @@ impl<'a> PyValue<'a> {
         }
     }
 
-    /// The value inside an enum member, or the value itself.
+    /// The value inside an enum member or a scalar of numpy, or the value itself.
     fn plain(&self) -> Bound<'a, PyAny> {
         if exact(&self.value) == Exact::Other
             && let Ok(g) = globals(self.py())
-            && is(&self.value, &g.enum_type)
-            && let Ok(inner) = self.value.getattr("value")
         {
-            return inner;
+            if is(&self.value, &g.enum_type)
+                && let Ok(inner) = self.value.getattr("value")
+            {
+                return inner;
+            }
+            if let Some(number) = numpy_number(&self.value) {
+                return number;
+            }
         }
         self.value.clone()
     }
@@ -255,6 +267,23 @@ impl<'a> PyValue<'a> {
             Err(_) => self.plain().str(),
         }
     }
+}
+
+/// The Python number in a scalar of numpy, which is not imported for it: a truth value, a whole number or a float.
+fn numpy_number<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let class = value.get_type();
+    if class.module().ok()? != "numpy"
+        || !class.mro().iter().any(|base| base.getattr("__name__").is_ok_and(|n| n.eq("generic").unwrap_or(false)))
+    {
+        return None;
+    }
+    let kind: String = value.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
+    if !matches!(kind.as_str(), "b" | "i" | "u" | "f") {
+        return None;
+    }
+    let number = value.call_method0("item").ok()?;
+    // A float of more bits than Python's stays one of numpy's.
+    matches!(exact(&number), Exact::Bool | Exact::Int | Exact::Float).then_some(number)
 }
 
 fn days_of(date: &Bound<'_, PyDate>) -> i32 {

@@ -10,7 +10,7 @@ use crate::errors::programming;
 use crate::params::sequence;
 use headrace_mysql::sql::{Modes, Scan};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyTuple};
+use pyo3::types::{PyDict, PyList, PyMapping, PyTuple};
 use std::sync::Arc;
 
 /// How a statement writes its parameters.
@@ -89,16 +89,21 @@ impl Query {
                 return Err(programming(
                     py,
                     &format!(
-                        "the statement has {} parameter{}, but {} {} given",
+                        "the statement has {} parameter{}, but {} {} given{}",
                         self.count,
                         if self.count == 1 { "" } else { "s" },
                         row.len(),
                         if row.len() == 1 { "was" } else { "were" },
+                        self.advice(&row),
                     ),
                 ));
             }
             return Ok(row);
         }
+        // The short forms (fetch, fetchrow, fetchval) take values one by one: a mapping is then the only one.
+        let only =
+            params.cast_exact::<PyTuple>().ok().filter(|row| row.len() == 1).and_then(|row| row.get_item(0).ok());
+        let params = only.as_ref().filter(|only| only.cast::<PyMapping>().is_ok()).unwrap_or(params);
         let Ok(mapping) = params.cast::<PyMapping>() else {
             return Err(programming(py, "the statement has %(name)s parameters, so they are given as a mapping"));
         };
@@ -113,6 +118,20 @@ impl Query {
         });
         let row = PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)?;
         if self.order.is_empty() { Ok(row) } else { self.reorder(&row) }
+    }
+
+    /// What to do where the count of parameters is wrong.
+    fn advice(&self, row: &Bound<'_, PyTuple>) -> &'static str {
+        if self.count == 0 && self.sql.contains('?') {
+            return "; parameters are written %s, %(name)s or the server's own way here, not ?";
+        }
+        let only = row.get_item(0).ok().filter(|_| row.len() == 1);
+        match only {
+            Some(only) if self.count > 1 && (only.is_instance_of::<PyTuple>() || only.is_instance_of::<PyList>()) => {
+                "; the only value is a sequence: fetch(), fetchrow() and fetchval() take the values one by one"
+            }
+            _ => "",
+        }
     }
 
     fn reorder<'py>(&self, row: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {

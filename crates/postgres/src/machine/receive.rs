@@ -385,10 +385,15 @@ impl<C: PgCaller> Machine<C> {
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
     fn plan(&mut self, described: &Statement) {
         let registry = &self.registry;
+        let hints = self.queue.front().map_or(&[][..], |entry| entry.hints.as_slice());
+        let encoder = |(i, oid): (usize, &Oid)| {
+            let encoder = Encoder::new(registry, *oid);
+            if hints.get(i) == Some(&0) { encoder.open() } else { encoder }
+        };
         let statement = Arc::new(Statement {
             name: described.name.clone(),
             sql: described.sql.clone(),
-            encoders: described.parameters.iter().map(|oid| Encoder::new(registry, *oid)).collect(),
+            encoders: described.parameters.iter().enumerate().map(encoder).collect(),
             parameters: described.parameters.clone(),
             changes: described.changes,
             names: described.names,

@@ -13,6 +13,8 @@ pub struct Encoder {
     oid: Oid,
     name: String,
     form: Form,
+    /// The value showed no type of its own, and the server chose one.
+    open: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +55,13 @@ impl Encoder {
                 fields.iter().map(|(name, oid)| (name.clone(), Self::nested(registry, *oid, depth + 1))).collect(),
             ),
         };
-        Self { oid, name: registry.name(oid), form }
+        Self { oid, name: registry.name(oid), form, open: false }
+    }
+
+    /// The same for a parameter whose type a value was to tell, and did not: what has no type by itself is sent as a literal
+    /// where the server took it for text.
+    pub fn open(self) -> Self {
+        Self { open: true, ..self }
     }
 
     /// The type.
@@ -84,6 +92,10 @@ impl Encoder {
                 if binary { Format::Binary } else { Format::Text }
             }
             (Form::AsText, _) => {
+                literal::write(value, kind, out)?;
+                Format::Text
+            }
+            (Form::Scalar(Scalar::Text), ValueKind::List | ValueKind::Range | ValueKind::Multirange) if self.open => {
                 literal::write(value, kind, out)?;
                 Format::Text
             }
@@ -139,6 +151,10 @@ impl Encoder {
         }
         patch(out, start)?;
         Ok(())
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.form, Form::Scalar(Scalar::Text | Scalar::Char))
     }
 
     /// Whether [`Encoder::encode_binary`] can work at all.
@@ -662,7 +678,7 @@ impl Encoder {
             if inner.is_empty() {
                 let kind = item.kind();
                 *nulls |= kind == ValueKind::Null;
-                if kind == ValueKind::Text && !matches!(element.form, Form::Scalar(Scalar::Text | Scalar::Char)) {
+                if kind == ValueKind::Text && !element.is_text() {
                     return Err(element.wrong(&item, " inside an array"));
                 }
                 element.encode_binary(&item, out)?;
@@ -725,14 +741,18 @@ pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
         ValueKind::Inet => 869,
         ValueKind::Cidr => 650,
         ValueKind::Bits => 1562,
-        ValueKind::List => builtin::array_of(element_hint(value, 0)),
+        ValueKind::List => match element_hint(value, 0) {
+            // As text itself does: it may stand for elements of any type.
+            25 => 0,
+            element => builtin::array_of(element),
+        },
         ValueKind::Range => match value.range() {
-            Ok(parts) => parts.lower.or(parts.upper).map_or(0, |bound| builtin::range_of(widest(hint(&bound)))),
+            Ok(parts) => parts.lower.or(parts.upper).map_or(0, |bound| builtin::range_of(not_whole(hint(&bound)))),
             Err(_) => 0,
         },
         ValueKind::Multirange => match value.item(0) {
             Ok(first) => match first.range() {
-                Ok(parts) => parts.lower.or(parts.upper).map_or(0, |b| builtin::multirange_of(widest(hint(&b)))),
+                Ok(parts) => parts.lower.or(parts.upper).map_or(0, |b| builtin::multirange_of(not_whole(hint(&b)))),
                 Err(_) => 0,
             },
             Err(_) => 0,
@@ -747,9 +767,9 @@ pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
     }
 }
 
-/// There are ranges over integer and bigint, none over smallint.
-fn widest(oid: Oid) -> Oid {
-    if oid == 21 { 23 } else { oid }
+/// Whole numbers bound ranges over integer, bigint and numeric alike, so they tell no type.
+fn not_whole(oid: Oid) -> Oid {
+    if matches!(oid, 20 | 21 | 23) { 0 } else { oid }
 }
 
 /// The hint that serves all elements of a list, the nested ones too.

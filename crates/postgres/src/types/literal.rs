@@ -43,7 +43,7 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
                     ValueKind::Null => out.extend_from_slice(b"NULL"),
                     kind @ ValueKind::List => write(&item, kind, out)?,
                     kind if value.kind() == ValueKind::Multirange => write(&item, kind, out)?,
-                    kind => quoted(&item, kind, out)?,
+                    kind => quoted(&item, kind, b"{},", out)?,
                 }
             }
             out.push(b'}');
@@ -57,7 +57,7 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
                 let item = value.item(i)?;
                 match item.kind() {
                     ValueKind::Null => {}
-                    kind => quoted(&item, kind, out)?,
+                    kind => quoted(&item, kind, b"(),", out)?,
                 }
             }
             out.push(b')');
@@ -70,11 +70,11 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
             }
             out.push(if parts.lower_inc { b'[' } else { b'(' });
             if let Some(lower) = &parts.lower {
-                quoted(lower, lower.kind(), out)?;
+                quoted(lower, lower.kind(), b"()[],", out)?;
             }
             out.push(b',');
             if let Some(upper) = &parts.upper {
-                quoted(upper, upper.kind(), out)?;
+                quoted(upper, upper.kind(), b"()[],", out)?;
             }
             out.push(if parts.upper_inc { b']' } else { b')' });
         }
@@ -111,10 +111,16 @@ pub(super) fn interval_text(months: i32, days: i32, micros: i64) -> String {
     format!("{months:+} mons {days:+} days {sign}{hours:02}{}", &clock[2..])
 }
 
-/// The text in double quotes, as inside an array, a record or a range.
-fn quoted<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+/// The text of an item inside an array, a record or a range, in double quotes where it needs them, as the server writes it:
+/// it may end up as the text of a column. `signs` are those that have a meaning there.
+fn quoted<V: Value>(value: &V, kind: ValueKind, signs: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
     let mut text = Vec::new();
     write(value, kind, &mut text)?;
+    let special = |b: &u8| matches!(b, b'"' | b'\\' | b'\x0b') || b.is_ascii_whitespace() || signs.contains(b);
+    if !text.is_empty() && !text.iter().any(special) && !text.eq_ignore_ascii_case(b"null") {
+        out.extend_from_slice(&text);
+        return Ok(());
+    }
     out.push(b'"');
     for byte in text {
         if matches!(byte, b'"' | b'\\') {
