@@ -31,6 +31,11 @@ T = TypeVar("T")
 
 __version__ = "0.1.0"
 
+# PEP 249, whose constructors and type objects are in headrace.postgres, headrace.mysql and headrace.informix.
+apilevel = "2.0"
+threadsafety = 2
+paramstyle = "pyformat"
+
 __all__ = [
     "Connection",
     "ConnectionPool",
@@ -47,10 +52,13 @@ __all__ = [
     "Rollback",
     "Warning",
     "aio",
+    "apilevel",
     "connect",
     "errors",
+    "paramstyle",
     "postgres",
     "rows",
+    "threadsafety",
     "types",
 ]
 

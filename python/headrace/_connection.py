@@ -14,7 +14,7 @@ from . import defaults, errors
 from ._core import Core, Flow, Pipelined, Rollback, timings
 from ._cursor import BlockingCursor
 from ._native import PgResult, Wire
-from .errors import InterfaceError
+from .errors import ConnectionClosed
 from .rows import RowFactory, tuple_row
 from .types import TransactionStatus
 
@@ -324,7 +324,7 @@ class BlockingConnection(Generic[R]):
     def close(self) -> None:
         """Closes the connection; an open transaction is rolled back by the server."""
         if self._strict_close and self.closed:
-            raise InterfaceError("the connection is closed already")
+            raise ConnectionClosed("the connection is closed already")
         if self._core.timing:
             started = time.perf_counter_ns()
             self._core.wire.close()

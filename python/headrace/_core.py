@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ._cursor_base import Column, Params
 from ._native import Wire, after_fork_in_child
-from .errors import InterfaceError, ProgrammingError
+from .errors import ConnectionClosed, ProgrammingError
 from .types import TransactionStatus
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ class Core(ABC):
             word = "rollback" if rollback else "commit"
             raise ProgrammingError(f"{word}() cannot be called inside a transaction() block")
         if self.wire.closed:
-            raise InterfaceError("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
 
     @abstractmethod
     def end(self, rollback: bool) -> Flow[None]:

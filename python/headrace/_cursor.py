@@ -54,6 +54,7 @@ class BlockingCursor(CursorBase[R]):
         ticket = core.submit(sql, params)
         self._result = None
         self._rows = None
+        self._keeps_rows = True
         try:
             self._take(self._connection._wait(ticket, timeout))
         except DatabaseError as error:
@@ -74,8 +75,10 @@ class BlockingCursor(CursorBase[R]):
         self._clear()
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
+            self._keeps_rows = returning
             return self
         ticket = core.submit_batch(sql, rows, returning)
+        self._keeps_rows = returning
         self._take(self._connection._wait(ticket, timeout))
         if core.timing:
             core.wire.count(1, time.perf_counter_ns() - started)

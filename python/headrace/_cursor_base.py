@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from . import defaults
 from ._native import PgResult
@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 Params = Sequence[Any] | Mapping[str, Any] | None
-Column = tuple[str, TypeCode, None, "int | None", "int | None", "int | None", "bool | None"]
+
+
+class Column(NamedTuple):
+    """A column of a result, as PEP 249 describes it: a 7-tuple, with names."""
+
+    name: str
+    type_code: TypeCode
+    """The SQL name of its type; equal also to the type's number, and to the PEP 249 type object of its group."""
+    display_size: None
+    internal_size: int | None
+    precision: int | None
+    scale: int | None
+    null_ok: bool | None
 
 
 def columns_of(result: PgResult) -> Any:
@@ -48,11 +60,13 @@ class CursorBase(Generic[R]):
         self._make: Callable[[Any], Any] | None = None
         self._pending: Any = None
         self._pipeline: Pipelined | None = None
-        self._batch = False
+        self._keeps_rows = True
+        """False for a batch whose rows were not asked for."""
 
     # results
 
     def _clear(self) -> None:
+        self._keeps_rows = True
         self._result = None
         self._more = []
         self._rows = None
@@ -69,7 +83,7 @@ class CursorBase(Generic[R]):
     def _set(self, result: PgResult) -> None:
         self._result = result
         self._position = 0
-        rows = result.rows
+        rows = result.rows if self._keeps_rows else None
         self._rows = rows
         factory = self._row_factory
         if rows is not None and factory is not tuple_row:
@@ -106,6 +120,8 @@ class CursorBase(Generic[R]):
     def _buffer(self) -> list[Any]:
         self._check()
         if self._rows is None:
+            if not self._keeps_rows and self._result is not None and self._result.columns is not None:
+                raise ProgrammingError("executemany() keeps the rows that a statement returns with returning=True only")
             raise ProgrammingError(
                 "no result with rows: "
                 + (
@@ -165,7 +181,7 @@ class CursorBase(Generic[R]):
 
     @property
     def description(self) -> list[Column] | None:
-        """One 7-tuple per column, or ``None`` when the last statement returned no rows. The second item is a
+        """One :class:`Column` per column, or ``None`` when the last statement returned no rows. Its ``type_code`` is a
         :class:`headrace.types.TypeCode`."""
         if self._result is None or self._result.columns is None:
             return None

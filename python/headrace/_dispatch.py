@@ -26,6 +26,11 @@ def module_for(conninfo: str, package: str) -> Any:
 
     Raises ProgrammingError for a URL of another kind.
     """
+    if not isinstance(conninfo, str):
+        raise ProgrammingError(
+            f"connect() takes a URL or keywords as a str, not {type(conninfo).__name__}"
+            + ("; is the environment variable set that it came from?" if conninfo is None else "")
+        )
     scheme, colon, _ = conninfo.strip().partition(":")
     if not colon or not scheme.isalpha():
         return import_module(f"{package}.postgres")

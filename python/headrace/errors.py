@@ -134,8 +134,8 @@ class NotSupportedError(DatabaseError):
     """The database or the driver has no such feature."""
 
 
-class ConnectionClosed(OperationalError):
-    """The connection is closed, or was lost."""
+class ConnectionClosed(OperationalError, InterfaceError):
+    """The connection is closed, or was lost. PEP 249 has two classes for that, and programs catch either."""
 
 
 class ConnectionTimeout(OperationalError):
@@ -543,6 +543,18 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
     for code, name in (("P", "position"), ("p", "internal_position")):
         if fields.get(code, "").isdecimal():
             setattr(error, name, int(fields[code]))
+    if error.hint is None:
+        error.hint = _hint(error.sqlstate, message)
     error.statement = statement or None
     error.row = row
     return error
+
+
+def _hint(sqlstate: str | None, message: str) -> str | None:
+    """What to do about an error that only a driver can know the reason of; the server's messages may be translated, and
+    are looked at for names alone."""
+    if sqlstate in ("42P05", "26000") and '"headrace_' in message:
+        return "behind a pooler that hands out server connections by transaction, connect with prepared=False"
+    if sqlstate == "42601" and "prepared statement" in message:
+        return "several statements go to executescript(), or one by one to execute()"
+    return None

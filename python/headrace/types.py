@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import calendar
 import datetime
 import enum
 import json
@@ -73,8 +74,8 @@ ROWID = TypeObject("ROWID", _words("oid tid"))
 
 class TypeCode(str):
     """The ``type_code`` of a column: the SQL name of its type (``"int4"``, ``"numeric(10,2)"``) as text, equal to
-    the PEP 249 type object of its group. ``oid`` is the type's number in ``pg_type``, ``base`` the name without
-    precision and scale."""
+    the PEP 249 type object of its group and to the type's number. ``oid`` is that number (PostgreSQL: in ``pg_type``),
+    ``base`` the name without precision and scale."""
 
     oid: int
     base: str
@@ -105,6 +106,8 @@ class TypeCode(str):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TypeObject):
             return other == self
+        if isinstance(other, int):
+            return self.oid == other
         return str.__eq__(self, other) is True
 
     def __ne__(self, other: object) -> bool:
@@ -142,6 +145,59 @@ class Interval:
     months: int = 0
     days: int = 0
     microseconds: int = 0
+
+    def __str__(self) -> str:
+        """The interval as SQL has it, ``1 mons 2 days 00:00:03``."""
+        sign = "-" if self.microseconds < 0 else ""
+        seconds, micros = divmod(abs(self.microseconds), 1_000_000)
+        clock = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        return f"{self.months} mons {self.days} days {clock}" + (f".{micros:06}" if micros else "")
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.months, -self.days, -self.microseconds)
+
+    @overload
+    def __add__(self, other: Interval | datetime.timedelta) -> Interval: ...
+    @overload
+    def __add__(self, other: datetime.datetime) -> datetime.datetime: ...
+    @overload
+    def __add__(self, other: datetime.date) -> datetime.date: ...
+    def __add__(self, other: Any) -> Any:
+        """The sum of two intervals, or a date or datetime that is later by one: months first, and the last day of a
+        shorter month, as PostgreSQL does it. A datetime keeps its zone, and over months and days its clock."""
+        if isinstance(other, datetime.timedelta):
+            other = Interval(0, other.days, other.seconds * 1_000_000 + other.microseconds)
+        if isinstance(other, Interval):
+            return Interval(self.months + other.months, self.days + other.days, self.microseconds + other.microseconds)
+        if not isinstance(other, datetime.date):
+            return NotImplemented
+        if self.microseconds and not isinstance(other, datetime.datetime):
+            other = datetime.datetime(other.year, other.month, other.day)
+        years, month = divmod(other.year * 12 + other.month - 1 + self.months, 12)
+        last = calendar.monthrange(years, month + 1)[1] if 1 <= years <= 9999 else 31
+        moved = other.replace(year=years, month=month + 1, day=min(other.day, last))
+        moved += datetime.timedelta(days=self.days)
+        time = datetime.timedelta(microseconds=self.microseconds)
+        if time and isinstance(moved, datetime.datetime) and moved.tzinfo is not None:
+            # Hours are counted across a change of the clock.
+            return (moved.astimezone(datetime.timezone.utc) + time).astimezone(moved.tzinfo)
+        return moved + time
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Interval | datetime.timedelta) -> Interval:
+        if not isinstance(other, Interval | datetime.timedelta):
+            return NotImplemented
+        return self + -other
+
+    @overload
+    def __rsub__(self, other: datetime.timedelta) -> Interval: ...
+    @overload
+    def __rsub__(self, other: datetime.datetime) -> datetime.datetime: ...
+    @overload
+    def __rsub__(self, other: datetime.date) -> datetime.date: ...
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
 
 
 class Range(Generic[T]):

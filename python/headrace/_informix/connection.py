@@ -10,7 +10,7 @@ from .. import defaults, errors
 from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params, columns_of
-from ..errors import InterfaceError
+from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
 from .core import InformixCore, call_statement
 from .cursors import Stream
@@ -68,7 +68,7 @@ class Connection(BlockingConnection[R]):
         """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
         for."""
         if self._core.wire.closed:
-            raise InterfaceError("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
         factory = row_factory or self.row_factory
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)

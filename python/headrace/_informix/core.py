@@ -125,7 +125,7 @@ class InformixCore(Core):
     def describe(self, columns: IfxColumns) -> list[Column]:
         """PEP 249's description of a result."""
         return [
-            (name, TypeCode(sql, number, re.split(r"[ (]", sql)[0].lower()), None, size, precision, scale, null)
+            Column(name, TypeCode(sql, number, re.split(r"[ (]", sql)[0].lower()), None, size, precision, scale, null)
             for name, number, sql, size, precision, scale, null in columns.fields
         ]
 

@@ -13,7 +13,7 @@ from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._opening import open_wire, plain_password
-from ..errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
+from ..errors import ConnectionClosed, DatabaseError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from . import load
 from .core import MySqlCore, ServerWarning, SessionState, first_of
@@ -66,7 +66,7 @@ class Connection(BlockingConnection[R]):
     def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]:
         """A new cursor."""
         if self._core.wire.closed:
-            raise InterfaceError("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
         return Cursor(self, row_factory or self.row_factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:

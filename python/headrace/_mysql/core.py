@@ -177,7 +177,7 @@ class MySqlCore(Core):
                 scale = decimals
                 precision = length - 1 - (1 if decimals else 0)
             size = length if scale is None else None
-            out.append((name, TypeCode(base, kind), None, size, precision, scale, not flags & _NOT_NULL))
+            out.append(Column(name, TypeCode(base, kind), None, size, precision, scale, not flags & _NOT_NULL))
         return out
 
     def session_state(self) -> SessionState:

@@ -87,7 +87,7 @@ class Connection(BlockingConnection[R]):
     ) -> Cursor[Any]:
         """A new cursor; with a ``name`` one that lives on the server and is fetched in blocks."""
         if self._core.wire.closed:
-            raise InterfaceError("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
         factory = row_factory or self.row_factory
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)

@@ -207,6 +207,10 @@ def parse_conninfo(conninfo: str) -> dict[str, str]:
     return found
 
 
+# What other drivers call what is meant.
+_OTHER_NAMES = {"database": "dbname", "db": "dbname", "username": "user", "passwd": "password", "hostname": "host"}
+
+
 def check_keyword(name: str, origin: str = "", before: str | None = None) -> None:
     """Raises ProgrammingError for an unknown keyword, with the nearest known one.
 
@@ -220,7 +224,10 @@ def check_keyword(name: str, origin: str = "", before: str | None = None) -> Non
             if before
             else "malformed connection string; it is a URL (postgresql://user@host/dbname) or keywords (host=...)"
         )
-    raise ProgrammingError(f"unknown connection keyword {name!r}{origin}{nearest(name, KEYWORDS)}")
+    near = nearest(name, (*KEYWORDS, *_OTHER_NAMES))
+    for other, ours in _OTHER_NAMES.items():
+        near = near.replace(repr(other), repr(ours))
+    raise ProgrammingError(f"unknown connection keyword {name!r}{origin}{near}")
 
 
 def connect_options(

@@ -374,7 +374,7 @@ def description(core: ConnectionCore, columns: PgColumns) -> list[Column]:
         scale = precision_scale(field)
         size = field[2] if field[2] > 0 else (field[3] - 4 if field[1] in (1042, 1043) and field[3] > 4 else None)
         precision, digits = scale if scale else (None, None)
-        out.append((field[0], type_code(core, field), None, size, precision, digits, None))
+        out.append(Column(field[0], type_code(core, field), None, size, precision, digits, None))
     return out
 
 

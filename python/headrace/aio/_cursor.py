@@ -55,8 +55,10 @@ class LoopCursor(CursorBase[R]):
         self._clear()
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
+            self._keeps_rows = returning
             return self
         future = core.submit_batch(sql, rows, returning)
+        self._keeps_rows = returning
         self._take(await self._connection._wait(future, timeout))
         if core.timing:
             core.wire.count(1, time.perf_counter_ns() - started)

@@ -24,7 +24,7 @@ from .._postgres.adapters import Adapters
 from .._postgres.connection import server_version
 from .._postgres.core import ConnectionCore, quote_identifier
 from .._postgres.streams import BUSY, Opened, Reading
-from ..errors import InterfaceError
+from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
 from ._connection import LoopConnection
@@ -106,7 +106,7 @@ class AsyncConnection(LoopConnection[R]):
     ) -> AsyncCursor[Any]:
         """A new cursor; with a ``name`` one that lives on the server and is fetched in blocks."""
         if self._core.wire.closed:
-            raise InterfaceError("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
         factory = row_factory or self.row_factory
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)

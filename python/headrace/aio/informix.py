@@ -20,7 +20,7 @@ from .._informix.pam import Dialogue
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import Wire
 from .._opening import overdue
-from ..errors import InterfaceError
+from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
@@ -81,7 +81,7 @@ class AsyncConnection(LoopConnection[R]):
         """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
         for."""
         if self._core.wire.closed:
-            raise InterfaceError("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
         factory = row_factory or self.row_factory
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)

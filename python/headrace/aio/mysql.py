@@ -18,7 +18,7 @@ from .._mysql.known import known_options
 from .._mysql.settings import ConnectOptions
 from .._native import PgResult, Wire
 from .._opening import no_connection
-from ..errors import DatabaseError, InterfaceError, ProgrammingError
+from ..errors import ConnectionClosed, DatabaseError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
@@ -89,7 +89,7 @@ class AsyncConnection(LoopConnection[R]):
     def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]:
         """A new cursor."""
         if self._core.wire.closed:
-            raise InterfaceError("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
         return AsyncCursor(self, row_factory or self.row_factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
