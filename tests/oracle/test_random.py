@@ -22,8 +22,7 @@ pytestmark = pytest.mark.timeout(0 if PROGRAMS else 300)
 
 
 def on(name: str) -> Any:
-    """A database as a parameter. PostgreSQL's programs still meet open faults now and then: 34000 of a cursor closed after
-    its transaction."""
+    """A database as a parameter. PostgreSQL's programs may still meet open faults."""
     return pytest.param(name, marks=pytest.mark.xfail(strict=False) if name.isdigit() else ())
 
 
