@@ -504,3 +504,20 @@ proptest! {
         prop_assert!(done.is_err() || session.machine.is_idle());
     }
 }
+
+#[test]
+fn a_packet_of_many_parts_can_only_be_a_row() {
+    let part = packet(1, &vec![b'x'; 0xff_ffff]);
+    let mut early = connecting(options("pw"), vec![packet(0, &vec![10; 0xff_ffff])]);
+    assert!(early.start().unwrap_err().message.contains("where no row can be"));
+    for binary in [false, true] {
+        let mut session = session(mysql8());
+        session.peer.says = vec![part.clone(), part.clone()].into();
+        if binary {
+            session.execute("select 1", vec![]);
+        } else {
+            session.query("select 1");
+        }
+        assert!(session.run().unwrap_err().message.contains("where no row can be"));
+    }
+}

@@ -1,6 +1,6 @@
 //! The receiving half: from the inbox to whole packets, their order, and the rows among them.
 
-use super::reply::{Kind, Reply};
+use super::reply::{Expect, Kind, Reply};
 use super::request::Entry;
 use super::startup::Progress;
 use super::{Machine, MyCaller, Phase};
@@ -60,6 +60,7 @@ impl<C: MyCaller> Machine<C> {
             }
             let payload = &unread[HEADER_BYTES..total];
             if len == MAX_PAYLOAD_BYTES || self.wire.assembler.is_open() {
+                self.check_parts()?;
                 self.count(sequence, payload)?;
                 let whole = self.wire.assembler.push(payload)?;
                 inbox.consume(total);
@@ -73,6 +74,17 @@ impl<C: MyCaller> Machine<C> {
             inbox.consume(total);
         }
         Ok(())
+    }
+
+    /// A packet in several parts, which may grow to [`limits::MESSAGE_BYTES`], can only be a row: nothing else that a server
+    /// sends comes near 16 MiB, and compressed that much costs the sender next to nothing.
+    fn check_parts(&self) -> Result<(), Fatal> {
+        let fetched = matches!(self.expects.front(), Some(Expect { kind: Kind::Fetch, .. }));
+        match self.reply {
+            Reply::Rows { .. } => Ok(()),
+            Reply::First if fetched => Ok(()),
+            _ => Err(Fatal::peer("the server sent a packet of 16 MiB or more where no row can be")),
+        }
     }
 
     /// Compares a packet's number with the one that is its turn.
