@@ -55,6 +55,26 @@ def test_streams_run_side_by_side_with_other_statements(conn: Connection, number
     conn.commit()
 
 
+def test_stream_whose_transaction_was_committed_says_so(conn: Connection, numbers: str) -> None:
+    stream = conn.stream(f"select a from {numbers} order by a", fetch_bytes=100)
+    next(stream)
+    conn.commit()
+    with pytest.raises(errors.InvalidCursorName, match="transaction that it reads in was ended") as raised:
+        list(stream)
+    assert raised.value.sqlcode == -400
+    assert conn.fetchval(f"select count(*) from {numbers}") == ROWS
+
+
+async def test_stream_on_a_loop_whose_transaction_was_committed_says_so(
+    aconn: Any, conn: Connection, numbers: str
+) -> None:
+    stream = aconn.stream(f"select a from {numbers} order by a", fetch_bytes=100)
+    await anext(stream)
+    await aconn.commit()
+    with pytest.raises(errors.InvalidCursorName, match="transaction that it reads in was ended"):
+        [row async for row in stream]
+
+
 def test_stream_keeps_memory_bounded(conn: Connection, numbers: str) -> None:
     sql = f"select x.b, y.b from {numbers} x, {numbers} y where x.a <= 20"
 

@@ -120,6 +120,18 @@ def test_statements_between_the_blocks_of_a_cursor_on_the_server(my_server: Serv
     assert my.fetchval("select count(*) from copied") == 500
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_stream_that_is_collected_after_its_session_was_killed_prints_nothing(
+    my_server: Served, my: Conn, my_url: str
+) -> None:
+    stream = my.stream(sequence(my_server, ROWS), fetch_size=10, on_server=True)
+    next(stream)
+    with headrace.mysql.connect(my_url) as other:
+        other.execute(f"kill {my.thread_id}")
+    del stream
+    my.close()
+
+
 def test_memory_is_bounded(my_server: Served, my: Conn) -> None:
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -121,7 +121,7 @@ class Connection(BlockingConnection[R]):
                 del rows
                 if stream.ahead is None:
                     return
-                result = self._wait(stream.ahead, None)
+                result = self._run(stream.following())
         finally:
             self._run(stream.close())
 

@@ -9,11 +9,17 @@ from .. import defaults
 from .._core import Flow
 from .._cursor_base import CursorBase, Params, columns_of
 from .._native import PgResult
-from ..errors import NotSupportedError, ProgrammingError
+from ..errors import Error, InvalidCursorName, NotSupportedError, ProgrammingError
 from ..rows import tuple_row
 from .core import InformixCore
 
 _FOR_UPDATE = re.compile(r"\bfor\s+update\b", re.IGNORECASE)
+_NOT_OPEN = -400
+_ENDED = (
+    "the stream cannot be read on: the transaction that it reads in was ended, by commit() or rollback() while it was "
+    "open, perhaps of another thread or task; collect its rows first, use a second connection, or a named cursor with "
+    "withhold=True"
+)
 
 
 class Stream:
@@ -39,6 +45,18 @@ class Stream:
         """Asks for the block behind ``result``."""
         self.ahead = self.core.wire.sqli_fetch(self.number, self.fetch_bytes) if result.suspended else None
 
+    def following(self) -> Flow[PgResult]:
+        """The block that was asked for."""
+        try:
+            result: PgResult = yield self.ahead
+        except InvalidCursorName as error:
+            if error.sqlcode != _NOT_OPEN:
+                raise
+            ended = InvalidCursorName(_ENDED)
+            ended.sqlcode = error.sqlcode
+            raise ended from error
+        return result
+
     def close(self) -> Flow[None]:
         """Closes the cursor, wherever it stands."""
         wire, ahead = self.core.wire, self.ahead
@@ -47,7 +65,12 @@ class Stream:
             return
         if ahead is not None and not ahead.done():
             wire.discard(ahead)
-        yield wire.sqli_close(self.number)
+        try:
+            yield wire.sqli_close(self.number)
+        except Error:
+            # A cursor that was lost with its connection is closed.
+            if not wire.closed:
+                raise
 
 
 class Declared(CursorBase[Any]):

@@ -13,7 +13,7 @@ from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._opening import open_wire, plain_password
-from ..errors import ConnectionClosed, DatabaseError, OperationalError, ProgrammingError
+from ..errors import ConnectionClosed, DatabaseError, Error, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from . import load
 from .core import MySqlCore, ServerWarning, SessionState, first_of
@@ -155,7 +155,12 @@ class Connection(BlockingConnection[R]):
             if suspended and not wire.closed:
                 if ahead is not None and not ahead.done():
                     wire.discard(ahead)
-                self._wait(wire.my_close_cursor(number), None)
+                try:
+                    self._wait(wire.my_close_cursor(number), None)
+                except Error:
+                    # A cursor that was lost with its connection is closed.
+                    if not wire.closed:
+                        raise
 
     def _made(self, columns: Any, rows: list[Any]) -> list[R]:
         factory = self.row_factory

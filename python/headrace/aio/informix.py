@@ -131,7 +131,7 @@ class AsyncConnection(LoopConnection[R]):
                 del rows
                 if stream.ahead is None:
                     return
-                result = await self._wait(stream.ahead, None)
+                result = await self._run(stream.following())
         finally:
             await self._run(stream.close())
 

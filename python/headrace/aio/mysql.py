@@ -198,7 +198,12 @@ class AsyncConnection(LoopConnection[R]):
             if ahead is not None and not ahead.done():
                 wire.discard(ahead)
             if suspended and not wire.closed:
-                await asyncio.shield(wire.my_close_cursor(number))
+                try:
+                    await asyncio.shield(wire.my_close_cursor(number))
+                except errors.Error:
+                    # A cursor that was lost with its connection is closed.
+                    if not wire.closed:
+                        raise
 
     def _made(self, columns: Any, rows: list[Any]) -> list[R]:
         factory = self.row_factory
