@@ -390,3 +390,28 @@ async def test_a_connection_block_with_an_open_loop_stream_commits(url: str) -> 
         await anext(other)
     del stream, other
     assert rows(url) == [1, 2]
+
+
+def test_statements_beside_a_block_of_another_thread_begin_nothing_behind_its_end(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        ended = threading.Event()
+
+        def blocks() -> None:
+            try:
+                for _ in range(300):
+                    with conn.transaction():
+                        conn.execute("select 1")
+            finally:
+                ended.set()
+
+        def queries() -> None:
+            while not ended.is_set():
+                conn.fetchval("select 1")
+
+        threads = [threading.Thread(target=work) for work in (blocks, queries, queries, queries)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert conn.transaction_status is TransactionStatus.IDLE
+        assert not conn._core.depth

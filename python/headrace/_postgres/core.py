@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,6 +74,7 @@ class ConnectionCore(Core):
         self.deferrable: bool | None = None
         self.begin: str | None = "BEGIN"
         self.named = options.prepared
+        self._nesting = threading.Lock()
         self.readings: set[Reading] = set()
         """The streams that are open."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
@@ -97,6 +99,7 @@ class ConnectionCore(Core):
     def refresh_begin(self) -> None:
         """Remakes the statement that begins a transaction."""
         self.begin = None if self.autocommit and not self.depth else "BEGIN" + self.characteristics()
+        self.wire.set_begins(self.begin is not None)
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
@@ -127,10 +130,10 @@ class ConnectionCore(Core):
 
         BEGIN travels with the first statement.
         """
-        outer = self.depth == 0 and not self.in_transaction()
+        idle = not self.in_transaction()
         if self.tpc is not None:
             raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
-        self._nest(1)
+        outer = self._nest(1, idle)
         if outer and savepoint is None:
             return None, True
         name = savepoint or f"headrace_{next(self.numbers)}"
@@ -143,9 +146,13 @@ class ConnectionCore(Core):
             raise
         return name, outer
 
-    def _nest(self, blocks: int) -> None:
-        self.depth += blocks
-        self.refresh_begin()
+    def _nest(self, blocks: int, idle: bool = False) -> bool:
+        """Counts blocks; says whether the first of them begins now, where the connection is ``idle``."""
+        with self._nesting:
+            first = idle and not self.depth
+            self.depth += blocks
+            self.refresh_begin()
+            return first
 
     def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block."""

@@ -133,6 +133,8 @@ pub struct Wire {
     /// How long an answer may leave a blocking caller without a byte, and the socket take none.
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
+    /// Statements begin a transaction where none is open.
+    begins: AtomicBool,
     /// Threads whose requests wait until a stream or a COPY has let go of the connection.
     waiting: AtomicUsize,
     released: (Mutex<()>, Condvar),

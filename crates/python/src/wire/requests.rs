@@ -50,6 +50,13 @@ impl Wire {
         Ok(query)
     }
 
+    /// What begins a transaction in front of a request, unless nothing is to begin one any more: between the look of the
+    /// thread that gives it and the lock another one may have ended the block that it was for. One of the request's own
+    /// does not depend on blocks.
+    fn prelude(&self, prelude: Option<&str>, is_own: bool) -> Option<Arc<str>> {
+        prelude.filter(|_| is_own || self.begins.load(Ordering::SeqCst)).map(Arc::from)
+    }
+
     /// Queues a request, unless the caller has something open that it would wait for, and sees that its bytes get going.
     pub(super) fn enqueue<D: Dialect>(
         &self,
@@ -172,12 +179,13 @@ impl Wire {
         let row = query.arrange(py, params)?;
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
         let call = self.call::<Postgres>(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        let is_own = portal.as_ref().is_some_and(|(_, _, reserves)| *reserves);
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
             hints,
             rows: Rows::One,
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
-            prelude: prelude.map(Arc::from),
+            prelude: self.prelude(prelude, is_own),
             portal: portal.map(|(name, max_rows, reserves)| Portal { name, max_rows, reserves }),
             sync,
             ordered,
@@ -221,7 +229,7 @@ impl Wire {
             hints: Vec::new(),
             rows: if query.get().is_hinted() { Rows::TypedBatch } else { Rows::Batch },
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
-            prelude: prelude.map(Arc::from),
+            prelude: self.prelude(prelude, false),
             portal: None,
             sync: true,
             ordered: false,
@@ -253,7 +261,7 @@ impl Wire {
         call.script = true;
         call.copy = copy;
         let copy = call.copy.is_some();
-        let (prelude, discarded) = (prelude.map(Arc::from), discarded.map(Arc::from));
+        let (prelude, discarded) = (self.prelude(prelude, false), discarded.map(Arc::from));
         let request = Request::Script { sql, prelude, copy, ends_block, discarded };
         self.enqueue(py, state, request, call)
     }
@@ -289,6 +297,11 @@ impl Wire {
         let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         let columns = columns.get().columns.clone();
         self.enqueue_ungated(py, state, Request::Fetch { portal, max_rows, columns }, call)
+    }
+
+    /// Whether statements begin a transaction where none is open: not with autocommit on, outside of blocks.
+    fn set_begins(&self, begins: bool) {
+        self.begins.store(begins, Ordering::SeqCst);
     }
 
     /// Whether a portal is open, as far as what was sent tells.

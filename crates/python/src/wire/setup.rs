@@ -132,6 +132,7 @@ impl Wire {
             timings: Default::default(),
             read_timeout: seconds(options, "read_timeout")?,
             write_timeout: seconds(options, "write_timeout")?,
+            begins: AtomicBool::new(true),
             waiting: AtomicUsize::new(0),
             released: Default::default(),
             arrivals: AtomicU64::new(0),
