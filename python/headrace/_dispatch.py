@@ -26,7 +26,7 @@ def module_for(conninfo: str, package: str) -> Any:
 
     Raises ProgrammingError for a URL of another kind.
     """
-    if not isinstance(conninfo, str):
+    if not isinstance(conninfo, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ProgrammingError(
             f"connect() takes a URL or keywords as a str, not {type(conninfo).__name__}"
             + ("; is the environment variable set that it came from?" if conninfo is None else "")

@@ -186,7 +186,7 @@ class Interval:
     __radd__ = __add__
 
     def __sub__(self, other: Interval | datetime.timedelta) -> Interval:
-        if not isinstance(other, Interval | datetime.timedelta):
+        if not isinstance(other, Interval | datetime.timedelta):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         return self + -other
 
