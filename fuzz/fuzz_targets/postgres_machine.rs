@@ -9,7 +9,7 @@ mod support;
 
 use drive::{Questions, drive};
 use headrace_core::{Inbox, Outbox};
-use headrace_postgres::machine::{Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls};
+use headrace_postgres::machine::{Binding, Execute, Machine, Options, Portal, Prepare, Purpose, Request, Rows, Tls};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((script, data)) = data.split_first() else { return };
+    let [script, more, data @ ..] = data else { return };
     let options = Options {
         purpose: Purpose::Session,
         parameters: vec![("user".into(), "u".into())],
@@ -52,6 +52,7 @@ fuzz_target!(|data: &[u8]| {
     for i in 0..3u8 {
         let batch = script >> 1 & 1 == 1 && i == 1;
         let mine = Rc::new(RefCell::new(Told::default()));
+        let kind = if more >> 1 & 1 == 1 { Rows::TypedBatch } else { Rows::Batch };
         let rows = if batch { vec![vec![1], vec![2], vec![3]] } else { Vec::new() };
         let caller = TestCaller { told: mine.clone(), batch: rows.into_iter(), row: vec![7] };
         told.push(mine);
@@ -65,20 +66,31 @@ fuzz_target!(|data: &[u8]| {
             }
         } else {
             Request::Execute(Execute {
-                sql: if script >> 4 & 1 == 1 { "same".into() } else { format!("statement {i}").into() },
+                sql: if script >> 4 & 1 == 1 { "select same".into() } else { format!("statement {i}").into() },
                 hints: Vec::new(),
-                rows: if batch { Rows::Batch } else { Rows::One },
+                rows: if batch { kind } else { Rows::One },
                 prepare: Prepare::Named,
                 prelude: (script >> 5 & 1 == 1).then(|| "BEGIN".into()),
-                portal: None,
+                portal: (more >> 2 & 1 == 1 && i == 1 && !batch).then(|| Portal {
+                    name: "p".into(),
+                    max_rows: 2,
+                    reserves: more >> 3 & 1 == 1,
+                }),
+                expected: None,
                 sync: script >> 6 & 1 == 1 || i == 2,
                 ordered: script >> 7 & 1 == 1,
-                pipeline: 0,
+                pipeline: u64::from(more >> 4 & 1) * u64::from(i & 1),
             })
         };
         machine.enqueue(request, caller);
     }
-    let questions = Questions { queued: Machine::queued, discard: None };
+    let discard: fn(&mut Machine<TestCaller>) -> bool = |machine| {
+        machine.find(|_| true).is_some_and(|id| {
+            machine.discard(id);
+            true
+        })
+    };
+    let questions = Questions { queued: Machine::queued, discard: (more & 1 == 1).then_some(discard) };
     let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
     drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), &questions, untold);
 });
