@@ -149,8 +149,6 @@ def parts(text: bytes) -> list[bytes | None]:
     """The attributes of a composite."""
     out: list[bytes | None] = []
     at = 1
-    if text == b"()":
-        return []
     while True:
         word, quoted, at = token(text, at, b",)")
         out.append(word if word or quoted else None)

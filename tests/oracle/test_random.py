@@ -21,12 +21,7 @@ MAKERS = {"15": pg_making.make, "18": pg_making.make, "mariadb": my_making.make,
 pytestmark = pytest.mark.timeout(0 if PROGRAMS else 300)
 
 
-def on(name: str) -> Any:
-    """A database as a parameter. PostgreSQL's programs may still meet open faults."""
-    return pytest.param(name, marks=pytest.mark.xfail(strict=False) if name.isdigit() else ())
-
-
-@pytest.mark.parametrize("name", [on(name) for name in PROGRAMS_IN_MAKE_TEST])
+@pytest.mark.parametrize("name", PROGRAMS_IN_MAKE_TEST)
 def test_every_way_gives_what_the_oracle_gives(name: str, request: pytest.FixtureRequest) -> None:
     databases: Any = request.getfixturevalue(f"databases{name}" if name.isdigit() else f"databases_{name}")
     for seed in range(SEED, SEED + (PROGRAMS or PROGRAMS_IN_MAKE_TEST[name])):
