@@ -165,7 +165,8 @@ class ServerCursor(Cursor[R]):
     def _forget(self) -> None:
         self._declared = False
         if not self._core.wire.closed and (self.withhold or self._core.wire.last_status() == 2):
-            self._ask(f"CLOSE {quote_identifier(self.name)}")
+            # Not CLOSE, which fails, and the transaction with it, where the cursor went with an earlier transaction.
+            self._connection._wait(self._core.wire.close_portal(portal_name(self.name)), None)
 
     def close(self) -> None:
         """Closes the server's cursor."""

@@ -154,7 +154,8 @@ class AsyncServerCursor(AsyncCursor[R]):
     async def _forget(self) -> None:
         self._declared = False
         if not self._core.wire.closed and (self.withhold or self._core.wire.last_status() == 2):
-            await self._ask(f"CLOSE {quote_identifier(self.name)}")
+            # Not CLOSE, which fails, and the transaction with it, where the cursor went with an earlier transaction.
+            await self._connection._wait(self._core.wire.close_portal(portal_name(self.name)), None)
 
     async def close(self) -> None:
         """Closes the server's cursor."""
