@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import math
 import time
+import warnings
 from abc import abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -34,6 +35,7 @@ class LoopConnection(Generic[R]):
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         self._core = core
+        self._loop = asyncio.get_running_loop()
         core.me = asyncio.current_task
         self.row_factory: RowFactory[R] = row_factory
         self._cancelling: set[asyncio.Task[None]] = set()
@@ -333,9 +335,29 @@ class LoopConnection(Generic[R]):
         finally:
             await self.close()
 
+    def __del__(self) -> None:
+        core: Core | None = getattr(self, "_core", None)
+        if core is None or core.wire.closed:
+            return
+        # The loop holds the transport, and the transport the engine: nobody else would ever end the session.
+        close_dropped(core.wire, self._loop)
+        warnings.warn(
+            f"an asyncio connection ({core.where()}) was dropped without close()", ResourceWarning, source=self
+        )
+
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
         return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
+
+
+def close_dropped(wire: Wire, loop: asyncio.AbstractEventLoop) -> None:
+    """Closes a session whose connection was collected, in whichever thread that was."""
+    # A loop that is closed takes no callback; the transport goes with the last reference to it.
+    with contextlib.suppress(RuntimeError):
+        if loop.is_running():
+            loop.call_soon_threadsafe(wire.close)
+        else:
+            wire.close()
 
 
 def _look_at(future: asyncio.Future[Any]) -> None:
