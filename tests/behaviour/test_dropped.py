@@ -33,13 +33,17 @@ async def _fail(url: str) -> None:
     raise LookupError("before the close")
 
 
+async def _drop(url: str) -> None:
+    for _ in range(DROPPED):
+        with pytest.raises(LookupError):
+            await _fail(url)
+    gc.collect()
+
+
 async def test_connections_dropped_by_an_error_are_closed(url: str) -> None:
     async with await headrace.aio.connect(url, autocommit=True) as watcher:
         with pytest.warns(ResourceWarning, match="dropped without close"):
-            for _ in range(DROPPED):
-                with pytest.raises(LookupError):
-                    await _fail(url)
-            gc.collect()
+            await _drop(url)
         await _none_left(watcher)
 
 
@@ -47,14 +51,16 @@ def test_connections_of_a_loop_that_has_ended_are_closed(url: str) -> None:
     async def open_only() -> Any:
         return await headrace.aio.connect(url)
 
+    def drop() -> None:
+        asyncio.run(open_only())
+        gc.collect()
+
     async def watch() -> None:
         async with await headrace.aio.connect(url, autocommit=True) as watcher:
             await _none_left(watcher)
 
     with pytest.warns(ResourceWarning):
-        connection = asyncio.run(open_only())
-        del connection
-        gc.collect()
+        drop()
     asyncio.run(watch())
 
 

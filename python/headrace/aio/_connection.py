@@ -341,9 +341,8 @@ class LoopConnection(Generic[R]):
             return
         # The loop holds the transport, and the transport the engine: nobody else would ever end the session.
         close_dropped(core.wire, self._loop)
-        warnings.warn(
-            f"an asyncio connection ({core.where()}) was dropped without close()", ResourceWarning, source=self
-        )
+        message = f"an asyncio connection ({core.where()}) was dropped without close()"
+        warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
