@@ -7,6 +7,7 @@ import contextlib
 import math
 import time
 import warnings
+import weakref
 from abc import abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -35,8 +36,11 @@ class LoopConnection(Generic[R]):
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         self._core = core
-        self._loop = asyncio.get_running_loop()
         core.me = asyncio.current_task
+        # The loop holds the transport, and the transport the engine: nobody else would end the session. Not __del__:
+        # a closed connection leaves nothing to run, in which an interrupt would be lost.
+        self._dropped = weakref.finalize(self, close_dropped, core, asyncio.get_running_loop())
+        self._dropped.atexit = False
         self.row_factory: RowFactory[R] = row_factory
         self._cancelling: set[asyncio.Task[None]] = set()
 
@@ -311,6 +315,7 @@ class LoopConnection(Generic[R]):
         started = time.perf_counter_ns()
         for task in list(self._cancelling):
             task.cancel()
+        self._dropped.detach()
         self._core.wire.close()
         if self._core.timing:
             self._core.wire.count(3, time.perf_counter_ns() - started)
@@ -335,28 +340,22 @@ class LoopConnection(Generic[R]):
         finally:
             await self.close()
 
-    def __del__(self) -> None:
-        core: Core | None = getattr(self, "_core", None)
-        if core is None or core.wire.closed:
-            return
-        # The loop holds the transport, and the transport the engine: nobody else would ever end the session.
-        close_dropped(core.wire, self._loop)
-        message = f"an asyncio connection ({core.where()}) was dropped without close()"
-        warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
-
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
         return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
 
 
-def close_dropped(wire: Wire, loop: asyncio.AbstractEventLoop) -> None:
+def close_dropped(core: Core, loop: asyncio.AbstractEventLoop) -> None:
     """Closes a session whose connection was collected, in whichever thread that was."""
+    if core.wire.closed:
+        return
     # A loop that is closed takes no callback; the transport goes with the last reference to it.
     with contextlib.suppress(RuntimeError):
         if loop.is_running():
-            loop.call_soon_threadsafe(wire.close)
+            loop.call_soon_threadsafe(core.wire.close)
         else:
-            wire.close()
+            core.wire.close()
+    warnings.warn(f"an asyncio connection ({core.where()}) was dropped without close()", ResourceWarning, stacklevel=2)
 
 
 def _look_at(future: asyncio.Future[Any]) -> None:
