@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace import errors
 from headrace.testing import InformixServer
 
 from .places import Place
@@ -67,5 +68,7 @@ def informix(server: InformixServer, *, url: str = "", name: str = "informix", *
         "(select count(*) from numbers a, numbers b where a.n + b.n = -1 and a.n < 200) = 0",
         {"fetch_bytes": 1024},
         OPERATIONS,
+        # The end of another's transaction ends it, as documented.
+        refusals=(("", errors.InvalidCursorName, "fetch on a cursor that is not open"),),
         keywords={"lock_wait": 20, **keywords},
     )

@@ -13,4 +13,4 @@ OPEN: tuple[tuple[str, str], ...] = (
     (r"^test_every_call_ends", "timeouts of every call, H6"),
     (r"^test_(dropped|connections_dropped).*(tasks|uvloop)", "M10"),
 )
-"""A pattern of tests' names, and the fault. With HEADRACE_COMPANY_OPEN set they are run all the same."""
+"""A pattern of tests' names, and the fault. With ``--runxfail`` they are run all the same."""

@@ -140,6 +140,24 @@ def test_what_is_written_beside_a_stream_that_is_left_stays(place: Place, shell:
     shell.run(test(), LIMIT + 20)
 
 
+def test_a_stream_in_autocommit_outlives_the_commits_of_others(place: Place, shell: Shell) -> None:
+    keywords = {"on_server": True} if place.kind == "mysql" else {}
+    if place.kind == "postgresql":
+        pytest.skip("others wait there for the end of a stream")
+
+    async def test() -> None:
+        async with shared(place, shell) as conn:
+            for rows in ([(1, 1, "a")], [(1, 2, "b"), (1, 3, "c")]):
+                seen = []
+                async for row in conn.stream(place.marked(300), ("x",), **place.streamed, **keywords):
+                    seen.append(row)
+                    if len(seen) == 50:
+                        await conn.executemany(place.insert, rows)
+                assert seen == [("x", n) for n in range(1, 301)]
+
+    shell.run(test(), LIMIT + 20)
+
+
 def pipelines(place: Place, times: int, name: str) -> Work:
     """Pipelines, each with its own answers."""
 

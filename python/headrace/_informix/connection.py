@@ -103,7 +103,8 @@ class Connection(BlockingConnection[R]):
         self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
     ) -> Generator[list[R]]:
         """The rows of a query in lists, as many in each as the server sends in ``fetch_bytes``: :meth:`stream` without
-        the cost of a step per row. A commit or rollback ends it."""
+        the cost of a step per row. The end of its transaction ends it; in autocommit it stays when other statements
+        commit, and ends with a rollback."""
         core = self._core
         stream = Stream(core, fetch_bytes)
         result = self._run(stream.open(sql, params))

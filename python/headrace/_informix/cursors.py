@@ -36,8 +36,10 @@ class Stream:
     def open(self, sql: str, params: Params) -> Flow[PgResult]:
         """The first block."""
         core = self.core
+        # In autocommit other statements commit while it is read, and the transaction is not the stream's.
+        held = core.autocommit and not core.in_transaction()
         result: PgResult = yield core.wire.sqli_declare(
-            self.number, sql, params, begin=core.begins, bytes=self.fetch_bytes
+            self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes
         )
         return result
 
