@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 OPEN: tuple[tuple[str, str], ...] = (
-    (r"^test_workers_on_one_", "H4, 6.2 and what follows"),
-    (r"^test_copies_", "H4a; COPY beside others' queries"),
+    (r"^test_workers_on_one_", "streams in another thread's block, LOAD DATA beside other statements"),
     (r"^test_loads_are_whole", "the steps of LOAD DATA are not kept together"),
-    (r"^test_only_what_was_stopped", "6.2"),
-    (r"^test_a_transaction_belongs", "others' statements begin a transaction behind the end of a block"),
     (r"^test_cancelled_tasks_leave.*informix", "tasks cancelled in a row now and then lose the connection"),
     (r"^test_workers_on_a_pool_of_a_pooler.system", "M2"),
-    (r"^test_every_call_ends", "timeouts of every call, H6"),
+    (r"^test_every_call_ends", "closing a stream of a silent server on asyncio"),
     (r"^test_(dropped|connections_dropped).*(tasks|uvloop)", "M10"),
 )
 """A pattern of tests' names, and the fault. With ``--runxfail`` they are run all the same."""
