@@ -12,8 +12,8 @@ from typing import Any
 from .places import Place
 from .shells import Now, Shell
 
-LIMIT = 0.3
-"""Seconds that every call is given by its ``timeout``."""
+LIMIT = 2.0
+"""Seconds that every call is given, by its ``timeout`` or the connection's ``command_timeout``."""
 
 
 @dataclass

@@ -1,8 +1,9 @@
 """Servers that stop, vanish, drip or talk nonsense, in the middle of every call that waits: each ends within its bound,
 by a PEP 249 error or TimeoutError, and the connection is in step afterwards or closed.
 
-The bound of a call is its ``timeout`` and what cancelling it may take. Calls run side by side, each with a connection
-and a way to the server of its own. ``HEADRACE_COMPANY_CALLS="commit stream"`` chooses some.
+The bound of a call is its ``timeout``, or the connection's ``command_timeout``, and what cancelling it may take. Calls
+run side by side, each with a connection and a way to the server of its own.
+``HEADRACE_COMPANY_CALLS="commit stream"`` chooses some.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ async def in_step_or_closed(scene: Scene) -> None:
         )
         same("a batch's answers", await conn.fetchmany(place.marked(1), [("a",), ("b",)]), [("a", 1), ("b", 1)])
     except (errors.Error, TimeoutError):
+        # asyncio raises at once, and closes what does not react in the background.
+        deadline = time.monotonic() + 2 * CANCEL_TIMEOUT + SLACK
+        while not conn.closed and time.monotonic() < deadline:
+            await scene.shell.sleep(0.05)
         if not conn.closed:
             raise
 
@@ -115,7 +120,7 @@ def run(place: Place, shell: Shell, spoil: Any) -> None:
     conns: list[Any] = []
 
     async def one(call: Call, gate: Gate) -> None:
-        keywords = {**place.keywords, "autocommit": call.autocommit}
+        keywords = {**place.keywords, "autocommit": call.autocommit, "command_timeout": LIMIT}
         conn = await shell.connect(through(place, gate), **keywords)
         conns.append(conn)
         async with contextlib.AsyncExitStack() as stack:
