@@ -7,10 +7,11 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 import urllib.parse
 import urllib.request
 from pathlib import Path
+
+from archives import unpack
 
 CACHE = Path(__file__).resolve().parents[2] / "build" / "judges"
 """Where they are kept from run to run."""
@@ -31,8 +32,7 @@ def source_of(name: str, version: str) -> Path:
         CACHE.mkdir(parents=True, exist_ok=True)
         archive = CACHE / f"{name}-{version}.tar.gz"
         archive.write_bytes(_download(name, version))
-        with tarfile.open(archive) as tar:
-            tar.extractall(CACHE, filter="data")
+        unpack(archive, CACHE)
         archive.unlink()
     return folder
 

