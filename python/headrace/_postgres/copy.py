@@ -157,11 +157,18 @@ class Copy:
 
     def read(self) -> bytes:
         """The next block, empty at the end."""
-        while not len(self._buffer):
-            if self._wire.copy_state(self._ticket) == 2:
-                return b""
+        return self._buffer.take() if self._has_more() else b""
+
+    def _has_more(self) -> bool:
+        """Waits for data; false at the end."""
+        while True:
+            # In this order: between the two looks another thread may bring the last blocks and the end.
+            ended = self._wire.copy_state(self._ticket) == 2
+            if len(self._buffer):
+                return True
+            if ended:
+                return False
             self._connection._wait(self._wire.copy_step(self._ticket), None)
-        return self._buffer.take()
 
     def __iter__(self) -> Iterator[bytes]:
         while block := self.read():
@@ -169,12 +176,7 @@ class Copy:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of a COPY that :meth:`Connection.copy_out` began."""
-        while True:
-            if not len(self._buffer):
-                if self._wire.copy_state(self._ticket) == 2:
-                    return
-                self._connection._wait(self._wire.copy_step(self._ticket), None)
-                continue
+        while self._has_more():
             yield from self._wire.copy_take_rows(self._buffer)
 
 
