@@ -7,6 +7,9 @@ OPEN: tuple[tuple[str, str], ...] = (
     (r"^test_loads_are_whole", "the steps of LOAD DATA are not kept together"),
     (r"^test_cancelled_tasks_leave.*informix", "tasks cancelled in a row now and then lose the connection"),
     (r"^test_every_call_ends", "closing a stream of a silent server on asyncio"),
-    (r"^test_(dropped|connections_dropped).*(tasks|uvloop)", "M10"),
+    (
+        r"^test_(dropped_pools|connections_dropped).*(tasks|uvloop)",
+        "M10: dropped pools, tasks that wait as it is dropped",
+    ),
 )
 """A pattern of tests' names, and the fault. With ``--runxfail`` they are run all the same."""
