@@ -9,7 +9,7 @@ OPEN: tuple[tuple[str, str], ...] = (
     (r"^test_every_call_ends", "closing a stream of a silent server on asyncio"),
     (
         r"^test_(dropped_pools|connections_dropped).*(tasks|uvloop)",
-        "M10: dropped pools, tasks that wait as it is dropped",
+        "M10: dropped pools, and tasks that still wait",
     ),
 )
 """A pattern of tests' names, and the fault. With ``--runxfail`` they are run all the same."""
