@@ -22,7 +22,7 @@ listen_port = {own}
 auth_type = trust
 auth_file = {folder}/users.txt
 pool_mode = transaction
-default_pool_size = 3
+default_pool_size = {size}
 unix_socket_dir =
 logfile = {folder}/log
 pidfile = {folder}/pid
@@ -31,8 +31,8 @@ pidfile = {folder}/pid
 
 
 @contextlib.contextmanager
-def pgbouncer(program: str | Path, server: Server, more: str = "") -> Iterator[str]:
-    """Starts one; gives its URL. ``more`` is further lines of its configuration."""
+def pgbouncer(program: str | Path, server: Server, more: str = "", size: int = 3) -> Iterator[str]:
+    """Starts one with at most ``size`` server connections; gives its URL. ``more`` is further configuration."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         own = free.getsockname()[1]
@@ -40,7 +40,7 @@ def pgbouncer(program: str | Path, server: Server, more: str = "") -> Iterator[s
         os.chmod(folder, 0o777)
         Path(folder, "users.txt").write_text(f'"{server.user}" "unused"\n')
         Path(folder, "ini").write_text(
-            CONFIG.format(host=server.host, port=server.port, own=own, folder=folder, more=more)
+            CONFIG.format(host=server.host, port=server.port, own=own, folder=folder, size=size, more=more)
         )
         # Root it refuses to be; the server's own user is there where we are root.
         user = ["-u", "postgres"] if os.getuid() == 0 else []

@@ -3,68 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-import socket
-import subprocess
-import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from tests.company.pooler import pgbouncer
 
 import headrace
 from headrace import errors
 from headrace.lab.servers import Server
-
-CONFIG = """
-[databases]
-* = host={host} port={port}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {own}
-auth_type = trust
-auth_file = {folder}/users.txt
-pool_mode = transaction
-default_pool_size = 2
-unix_socket_dir =
-logfile = {folder}/log
-pidfile = {folder}/pid
-"""
 
 
 @pytest.fixture(scope="module")
 def pooler(server: Server) -> Iterator[str]:
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     assert program, "pgbouncer is missing: `make server` installs it"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        own = free.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)
-        with open(f"{folder}/users.txt", "w") as users:
-            users.write(f'"{server.user}" "unused"\n')
-        with open(f"{folder}/ini", "w") as config:
-            config.write(CONFIG.format(host=server.host, port=server.port, own=own, folder=folder))
-        # Root it refuses to be; the server's own user is there where we are root.
-        user = ["-u", "postgres"] if os.getuid() == 0 else []
-        process = subprocess.Popen(
-            [program, *user, f"{folder}/ini"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        url = f"postgresql://{server.user}@127.0.0.1:{own}/{server.database}?sslmode=disable"
-        try:
-            for _ in range(100):
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", own)) == 0:
-                        break
-                time.sleep(0.1)
-            yield url
-        finally:
-            process.terminate()
-            process.wait()
+    with pgbouncer(program, server, size=2) as url:
+        yield url
 
 
 def work(conn: Any, number: int) -> None:
