@@ -193,9 +193,8 @@ READS: dict[str, Callable[[Any, str, Any, Read], Any]] = {
     "copy_table": lambda c, sql, p, s: list(c.copy_out(sql)),
 }
 """How a query is read. A way may be followed by a style of parameters: ``fetch:dollar``."""
-ANY_QUERY = ("execute", "iterate", "one", "blocks", "fetch", "pipeline", "stream", "many")
-"""Ways for whatever gives rows, such as FETCH, EXECUTE, CALL. ``script`` is not among them: types that the
-connection has not met come as text there, which is an open fault."""
+ANY_QUERY = ("execute", "iterate", "one", "blocks", "fetch", "pipeline", "stream", "many", "script")
+"""Ways for whatever gives rows, such as FETCH, EXECUTE, CALL."""
 PARAMETERS = ("execute", "fetch", "pipeline", "many", "fetchmany", "stream", "stream_blocks", "cursor", "hold")
 """Ways that take parameters."""
 

@@ -6,6 +6,7 @@
 
 mod control;
 mod copy;
+mod held;
 mod receive;
 mod request;
 mod send;
@@ -86,6 +87,8 @@ pub struct Machine<C: Caller> {
     statement_number: u64,
     /// How often this session has changed something that statements may use: tables, types, the search path.
     changes: u64,
+    /// How often it has altered types, which the row types of tables are too.
+    alterations: u64,
     /// The transaction block that is open has done so, which a rollback undoes.
     changed_in_block: bool,
     /// How often this session has declared, closed or forgotten cursors and prepared statements of its own SQL.
@@ -121,6 +124,7 @@ impl<C: PgCaller> Machine<C> {
             statements: StatementCache::new(statements),
             statement_number: 0,
             changes: 0,
+            alterations: 0,
             changed_in_block: false,
             names: 0,
             to_close: Vec::new(),

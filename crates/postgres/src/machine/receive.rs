@@ -76,8 +76,14 @@ impl<C: PgCaller> Machine<C> {
         let Some(columns) = columns else {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
-        let mut sink = entry.caller.as_mut().map(|caller| caller.rows(cx));
         let (mut at, mut rows) = (0, 0);
+        if let Some(held) = &mut entry.held {
+            let (_, total) = header(unread)?.expect("checked by the caller");
+            held.keep(b'D', &unread[5..total]);
+            entry.rows += 1;
+            return Ok(total);
+        }
+        let mut sink = entry.caller.as_mut().map(|caller| caller.rows(cx));
         while let Some((b'D', total)) = header(&unread[at..])? {
             let Some(message) = unread.get(at..at + total) else { break };
             if let Some(sink) = &mut sink {
@@ -160,7 +166,9 @@ impl<C: PgCaller> Machine<C> {
                 backend::empty("EmptyQueryResponse", body)?;
                 let entry = self.front("EmptyQueryResponse")?;
                 entry.results += 1;
-                if let Some(caller) = &mut entry.caller {
+                if let Some(held) = &mut entry.held {
+                    held.keep(tag, body);
+                } else if let Some(caller) = &mut entry.caller {
                     caller.result(cx, Summary::default());
                 }
                 entry.turn_columns(cx);
@@ -169,7 +177,9 @@ impl<C: PgCaller> Machine<C> {
             b'G' | b'H' | b'W' => self.copy_response(cx, tag, body, outbox),
             b'd' => {
                 let entry = self.front("CopyData")?;
-                if let Some(caller) = &mut entry.caller {
+                if let Some(held) = &mut entry.held {
+                    held.keep(tag, body);
+                } else if let Some(caller) = &mut entry.caller {
                     caller.block(cx, body);
                 }
                 Ok(())
@@ -188,6 +198,7 @@ impl<C: PgCaller> Machine<C> {
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let renamed = is_about_names(tag);
         self.names += u64::from(renamed);
+        self.alterations += u64::from(matches!(tag, b"ALTER TYPE" | b"ALTER TABLE"));
         if self.registry.take_stale() {
             // What was learnt of a type is of no use any more, and neither are the plans that were made with it.
             self.registry.forget();
@@ -195,6 +206,9 @@ impl<C: PgCaller> Machine<C> {
         }
         let entry = self.front("CommandComplete")?;
         if matches!(entry.stage, Stage::Introspecting { .. }) {
+            if let Request::LookUp { .. } = entry.request {
+                return self.types_are_known(cx);
+            }
             if entry.rows_sent > 0 {
                 self.introspected(outbox);
             }
@@ -219,7 +233,9 @@ impl<C: PgCaller> Machine<C> {
         {
             return Err(Fatal::peer(format!("the server counted {said} rows, of which {rows} arrived")));
         }
-        if let Some(caller) = &mut entry.caller {
+        if let Some(held) = &mut entry.held {
+            held.keep(b'C', body);
+        } else if let Some(caller) = &mut entry.caller {
             caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }
         if entry.request.is_script() {
@@ -239,7 +255,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// A result is complete: a request that brought no Sync is done with its last one.
-    fn after_result(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+    pub(super) fn after_result(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front("a result")?;
         let done = !entry.request.syncs() && matches!(entry.stage, Stage::Sent | Stage::AwaitSync);
         if done && entry.results >= entry.rows_sent {
@@ -266,24 +282,7 @@ impl<C: PgCaller> Machine<C> {
             Stage::Introspecting { .. } => Ok(()),
             Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, outbox),
             _ if std::mem::take(&mut entry.awaits_portal) => self.portal_described(cx, fields),
-            _ if entry.request.is_script() => {
-                let columns = match entry.may_set_style() {
-                    false => Columns::as_sent(&self.registry, fields),
-                    true => {
-                        // What the server last said of its style may be over; it tells only at the end of a script.
-                        let mut registry = self.registry.clone();
-                        registry.date_order = None;
-                        Columns::as_sent(&registry, fields)
-                    }
-                };
-                let columns = Arc::new(columns);
-                let entry = self.front("RowDescription")?;
-                if let Some(caller) = &mut entry.caller {
-                    caller.columns(cx, &columns);
-                }
-                entry.columns = Some(columns);
-                Ok(())
-            }
+            _ if entry.request.is_script() => self.script_described(cx, body, fields),
             _ => Err(Fatal::peer("the server described rows although no description was asked for")),
         }
     }
@@ -372,8 +371,7 @@ impl<C: PgCaller> Machine<C> {
         };
         let (rows, statement) = (std::mem::take(rows), statement.clone());
         for row in &rows {
-            let cells: Vec<Option<&str>> = row.iter().map(|c| c.as_deref()).collect();
-            self.registry.learn(&cells);
+            self.registry.learn(row);
         }
         match statement {
             Some(statement) => self.plan(&statement),
@@ -438,7 +436,10 @@ impl<C: PgCaller> Machine<C> {
         }
         let tail = self.started - 1;
         let entry = &mut self.queue[0];
-        if matches!(entry.stage, Stage::Introspecting { .. }) && entry.rows_sent == 0 {
+        if let Request::LookUp { .. } = entry.request {
+            // Its Sync, where it has one of its own, has been sent.
+            entry.stage = Stage::Sent;
+        } else if matches!(entry.stage, Stage::Introspecting { .. }) && entry.rows_sent == 0 {
             // Unknown types then arrive as text; ReadyForQuery follows and the statement goes on.
             return Ok(());
         }
@@ -498,7 +499,11 @@ impl<C: PgCaller> Machine<C> {
         if skipping {
             self.skipping = false;
             while self.started > 0 && self.queue.front().is_some_and(|entry| !entry.request.syncs()) {
-                self.finish_front(cx, Outcome::Skipped);
+                if self.queue.front().is_some_and(|entry| entry.held.is_some()) {
+                    self.look_up_later();
+                } else {
+                    self.finish_front(cx, Outcome::Skipped);
+                }
             }
             if self.started == 0 {
                 return Ok(());
@@ -521,6 +526,10 @@ impl<C: PgCaller> Machine<C> {
         }
         if entry.failure.is_none() && entry.results < entry.rows_sent {
             return Err(Fatal::peer("the server sent ReadyForQuery before the results that it owes"));
+        }
+        if entry.held.is_some() && entry.failure.is_none() && entry.caller.is_some() {
+            self.look_up_later();
+            return Ok(());
         }
         self.settle_front(cx);
         Ok(())

@@ -1,5 +1,6 @@
 //! What can be asked of a connection, and how far each request has come.
 
+use super::held::Held;
 use super::statement::{Columns, Statement};
 use super::typing::Typing;
 use crate::messages::backend::{Field, ServerError};
@@ -120,6 +121,11 @@ pub enum Request {
     Copy(Copy),
     /// End a group of requests that had no Sync of their own.
     Sync,
+    /// Look up the types of a script's results, which are held until then. The machine itself makes a script into this.
+    LookUp {
+        /// The pipeline whose open group of requests it joins: a Sync, or a Query, would end the group.
+        pipeline: Option<u64>,
+    },
 }
 
 /// A COPY of rows. What it copies is described in the transaction that it runs in, which locks the table until then: its
@@ -145,6 +151,7 @@ impl Request {
         match self {
             // Only the Sync tells when a batch of unknown length is over.
             Request::Execute(execute) => execute.sync || execute.rows.is_batch(),
+            Request::LookUp { pipeline } => pipeline.is_none(),
             _ => true,
         }
     }
@@ -153,6 +160,7 @@ impl Request {
     pub(super) fn open_group(&self) -> Option<u64> {
         match self {
             Request::Execute(execute) if !self.syncs() => Some(execute.pipeline),
+            Request::LookUp { pipeline } => *pipeline,
             _ => None,
         }
     }
@@ -201,6 +209,8 @@ impl Request {
 /// | Queued | COPY sent | Opening, then Copying at CopyInResponse, Sent at any other answer |
 /// | Queued | COPY of rows: its columns are asked for | DescribingCopy |
 /// | DescribingCopy | CommandComplete, or RowDescription where nothing is left out | Opening, or Introspecting |
+/// | Sent | ReadyForQuery after a script's results of types to look up | Queued, as a request to look them up |
+/// | Queued | types to look up: their query sent | Introspecting, then Sent |
 /// | any but Sent | error | AwaitSync: a Sync must still be sent |
 #[derive(Debug)]
 pub(super) enum Stage {
@@ -264,6 +274,8 @@ pub(super) struct Entry<C, E> {
     pub columns: Option<Arc<Columns>>,
     /// From which result on the rows have which other columns.
     pub next_columns: VecDeque<(u64, Arc<Columns>)>,
+    /// Results of a script that wait for their types.
+    pub held: Option<Box<Held>>,
     /// Where the outbox stood when the first byte of Bind was written.
     pub mark: u64,
     /// Bytes of this request left before `mark` (Parse and Describe).
@@ -307,6 +319,7 @@ impl<C, E> Entry<C, E> {
             pending: false,
             columns: None,
             next_columns: VecDeque::new(),
+            held: None,
             mark: 0,
             described: false,
             from_cache: false,

@@ -81,7 +81,7 @@ impl<C: PgCaller> Machine<C> {
         let Some(entry) = self.queue.get(self.started) else { return false };
         let execute = match &entry.request {
             Request::Execute(execute) => execute,
-            Request::Copy(_) => return !self.group_is_open(self.started),
+            Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => return !self.group_is_open(self.started),
             _ => return false,
         };
         if execute.prepare == Prepare::Named || execute.expected.is_some() {
@@ -202,6 +202,7 @@ impl<C: PgCaller> Machine<C> {
                 frontend::sync(out);
             }
             Request::Sync => frontend::sync(out),
+            Request::LookUp { .. } => self.look_up(at, outbox),
             Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) => unreachable!("handled above"),
         }
     }

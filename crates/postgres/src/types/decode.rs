@@ -49,6 +49,8 @@ pub enum Decoder {
     Unreadable(String),
     /// A type that came as text, of which only the binary form says what it is made of.
     OnlyBinary(String),
+    /// A type that came as text, and was gone, or another, before it could be looked up.
+    Gone(String),
 }
 
 /// How an array is decoded.
@@ -222,6 +224,10 @@ impl Decoder {
             Decoder::OnlyBinary(name) => sink.invalid(&format!(
                 "a value of the type {name} came as text, from which it cannot be read: use execute() where it is \
                  executescript() or a COPY with columns that have no binary form"
+            )),
+            Decoder::Gone(name) => sink.invalid(&format!(
+                "a value of the type {name} cannot be read: the type was altered or dropped, or what made it was rolled \
+                 back, before the script was over; leave it as it is until then, or use execute()"
             )),
             Decoder::Range(bound) => return range(bound, body, sink),
             Decoder::Multirange(inner) => {

@@ -3,6 +3,7 @@
 use super::Oid;
 use super::builtin::{self, Scalar};
 use super::text::DateOrder;
+use headrace_core::limits;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,19 @@ pub enum Kind {
     },
     /// A type of which only its number is known: travels as text.
     Unknown,
+}
+
+impl Kind {
+    /// The one type that it is built from, if it is from one.
+    fn inner(&self) -> Option<Oid> {
+        match *self {
+            Kind::Array { element: inner }
+            | Kind::Range { subtype: inner }
+            | Kind::Multirange { range: inner }
+            | Kind::Domain { base: inner } => Some(inner),
+            _ => None,
+        }
+    }
 }
 
 /// A type that is not built in.
@@ -115,6 +129,50 @@ impl TypeRegistry {
         missing
     }
 
+    /// Those of `oids` whose text cannot be read by what is known: those that are not known, and those with a composite type
+    /// in them, which may have changed since.
+    pub fn unsure(&self, oids: &[Oid]) -> Vec<Oid> {
+        let unsure = |oid: &Oid| !self.knows(*oid) || self.has_composite(*oid);
+        let mut unsure: Vec<Oid> = oids.iter().copied().filter(unsure).collect();
+        unsure.sort_unstable();
+        unsure.dedup();
+        unsure
+    }
+
+    /// Whether a type is known, if only by its name.
+    pub fn knows(&self, oid: Oid) -> bool {
+        oid < FIRST_USER_OID || self.types.contains_key(&oid) || builtin::kind(oid).is_some()
+    }
+
+    /// Whether a type is a composite one, or has one in it.
+    pub fn has_composite(&self, mut oid: Oid) -> bool {
+        for _ in 0..=limits::NESTING {
+            match self.kind(oid) {
+                Kind::Composite { .. } => return true,
+                kind => match kind.inner() {
+                    Some(inner) => oid = inner,
+                    None => return false,
+                },
+            }
+        }
+        false
+    }
+
+    /// Whether a type, and all that it is built from, is built as `other` knows it.
+    pub fn agrees(&self, other: &Self, oid: Oid) -> bool {
+        self.agrees_within(other, oid, limits::NESTING)
+    }
+
+    fn agrees_within(&self, other: &Self, oid: Oid, depth: usize) -> bool {
+        let kind = self.kind(oid);
+        let inner = |oid: Oid| depth == 0 || self.agrees_within(other, oid, depth - 1);
+        kind == other.kind(oid)
+            && match &kind {
+                Kind::Composite { fields } => fields.iter().all(|(_, oid)| inner(*oid)),
+                kind => kind.inner().is_none_or(inner),
+            }
+    }
+
     /// Notes that these types were asked for, so that an unknown one is not asked for again and again.
     pub fn mark_asked(&mut self, oids: &[Oid]) {
         Arc::make_mut(&mut self.asked).extend(oids);
@@ -150,17 +208,20 @@ impl TypeRegistry {
         if element == builtin::BOX { b';' } else { self.separators.get(&element).copied().unwrap_or(b',') }
     }
 
-    /// Learns a type from a row of the introspection query.
-    pub fn learn(&mut self, row: &[Option<&str>]) {
-        let [Some(oid), Some(name), Some(kind), related, fields, separator] = row else { return };
-        let Ok(oid) = oid.parse() else { return };
+    /// Learns a type from a row of the introspection query; returns true if it was known to be built in another way.
+    pub fn learn<T: AsRef<str>>(&mut self, row: &[Option<T>]) -> bool {
+        let mut cells = row.iter().map(|cell| cell.as_ref().map(AsRef::as_ref));
+        let mut cell = || cells.next().flatten();
+        let (Some(oid), Some(name), Some(kind)) = (cell(), cell(), cell()) else { return false };
+        let (related, fields, separator) = (cell(), cell(), cell());
+        let Ok(oid) = oid.parse() else { return false };
         if let Some([separator]) = separator.map(str::as_bytes)
             && *separator != b','
         {
             Arc::make_mut(&mut self.separators).insert(oid, *separator);
         }
         let related = || related.and_then(|text| text.parse().ok()).unwrap_or(0);
-        let kind = match *kind {
+        let kind = match kind {
             "a" => Kind::Array { element: related() },
             "d" => Kind::Domain { base: related() },
             "e" => Kind::Enum,
@@ -169,7 +230,9 @@ impl TypeRegistry {
             "c" => Kind::Composite { fields: composite(fields.unwrap_or("")) },
             _ => Kind::Unknown,
         };
-        self.register(oid, UserType { name: (*name).to_owned(), kind });
+        let changed = self.types.get(&oid).is_some_and(|known| known.kind != kind);
+        self.register(oid, UserType { name: name.to_owned(), kind });
+        changed
     }
 }
 
