@@ -14,7 +14,7 @@ from . import defaults, errors
 from ._core import Core, Flow, Pipelined, Rollback, timings
 from ._cursor import BlockingCursor
 from ._native import PgResult, Wire
-from .errors import ConnectionClosed
+from .errors import ConnectionClosed, OperationalError
 from .rows import RowFactory, tuple_row
 from .types import TransactionStatus
 
@@ -54,8 +54,9 @@ class BlockingConnection(Generic[R]):
         """A new cursor."""
 
     @abstractmethod
-    def _send_cancel(self, timeout: float) -> None:
-        """Asks the server to end what this connection runs, within ``timeout`` seconds."""
+    def _send_cancel(self, timeout: float) -> float | None:
+        """Asks the server to end what this connection runs, within ``timeout`` seconds. Gives the seconds after
+        which to try again, where it cannot be asked yet."""
 
     # waiting
 
@@ -133,15 +134,17 @@ class BlockingConnection(Generic[R]):
         try:
             wire.push(0, defaults.CANCEL_TIMEOUT)
             while True:
+                pause: float | None = None
                 with contextlib.suppress(OSError, errors.Error):
                     # Who cannot be told may be done by the deadline all the same.
-                    self._send_cancel(max(0.1, deadline - time.monotonic()))
+                    pause = self._send_cancel(max(0.1, deadline - time.monotonic()))
+                pause = pause or defaults.CANCEL_AGAIN
                 left = deadline - time.monotonic()
                 try:
-                    wire.outlast(None, max(0.0, min(left, defaults.CANCEL_AGAIN)))
+                    wire.outlast(None, max(0.0, min(left, pause)))
                     break
                 except TimeoutError:
-                    if left <= defaults.CANCEL_AGAIN:
+                    if left <= pause:
                         raise
         finally:
             wire.hold_requests(False)
@@ -316,8 +319,14 @@ class BlockingConnection(Generic[R]):
             return
         # Nothing is started meanwhile that it could hit instead of what runs now.
         wire.hold_requests(True)
+        deadline = time.monotonic() + defaults.CANCEL_TIMEOUT
         try:
-            self._send_cancel(defaults.CANCEL_TIMEOUT)
+            while (pause := self._send_cancel(defaults.CANCEL_TIMEOUT)) is not None and not wire.closed:
+                if time.monotonic() >= deadline:
+                    raise OperationalError(f"the server did not read a cancel request in {defaults.CANCEL_TIMEOUT} s")
+                # What is to come first is read by whoever waits for it, or here.
+                wire.nudge()
+                time.sleep(pause)
         finally:
             wire.hold_requests(False)
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
+import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+import headrace.aio.informix
 import headrace.informix
 from headrace import errors
 from headrace.testing import InformixServer
@@ -45,3 +51,63 @@ def test_a_cancelled_query_leaves_the_transaction_as_it_was(ifx: InformixServer,
         timer.join()
         assert conn.fetchval(f"select count(*) from {table}") == 3000
         conn.commit()
+
+
+@contextlib.contextmanager
+def stopped(server: InformixServer) -> Iterator[None]:
+    """The server does nothing in the block, as one on a busy machine."""
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+
+
+QUICK = "select ifx_sleep(0.001) from sysmaster:sysdual"
+
+
+def attempt(conn: headrace.informix.Connection[Any]) -> None:
+    with contextlib.suppress(errors.QueryCanceled):
+        conn.fetch(QUICK)
+
+
+async def test_cancelled_tasks_leave_a_slow_server_in_step(server: InformixServer) -> None:
+    """Of two urgent bytes that the server has not read, TCP makes the first one a part of the stream."""
+    conn = await headrace.aio.informix.connect(**server.parameters(), autocommit=True)
+    await conn.fetch(QUICK)
+    with stopped(server):
+        tasks = [asyncio.ensure_future(conn.fetch(QUICK)) for _ in range(3)]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.sleep(1.2)  # the server is asked again meanwhile
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert await conn.fetchval("select 42 from sysmaster:sysdual") == 42
+    await conn.close()
+
+
+def test_repeated_cancels_leave_a_slow_server_in_step(server: InformixServer) -> None:
+    with headrace.informix.connect(**server.parameters(), autocommit=True) as conn:
+        conn.fetch(QUICK)
+        with stopped(server):
+            asking = [threading.Thread(target=attempt, args=(conn,)) for _ in range(2)]
+            for thread in asking:
+                thread.start()
+                for _ in range(3):
+                    time.sleep(0.15)
+                    conn.cancel()
+        for thread in asking:
+            thread.join()
+        assert conn.fetchval("select 42 from sysmaster:sysdual") == 42
+
+
+async def test_cancels_one_behind_the_other_each_interrupt(server: InformixServer) -> None:
+    """What is cancelled at once after another cancellation is interrupted too."""
+    conn = await headrace.aio.informix.connect(**server.parameters(), autocommit=True)
+    started = time.monotonic()
+    for _ in range(5):
+        with pytest.raises(TimeoutError):
+            await conn.fetch("select ifx_sleep(30) from sysmaster:sysdual", timeout=0.05)
+    assert await conn.fetchval("select 42 from sysmaster:sysdual") == 42
+    assert time.monotonic() - started < 10
+    await conn.close()

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
-from .. import defaults, errors
+from .. import defaults
 from .._connection import BlockingConnection
 from .._cursor import BlockingCursor
 from .._cursor_base import Params, columns_of
@@ -204,11 +204,5 @@ class Connection(BlockingConnection[R]):
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
         self._wait(self._core.wire.sqli_ping(), None)
 
-    def _send_cancel(self, timeout: float) -> None:
-        if not self._core.send_urgent():
-            raise no_interrupt()
-
-
-def no_interrupt() -> errors.NotSupportedError:
-    """The error where no urgent byte can be sent: TLS cannot carry one."""
-    return errors.NotSupportedError("a statement cannot be interrupted over TLS; use a timeout, or close()")
+    def _send_cancel(self, timeout: float) -> float | None:
+        return self._core.send_urgent()

@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import socket
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -21,8 +20,8 @@ from ..errors import NotSupportedError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions, isolation, lock_mode
 
-URGENT_PAUSE: Final = 0.1
-"""Seconds between two urgent bytes at least."""
+URGENT_LOOK: Final = 0.02
+"""Seconds between two looks at whether the server has read the last urgent byte."""
 
 
 def call_statement(name: str, count: int) -> str:
@@ -61,8 +60,6 @@ class InformixCore(Core):
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         self.encrypted = encrypted
-        self.urged = -URGENT_PAUSE
-        """When the last urgent byte was sent."""
         self.isolation_level: str | None = None
         self.lock_wait: int | None = None
 
@@ -182,23 +179,20 @@ class InformixCore(Core):
 
     # cancelling
 
-    def send_urgent(self) -> bool:
-        """Sends the urgent byte that interrupts the running statement; says whether there is a way to, which under TLS
-        there is not.
+    def send_urgent(self) -> float | None:
+        """Sends the urgent byte that interrupts the running statement; gives the seconds after which to ask again where
+        the server may not have read the one before: of two TCP makes the first one a part of the stream.
 
-        Not two at once: of two that the server has not read TCP makes the first one a part of the stream.
+        Raises NotSupportedError under TLS, which cannot carry one.
         """
-        if self.encrypted or self.wire.closed:
-            return False
-        if time.monotonic() - self.urged < URGENT_PAUSE:
-            return True
-        self.urged = time.monotonic()
-        # A blocking connection's socket, while the engine has it; of one on a loop the loop's own thread asks here, so
-        # that its number cannot become somebody else's meanwhile.
-        if self.wire.sqli_interrupt():
-            return True
-        if (number := self.wire.fileno()) < 0:
-            return False
-        with contextlib.closing(socket.socket(fileno=os.dup(number))) as urgent:
-            urgent.send(b"B", socket.MSG_OOB)
-        return True
+        if self.encrypted:
+            raise NotSupportedError("a statement cannot be interrupted over TLS; use a timeout, or close()")
+        if self.wire.closed:
+            return None
+        said = self.wire.sqli_interrupt()
+        # Of a connection on a loop the loop's own thread asks here, so that the number of its socket cannot become
+        # somebody else's meanwhile.
+        if said == "send" and (number := self.wire.fileno()) >= 0:
+            with contextlib.closing(socket.socket(fileno=os.dup(number))) as urgent:
+                urgent.send(b"B", socket.MSG_OOB)
+        return URGENT_LOOK if said == "later" else None

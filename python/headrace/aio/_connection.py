@@ -51,8 +51,9 @@ class LoopConnection(Generic[R]):
         """A new cursor."""
 
     @abstractmethod
-    async def _send_cancel(self) -> None:
-        """Asks the server to end what this connection runs."""
+    async def _send_cancel(self) -> float | None:
+        """Asks the server to end what this connection runs. Gives the seconds after which to try again, where it cannot
+        be asked yet."""
 
     # waiting
 
@@ -105,10 +106,11 @@ class LoopConnection(Generic[R]):
         deadline = loop.time() + defaults.CANCEL_TIMEOUT
         try:
             while not wire.closed:
+                pause: float | None = None
                 with contextlib.suppress(OSError, errors.Error, TimeoutError):
                     # Who cannot be told may be done by the deadline all the same.
-                    await within(max(0.0, deadline - loop.time()), self._send_cancel())
-                if await self._left_discarded(min(deadline, loop.time() + defaults.CANCEL_AGAIN)):
+                    pause = await within(max(0.0, deadline - loop.time()), self._send_cancel())
+                if await self._left_discarded(min(deadline, loop.time() + (pause or defaults.CANCEL_AGAIN))):
                     return
                 if loop.time() >= deadline:
                     limit = defaults.CANCEL_TIMEOUT
@@ -303,8 +305,13 @@ class LoopConnection(Generic[R]):
             return
         # Nothing is started meanwhile that it could hit instead of what runs now.
         wire.hold_requests(True)
+
+        async def send() -> None:
+            while (pause := await self._send_cancel()) is not None and not wire.closed:
+                await asyncio.sleep(pause)
+
         try:
-            await within(defaults.CANCEL_TIMEOUT, self._send_cancel())
+            await within(defaults.CANCEL_TIMEOUT, send())
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s") from None
         finally:

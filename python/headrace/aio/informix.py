@@ -12,7 +12,6 @@ from typing import Any, TypeVar, overload
 from .. import defaults, errors
 from .._cursor_base import Params, columns_of
 from .._informix.attempts import Resolve, attempts
-from .._informix.connection import no_interrupt
 from .._informix.core import InformixCore, call_statement
 from .._informix.cursors import Stream
 from .._informix.lobs import Locator, creating, opening
@@ -188,9 +187,10 @@ class AsyncConnection(LoopConnection[R]):
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
         await self._wait(self._core.wire.sqli_ping(), None)
 
-    async def _send_cancel(self) -> None:
-        if not self._core.send_urgent():
-            raise no_interrupt()
+    async def _send_cancel(self) -> float | None:
+        # What was written in this turn of the loop, uvloop sends at its end.
+        await asyncio.sleep(0)
+        return self._core.send_urgent()
 
 
 async def connect(

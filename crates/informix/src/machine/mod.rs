@@ -6,6 +6,7 @@
 
 mod batch;
 mod cursor;
+mod interrupt;
 mod receive;
 mod request;
 mod routine;
@@ -14,6 +15,7 @@ mod side_by_side;
 mod startup;
 mod statement;
 
+pub use interrupt::Interrupt;
 pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
 pub use startup::{Options, Secret, TlsStep};
 pub use statement::{Columns, Statement};
@@ -24,6 +26,7 @@ use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{Caller, Discarded, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
+use interrupt::Urgent;
 use request::{Asked, Entry, Failure, Group, Reply, Stage};
 use side_by_side::Copies;
 use startup::{Progress, Startup};
@@ -74,8 +77,8 @@ pub struct Machine<C: Caller> {
     cursors: u64,
     /// No new request is started: a cancel request is under way, and must not hit the next statement.
     held: bool,
-    /// An interrupt was sent, and may come after the statement that it was for.
-    interrupted: bool,
+    /// The last urgent byte, until the server has read past it.
+    urgent: Option<Urgent>,
     /// Cursors that stay open, by the callers' numbers.
     open_cursors: HashMap<u64, Open>,
     /// Handles of routines, by their signatures.
@@ -117,7 +120,7 @@ impl<C: IfxCaller> Machine<C> {
             next_id: 1,
             cursors: 0,
             held: false,
-            interrupted: false,
+            urgent: None,
             open_cursors: HashMap::new(),
             routines: HashMap::new(),
             statements: StatementCache::new(statements),
@@ -215,9 +218,8 @@ impl<C: IfxCaller> Machine<C> {
         self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
     }
 
-    /// Starts no further request until released; an interrupt was sent meanwhile.
+    /// Starts no further request until released.
     pub fn hold(&mut self, held: bool) {
-        self.interrupted |= self.held && !held;
         self.held = held;
     }
 

@@ -224,6 +224,7 @@ impl<C: IfxCaller> Machine<C> {
 
     fn end_of_group(&mut self, cx: C::Cx<'_>, group: Group, outbox: &mut Outbox) -> Result<(), Fatal> {
         self.groups.pop_front();
+        self.read_past_urgent();
         let reply = std::mem::take(&mut self.reply);
         if group.asked == Asked::Copy {
             self.copy_answered(reply.error.is_some());

@@ -32,8 +32,8 @@ impl<C: IfxCaller> Machine<C> {
             match self.tail().map(|entry| (entry.stage, entry.groups)) {
                 None | Some((Stage::Sent | Stage::Fetching, _)) => {
                     self.settle(cx, outbox);
-                    if self.held || self.started == self.queue.len() || !self.is_same_lane() || !self.can_start(outbox)
-                    {
+                    let next = !self.held && self.started < self.queue.len() && self.is_same_lane();
+                    if !next || self.has_urgent_byte_ahead(outbox) || !self.can_start(outbox) {
                         return;
                     }
                     self.start_next(cx, outbox);
@@ -70,11 +70,6 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        if std::mem::take(&mut self.interrupted) {
-            client::plain(outbox.tail(), tag::SQ_VERSION);
-            client::eot(outbox.tail());
-            self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
-        }
         for id in std::mem::take(&mut self.to_release) {
             self.clean_up(outbox, id, false, true);
         }

@@ -5,7 +5,7 @@ use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
 use crate::params::{Args, sequence};
-use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows, Savepoint};
+use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
@@ -78,10 +78,30 @@ impl Wire {
         self.enqueue::<Informix>(py, state, request, call)
     }
 
-    /// Sends the urgent byte that interrupts the running statement of a blocking connection; says whether there was a
-    /// socket to send it on.
-    fn sqli_interrupt(&self, py: Python<'_>) -> PyResult<bool> {
-        self.urge(py, b'B')
+    /// Sends the urgent byte that interrupts the running statement, if the server has read the one before. Says `sent`;
+    /// `send` where the caller has to send it, on the socket of a loop's transport; `later` where it has to ask again;
+    /// `needless` where nothing runs, or the byte that was sent last is still to do its work.
+    fn sqli_interrupt(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let mut state = self.hold(py)?;
+        self.check_open(py, &state)?;
+        if let Io::Transport { transport, .. } = &state.io {
+            let transport = transport.clone_ref(py);
+            let unsent = !state.outbox.is_empty();
+            drop(state);
+            // A byte that overtakes its statement is read before there is anything to interrupt.
+            if unsent || transport.call_method0(py, pyo3::intern!(py, "get_write_buffer_size"))?.is_truthy(py)? {
+                return Ok("later");
+            }
+            state = self.hold(py)?;
+        }
+        match state.machine.of::<Informix>(py)?.interrupt(std::time::Instant::now()) {
+            Interrupt::Later => Ok("later"),
+            Interrupt::Needless => Ok("needless"),
+            Interrupt::Send => {
+                drop(state);
+                Ok(if self.urge(py, b'B')? { "sent" } else { "send" })
+            }
+        }
     }
 
     /// Queues BEGIN WORK, unless a transaction is open then.

@@ -389,8 +389,6 @@ impl Wire {
             return Ok(());
         }
         let mut state = self.hold(py)?;
-        // That there was a hold, where nothing was sent meanwhile.
-        state.machine.hold(true);
         state.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
         drop(state);
         self.flush(py)
