@@ -1,10 +1,6 @@
 //! Any bytes into every Informix decoder: no panic, no unbounded memory, and a row that is taken is taken whole.
 #![no_main]
 
-#[path = "shared/depth.rs"]
-mod depth;
-
-use depth::Depth;
 use headrace_informix::capabilities::{Capabilities, OFFER};
 use headrace_informix::codeset::CodeSet;
 use headrace_informix::lexer;
@@ -12,6 +8,7 @@ use headrace_informix::messages::login;
 use headrace_informix::messages::server::{self, Field};
 use headrace_informix::types::decode::descriptors;
 use headrace_informix::types::{Decoder, decode_row};
+use headrace_testkit::CheckedSink;
 use libfuzzer_sys::fuzz_target;
 
 const LOCALES: [&str; 4] = ["en_US.utf8", "en_US.819", "ja_JP.sjis", "ko_KR.ksc"];
@@ -31,14 +28,14 @@ fuzz_target!(|data: &[u8]| {
     let decoders = [Decoder::new(&field, capabilities), Decoder::new(&field, capabilities)];
     for count in 1..=2 {
         let large = [b"large".as_slice(), &[0xff, 0], b""];
-        let mut sink = Depth::default();
+        let mut sink = CheckedSink::default();
         if decode_row(&decoders[..count], codeset, rest, &mut large.into_iter(), &mut sink).is_ok() {
             assert!(
                 descriptors(&decoders[..count], rest).is_ok(),
                 "one way to read a row takes it, the other does not"
             );
         }
-        assert_eq!(sink.0, 0, "a container was left open");
+        assert_eq!(sink.depth, 0, "a container was left open");
     }
     let _ = headrace_informix::types::name(field.type_word, "", field.length);
     let mut at = 0;

@@ -1,26 +1,22 @@
 //! Any bytes as a server's answers: no panic, and whoever waits is told once how it ended.
 #![no_main]
 
-#[path = "shared/drive.rs"]
-mod drive;
 #[path = "../../crates/informix/tests/support/mod.rs"]
 mod support;
 
-use drive::{Questions, drive};
 use headrace_core::protocol::Protocol;
 use headrace_core::{Inbox, Outbox};
 use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
+use headrace_testkit::{Questions, Shared, TestValue as V, drive, unhex};
 use libfuzzer_sys::fuzz_target;
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::LazyLock;
-use support::{TestCaller, Told, V, bytes, hex};
+use support::{TestHandler, bytes};
 
 static SELECT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "prep_select_032"));
 static SELECT_TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "srv_t2_text_157"));
 static INSERT: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("reply", "insert_int_str_dec_022"));
 static GREETING: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
-    let set_up = [bytes("reply", "connect_004"), hex("000c"), bytes("reply", "srv_t10_connect_008")].concat();
+    let set_up = [bytes("reply", "connect_004"), unhex("000c"), bytes("reply", "srv_t10_connect_008")].concat();
     let locale = (bytes("reply", "srv_t2_connect_010"), bytes("reply", "srv_t2_connect_012"));
     [bytes("reply", "conacc_gbase_1"), set_up, locale.0, locale.1]
 });
@@ -95,8 +91,10 @@ fn request(kind: u8, sql: &str, flag: bool) -> Request {
     }
 }
 
-fn caller(told: &Rc<RefCell<Told>>, batch: Vec<Vec<V>>, again: Option<Vec<Vec<V>>>) -> TestCaller {
-    TestCaller { told: told.clone(), batch: batch.into_iter(), row: vec![V::Int(7)], again }
+fn handler(batch: Vec<Vec<V>>, rewinds: bool) -> (TestHandler, Shared) {
+    let (mut handler, received) = TestHandler::new(vec![V::Int(7)], batch);
+    handler.rewinds = rewinds;
+    (handler, received)
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -108,7 +106,7 @@ fuzz_target!(|data: &[u8]| {
         ..Options::default()
     };
     let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    let mut machine: Machine<TestCaller> = Machine::new(options, 2, &mut outbox).expect("the options fit");
+    let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut outbox).expect("the options fit");
     if script & 1 == 0 {
         for reply in GREETING.iter() {
             inbox.extend(reply);
@@ -116,46 +114,43 @@ fuzz_target!(|data: &[u8]| {
         }
         assert!(machine.is_ready());
     }
-    let mut told = Vec::new();
+    let mut handlers = Vec::new();
     let side_by_side = script & 17 == 16;
     if side_by_side {
-        machine.enqueue(request(0, QUERY, false), caller(&Rc::default(), Vec::new(), None));
+        machine.enqueue(request(0, QUERY, false), handler(Vec::new(), false).0);
         machine.transmit((), &mut outbox);
         // First what closes the cursor of the question about the locale, and gives its statement back.
-        for reply in [&hex("000c000c"), &SELECT[..], &bytes("reply", "prep_select_036"), &hex("000c")] {
+        for reply in [&unhex("000c000c"), &SELECT[..], &bytes("reply", "prep_select_036"), &unhex("000c")] {
             inbox.extend(reply);
             machine.receive((), &mut inbox, &mut outbox).expect("a right answer");
             machine.transmit((), &mut outbox);
         }
     }
     for _ in 0..if side_by_side { QUERIES } else { 0 } {
-        let mine = Rc::default();
-        machine.enqueue(request(0, QUERY, false), caller(&mine, Vec::new(), None));
-        told.push(mine);
+        let (handler, received) = handler(Vec::new(), false);
+        machine.enqueue(request(0, QUERY, false), handler);
+        handlers.push(received);
     }
     for (i, kind) in [first, second, third].into_iter().enumerate() {
-        let mine = Rc::default();
         let batch = match script & 2 {
-            0 => vec![vec![V::Int(1)], vec![V::Text("two".into())], vec![V::Null]],
-            _ => vec![vec![V::Int(1), V::Text("one".into()), V::Null]; 3],
+            0 => vec![vec![V::Int(1)], vec![V::text("two")], vec![V::Null]],
+            _ => vec![vec![V::Int(1), V::text("one"), V::Null]; 3],
         };
-        let again = (script & 8 == 0).then(|| batch.clone());
-        let caller = caller(&mine, batch, again);
-        told.push(mine);
+        let (handler, received) = handler(batch, script & 8 == 0);
+        handlers.push(received);
         let sql = match script >> 1 & 3 {
             0 => QUERY.into(),
             1 => "insert into t values (?,?,?)".into(),
             _ => format!("statement {i} with ?"),
         };
-        machine.enqueue(request(*kind, &sql, kind & 0x80 != 0), caller);
+        machine.enqueue(request(*kind, &sql, kind & 0x80 != 0), handler);
     }
-    let discard: fn(&mut Machine<TestCaller>) -> bool = |machine| {
+    let discard: fn(&mut Machine<TestHandler>) -> bool = |machine| {
         machine.find(|_| true).is_some_and(|id| {
             machine.discard(id);
             true
         })
     };
     let questions = Questions { queued: Machine::queued, discard: (script & 4 != 0).then_some(discard) };
-    let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
-    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), &questions, untold);
+    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), questions, &handlers);
 });

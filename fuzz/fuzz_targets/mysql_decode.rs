@@ -1,10 +1,6 @@
 //! Any bytes into every decoder of MySQL's two protocols, and any text past the lexer: no panic, no unbounded memory.
 #![no_main]
 
-#[path = "shared/depth.rs"]
-mod depth;
-
-use depth::Depth;
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::column::{Column, PrepareOk};
 use headrace_mysql::packets::compress::{self, Algorithm};
@@ -12,6 +8,7 @@ use headrace_mysql::packets::handshake::{HandshakeV10, auth_switch_request};
 use headrace_mysql::packets::reply::{Completion, ServerError};
 use headrace_mysql::sql::{Insert, Modes, Scan};
 use headrace_mysql::types::{Decoder, decode_binary_row, decode_text_row};
+use headrace_testkit::CheckedSink;
 use libfuzzer_sys::fuzz_target;
 
 const DECODERS: [Decoder; 22] = [
@@ -43,10 +40,10 @@ fuzz_target!(|data: &[u8]| {
     let [choice, other, rest @ ..] = data else { return };
     let decoders = [DECODERS[usize::from(*choice) % 22], DECODERS[usize::from(*other) % 22]];
     for decoders in [&decoders[..1], &decoders] {
-        for decode in [decode_binary_row::<Depth>, decode_text_row::<Depth>] {
-            let mut sink = Depth::default();
+        for decode in [decode_binary_row::<CheckedSink>, decode_text_row::<CheckedSink>] {
+            let mut sink = CheckedSink::default();
             if decode(decoders, rest, &mut sink).is_ok() {
-                assert_eq!(sink.0, 0, "a container was left open");
+                assert_eq!(sink.depth, 0, "a container was left open");
             }
         }
         // A well-formed row around a value of any bytes.
@@ -54,8 +51,8 @@ fuzz_target!(|data: &[u8]| {
             && len < 0xfb
         {
             let row = [&[len], rest].concat();
-            let _ = decode_text_row(&decoders[..1], &row, &mut Depth::default());
-            let _ = decode_binary_row(&decoders[..1], &[&[0, 0], &row[..]].concat(), &mut Depth::default());
+            let _ = decode_text_row(&decoders[..1], &row, &mut CheckedSink::default());
+            let _ = decode_binary_row(&decoders[..1], &[&[0, 0], &row[..]].concat(), &mut CheckedSink::default());
         }
     }
     for capabilities in [Capabilities::empty(), Capabilities::all()] {

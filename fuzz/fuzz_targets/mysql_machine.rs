@@ -1,20 +1,17 @@
 //! Any packets as a server's answers: no panic, and whoever waits is told once how it ended.
 #![no_main]
 
-#[path = "shared/drive.rs"]
-mod drive;
-#[path = "shared/mysql.rs"]
+#[path = "../../crates/mysql/tests/support/handler.rs"]
 #[allow(dead_code)]
 mod support;
 
-use drive::{Questions, drive};
 use headrace_core::protocol::Protocol;
 use headrace_core::{Inbox, Outbox};
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows};
+use headrace_testkit::{Questions, TestValue, drive};
 use libfuzzer_sys::fuzz_target;
-use support::TestCaller;
-use support::value::TestValue;
+use support::TestHandler;
 
 /// Packets, with their lengths and their numbers right: each block of the input becomes one, and its first bit says
 /// whether a new reply begins with it. Some are what a server would say.
@@ -81,7 +78,7 @@ fuzz_target!(|data: &[u8]| {
         ..Options::default()
     };
     let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    let mut machine: Machine<TestCaller> = Machine::new(options, 2).expect("the options are fine");
+    let mut machine: Machine<TestHandler> = Machine::new(options, 2).expect("the options are fine");
     if script & 1 == 0 {
         for reply in greeting() {
             inbox.extend(&reply);
@@ -90,27 +87,26 @@ fuzz_target!(|data: &[u8]| {
         }
         assert!(machine.is_ready());
     }
-    let mut told = Vec::new();
+    let mut handlers = Vec::new();
     let mut earlier = 0;
     for (i, kind) in [first, second, third].into_iter().enumerate() {
         let batch = vec![vec![TestValue::Int(1)], vec!["two".into()], vec![TestValue::Null]];
-        let (caller, mine) = TestCaller::new(vec![TestValue::Int(7)], batch);
-        told.push(mine);
+        let (handler, received) = TestHandler::new(vec![TestValue::Int(7)], batch);
+        handlers.push(received);
         let sql = match script >> 1 & 3 {
             0 => "insert into t values (?)".into(),
             1 => "select a from t where a > ?".into(),
             2 => "load data local infile 'x' into table t".into(),
             _ => format!("update t set a = ? where b = {i}"),
         };
-        earlier = machine.enqueue(request(*kind, &sql, kind & 0x80 != 0, earlier), caller);
+        earlier = machine.enqueue(request(*kind, &sql, kind & 0x80 != 0, earlier), handler);
     }
-    let discard: fn(&mut Machine<TestCaller>) -> bool = |machine| {
+    let discard: fn(&mut Machine<TestHandler>) -> bool = |machine| {
         machine.find(|_| true).is_some_and(|id| {
             machine.discard(id);
             true
         })
     };
     let questions = Questions { queued: Machine::queued, discard: (script & 32 != 0).then_some(discard) };
-    let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
-    drive(&mut machine, (&mut inbox, &mut outbox), &packets(data), &questions, untold);
+    drive(&mut machine, (&mut inbox, &mut outbox), &packets(data), questions, &handlers);
 });

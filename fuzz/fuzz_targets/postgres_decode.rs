@@ -1,11 +1,8 @@
 //! Any bytes into every PostgreSQL decoder, binary and text: no panic, no unbounded memory.
 #![no_main]
 
-#[path = "shared/depth.rs"]
-mod depth;
-
-use depth::Depth;
 use headrace_postgres::types::{Decoder, TypeRegistry, decode_row};
+use headrace_testkit::CheckedSink;
 use libfuzzer_sys::fuzz_target;
 
 const TYPES: &[u32] = &[
@@ -19,13 +16,13 @@ fuzz_target!(|data: &[u8]| {
     let registry = TypeRegistry::default();
     let oid = TYPES[usize::from(*choice) % TYPES.len()];
     for decoder in [Decoder::new(&registry, oid, -1).0, Decoder::new_text(&registry, oid, -1)] {
-        let mut sink = Depth::default();
+        let mut sink = CheckedSink::default();
         decoder.decode(rest, &mut sink);
-        assert_eq!(sink.0, 0, "a container was left open");
+        assert_eq!(sink.depth, 0, "a container was left open");
         let mut row = vec![0, 1];
         row.extend_from_slice(&(rest.len() as i32).to_be_bytes());
         row.extend_from_slice(rest);
-        decode_row(std::slice::from_ref(&decoder), &row, &mut Depth::default()).expect("well framed");
-        let _ = decode_row(&[decoder], rest, &mut Depth::default());
+        decode_row(std::slice::from_ref(&decoder), &row, &mut CheckedSink::default()).expect("well framed");
+        let _ = decode_row(&[decoder], rest, &mut CheckedSink::default());
     }
 });

@@ -1,19 +1,15 @@
 //! Any bytes as a server's answers: no panic, no row out of nothing, and whoever waits is told once how it ended.
 #![no_main]
 
-#[path = "shared/drive.rs"]
-mod drive;
 #[path = "../../crates/postgres/tests/support/mod.rs"]
 #[allow(dead_code)]
 mod support;
 
-use drive::{Questions, drive};
 use headrace_core::{Inbox, Outbox};
 use headrace_postgres::machine::{Binding, Execute, Machine, Options, Portal, Prepare, Purpose, Request, Rows, Tls};
+use headrace_testkit::{Questions, TestValue, drive};
 use libfuzzer_sys::fuzz_target;
-use std::cell::RefCell;
-use std::rc::Rc;
-use support::{TestCaller, Told};
+use support::TestHandler;
 
 /// Bytes of a row to make for a message: what a fuzzer would take long to find is how long a message is, so each block of
 /// its input becomes one, and only now and then is the length its own.
@@ -43,19 +39,18 @@ fuzz_target!(|data: &[u8]| {
         methods: Vec::new(),
     };
     let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    let mut machine: Machine<TestCaller> = Machine::new(options, 2, &mut outbox);
+    let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut outbox);
     if script & 1 == 0 {
         inbox.extend(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I");
         machine.read((), &mut inbox, &mut outbox).expect("a right greeting");
     }
-    let mut told = Vec::new();
+    let mut handlers = Vec::new();
     for i in 0..3u8 {
         let batch = script >> 1 & 1 == 1 && i == 1;
-        let mine = Rc::new(RefCell::new(Told::default()));
         let kind = if more >> 1 & 1 == 1 { Rows::TypedBatch } else { Rows::Batch };
-        let rows = if batch { vec![vec![1], vec![2], vec![3]] } else { Vec::new() };
-        let caller = TestCaller { told: mine.clone(), batch: rows.into_iter(), row: vec![7] };
-        told.push(mine);
+        let rows = if batch { (1..=3).map(|n| vec![TestValue::Int(n)]).collect() } else { Vec::new() };
+        let (handler, received) = TestHandler::new(vec![TestValue::Int(7)], rows);
+        handlers.push(received);
         let request = if script >> 2 & 1 == 1 && i == 2 {
             Request::Script {
                 sql: "SELECT 1; SELECT 2".into(),
@@ -82,15 +77,14 @@ fuzz_target!(|data: &[u8]| {
                 pipeline: u64::from(more >> 4 & 1) * u64::from(i & 1),
             })
         };
-        machine.enqueue(request, caller);
+        machine.enqueue(request, handler);
     }
-    let discard: fn(&mut Machine<TestCaller>) -> bool = |machine| {
+    let discard: fn(&mut Machine<TestHandler>) -> bool = |machine| {
         machine.find(|_| true).is_some_and(|id| {
             machine.discard(id);
             true
         })
     };
     let questions = Questions { queued: Machine::queued, discard: (more & 1 == 1).then_some(discard) };
-    let untold = || told.iter().filter(|told| told.borrow().end.is_none()).count();
-    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), &questions, untold);
+    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), questions, &handlers);
 });

@@ -1,53 +1,13 @@
 //! The codecs by themselves: each type decoded into a sink that only counts and bound from a value that costs nothing to
 //! read, and a row of five columns both ways.
 
-#[path = "../../postgres/benches/value/mod.rs"]
-mod value;
-
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use headrace_core::{Container, Inet, Mismatch, Parameters, Sink};
 use headrace_informix::capabilities::{Capabilities, OFFER};
 use headrace_informix::codeset::CodeSet;
 use headrace_informix::messages::server::Field;
 use headrace_informix::types::{Decoder, code, decode_row, encode};
+use headrace_testkit::{DiscardSink, TestParameters, TestValue};
 use std::hint::black_box;
-use value::Fixed;
-
-/// Takes every value and keeps nothing.
-struct Nowhere;
-
-macro_rules! swallow {
-    ($($name:ident($($arg:ident: $kind:ty),*);)*) => {
-        $(#[inline] fn $name(&mut self, $($arg: $kind),*) { black_box(($($arg,)*)); })*
-    };
-}
-
-impl Sink for Nowhere {
-    swallow! {
-        begin_row(n: usize); end_row(); null(); bool(v: bool); int(v: i64); uint(v: u64); float(v: f64);
-        decimal(v: &str); decimal128(n: bool, c: u128, s: u32); text(v: &[u8]); bytes(v: &[u8]); date(v: i32); time(v: i64);
-        timetz(v: i64, o: i32); timestamp(v: i64); timestamptz(v: i64); interval(m: i32, d: i32, u: i64); uuid(v: &[u8; 16]);
-        json(v: &[u8]); inet(v: Inet<'_>); bits(n: usize, v: &[u8]); custom(t: u32, b: bool, v: &[u8]);
-        begin(c: Container, n: usize); end(); invalid(w: &str);
-    }
-}
-
-/// A row of parameters.
-struct Row<'a>(&'a [Fixed]);
-
-impl Parameters for Row<'_> {
-    type Value<'v>
-        = Fixed
-    where
-        Self: 'v;
-    type Error = Mismatch;
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-    fn get(&self, i: usize) -> Result<Fixed, Mismatch> {
-        Ok(self.0[i])
-    }
-}
 
 /// A name, the type with its encoded length, and the bytes of a value in a row.
 type Case = (&'static str, u16, i32, &'static [u8]);
@@ -81,7 +41,8 @@ fn decode(c: &mut Criterion) {
     let read = |group: &mut criterion::BenchmarkGroup<'_, _>, name: &str, cases: &[Case]| {
         let decoders: Vec<_> = cases.iter().map(|case| Decoder::new(&field(case.1, case.2), capabilities)).collect();
         let row: Vec<u8> = cases.iter().flat_map(|case| case.3).copied().collect();
-        let mut once = || decode_row(&decoders, CodeSet::Utf8, black_box(&row), &mut std::iter::empty(), &mut Nowhere);
+        let mut once =
+            || decode_row(&decoders, CodeSet::Utf8, black_box(&row), &mut std::iter::empty(), &mut DiscardSink);
         once().expect("the bytes fit the type");
         group.throughput(Throughput::Bytes(row.len() as u64));
         group.bench_function(name, |b| b.iter(&mut once));
@@ -95,32 +56,32 @@ fn decode(c: &mut Criterion) {
 
 fn bind(c: &mut Criterion) {
     let values = [
-        ("integer", Fixed::Int(256)),
-        ("bigint", Fixed::Int(1 << 40)),
-        ("float", Fixed::Float(1.0)),
-        ("decimal", Fixed::Decimal("1234.56")),
-        ("text", Fixed::Text("name of row 12345")),
-        ("boolean", Fixed::Bool(true)),
-        ("bytes", Fixed::Bytes(b"name of row 12345")),
-        ("date", Fixed::Date(18_262)),
-        ("datetime", Fixed::Moment(1_577_836_800_000_000)),
-        ("interval", Fixed::Span(0, 3, 14_706_500_000)),
+        ("integer", TestValue::Int(256)),
+        ("bigint", TestValue::Int(1 << 40)),
+        ("float", TestValue::Float(1.0)),
+        ("decimal", TestValue::decimal("1234.56")),
+        ("text", TestValue::text("name of row 12345")),
+        ("boolean", TestValue::Bool(true)),
+        ("bytes", TestValue::bytes(b"name of row 12345")),
+        ("date", TestValue::Date(18_262)),
+        ("datetime", TestValue::Timestamp(1_577_836_800_000_000)),
+        ("interval", TestValue::Interval(0, 3, 14_706_500_000)),
     ];
     let mut out = Vec::with_capacity(1024);
     let mut group = c.benchmark_group("bind");
-    let mut write = |group: &mut criterion::BenchmarkGroup<'_, _>, name: &str, row: &[Fixed]| {
-        encode::bind(&Row(row), &[], false, CodeSet::Utf8, &mut out).expect("Informix holds these");
+    let mut write = |group: &mut criterion::BenchmarkGroup<'_, _>, name: &str, row: &[TestValue]| {
+        encode::bind(&TestParameters(row), &[], false, CodeSet::Utf8, &mut out).expect("Informix holds these");
         group.bench_function(name, |b| {
             b.iter(|| {
                 out.clear();
-                encode::bind(black_box(&Row(row)), &[], false, CodeSet::Utf8, &mut out)
+                encode::bind(black_box(&TestParameters(row)), &[], false, CodeSet::Utf8, &mut out)
             });
         });
     };
-    for (name, value) in values {
-        write(&mut group, name, &[value]);
+    for (name, value) in &values {
+        write(&mut group, name, std::slice::from_ref(value));
     }
-    let five = [values[0].1, values[4].1, values[0].1, values[2].1, values[7].1];
+    let five = [0, 4, 0, 2, 7].map(|i: usize| values[i].1.clone());
     write(&mut group, "row of five columns", &five);
     group.finish();
 }

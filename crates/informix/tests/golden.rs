@@ -8,10 +8,11 @@ use headrace_informix::messages::login::{self, Answer, ConnectionRequest};
 use headrace_informix::messages::server::{Message, read};
 use headrace_informix::messages::{client, tag};
 use headrace_informix::types::{Decoder, code, decode_row, encode, packed_width};
-use support::{Row, TextSink, V, bytes, fields, golden, hex};
+use headrace_testkit::{TestParameters, TestValue, TextSink, unhex};
+use support::{bytes, fields, golden};
 
 fn negotiated() -> Capabilities {
-    Capabilities::negotiate(&OFFER, &hex("bdbe9ffe7fb7ffeff8"))
+    Capabilities::negotiate(&OFFER, &unhex("bdbe9ffe7fb7ffeff8"))
 }
 
 const ALL: [&str; 19] = [
@@ -19,19 +20,19 @@ const ALL: [&str; 19] = [
     "-7",
     "1099511627776",
     "-123456789012",
-    "1.5",
-    "2.25",
-    "1234.56",
-    "-1234.56",
-    "0.5",
+    "f1.5",
+    "f2.25",
+    "d1234.56",
+    "d-1234.56",
+    "d0.5",
     "abc       ",
     "nch       ",
     "vc",
     "nvc",
     "PackageRoot",
-    "2020-02-29",
-    "2024-01-02 03:04:05.12345",
-    "23:59:58",
+    "day 18321",
+    "at 1704164645123450",
+    "time 86398000000",
     "true",
     "999",
 ];
@@ -42,13 +43,13 @@ fn rows_decode_to_their_values() {
         let [name, types, bytes, expected] = row[..] else { panic!("{row:?}") };
         let decoders: Vec<Decoder> = fields(types).iter().map(|f| Decoder::new(f, negotiated())).collect();
         let mut sink = TextSink::default();
-        decode_row(&decoders, CodeSet::Utf8, &hex(bytes), &mut std::iter::empty(), &mut sink).unwrap();
+        decode_row(&decoders, CodeSet::Utf8, &unhex(bytes), &mut std::iter::empty(), &mut sink).unwrap();
         let expected: Vec<String> = match expected {
             "@NULLS" => Vec::new(),
             "@ALL" => ALL.map(String::from).to_vec(),
             text => text.split('|').map(String::from).collect(),
         };
-        let got = sink.0.borrow().rows[0].clone();
+        let got = sink.take().remove(0);
         if expected.is_empty() {
             assert!(got[1..got.len() - 1].iter().all(|v| v == "NULL"), "{name}: {got:?}");
         } else {
@@ -61,7 +62,7 @@ fn rows_decode_to_their_values() {
 fn a_row_cut_or_lengthened_is_refused() {
     for row in golden("row") {
         let decoders: Vec<Decoder> = fields(row[1]).iter().map(|f| Decoder::new(f, negotiated())).collect();
-        let whole = hex(row[2]);
+        let whole = unhex(row[2]);
         let mut wrong = vec![[whole.as_slice(), &[0]].concat()];
         wrong.extend((0..whole.len()).map(|n| whole[..n].to_vec()));
         for bytes in wrong {
@@ -85,8 +86,9 @@ fn parameters_are_bound_as_the_manufacturers_driver_binds_them() {
     for row in golden("bind") {
         let [name, targets, expected, value] = row[..] else { panic!("{row:?}") };
         let mut out = Vec::new();
-        encode::bind(&Row(&[V::parse(value)]), &fields(targets), false, CodeSet::Utf8, &mut out).unwrap();
-        assert_eq!(out, hex(expected), "{name} {value}");
+        encode::bind(&TestParameters(&[support::value(value)]), &fields(targets), false, CodeSet::Utf8, &mut out)
+            .unwrap();
+        assert_eq!(out, unhex(expected), "{name} {value}");
     }
 }
 
@@ -104,12 +106,14 @@ fn what_informix_cannot_hold_is_refused_before_it_is_sent() {
     ] {
         let mut out = Vec::new();
         let error =
-            encode::bind(&Row(&[V::parse(value)]), &fields(targets), false, CodeSet::Utf8, &mut out).unwrap_err();
+            encode::bind(&TestParameters(&[support::value(value)]), &fields(targets), false, CodeSet::Utf8, &mut out)
+                .unwrap_err();
         assert!(error.message.contains(why), "{value}: {}", error.message);
         assert!(error.message.starts_with("parameter 1"), "{}", error.message);
     }
     let mut out = Vec::new();
-    let error = encode::bind(&Row(&[V::Text("€".into())]), &[], false, CodeSet::Latin1, &mut out).unwrap_err();
+    let error =
+        encode::bind(&TestParameters(&[TestValue::text("€")]), &[], false, CodeSet::Latin1, &mut out).unwrap_err();
     assert!(error.message.contains("'€' is not in the database's code set"), "{}", error.message);
 }
 
@@ -220,10 +224,10 @@ fn replies_are_read_to_their_end_whatever_the_cut() {
         if name.contains("conacc") || name.ends_with("connect_002") {
             continue;
         }
-        let reply = hex(text);
+        let reply = unhex(text);
         let wide = name.contains("long");
         let offer = if wide { [OFFER.as_slice(), &[6]].concat() } else { OFFER.to_vec() };
-        let caps = Capabilities::negotiate(&offer, &hex("bdbe9ffe7fb7ffefff"));
+        let caps = Capabilities::negotiate(&offer, &unhex("bdbe9ffe7fb7ffefff"));
         let mut at = 0;
         while at < reply.len() {
             let (message, used) = read(&reply[at..], caps, CodeSet::Utf8).unwrap_or_else(|e| panic!("{name}: {e:?}"));

@@ -9,9 +9,8 @@ use headrace_informix::codeset::CodeSet;
 use headrace_informix::machine::{Execute, Machine, Options, Request, Road, Rows};
 use headrace_informix::types::put::Plan;
 use headrace_informix::types::{Decoder, decode_row};
-use std::cell::RefCell;
-use std::rc::Rc;
-use support::{Row, TestCaller, TextSink, Told, V, bytes, fields, hex};
+use headrace_testkit::{Shared, TestParameters, TestValue as V, TextSink, hex, unhex};
+use support::{TestHandler, bytes, completion, fields};
 
 const EOT: &str = "000c";
 
@@ -20,13 +19,13 @@ fn there_and_back(types: &str, row: &[V]) -> Option<Vec<String>> {
     let columns = fields(types);
     let plan = Plan::new(&columns).unwrap();
     let mut out = Vec::new();
-    if !plan.row(&Row(row), CodeSet::Latin1, &mut out).unwrap() {
+    if !plan.row(&TestParameters(row), CodeSet::Latin1, &mut out).unwrap() {
         return None;
     }
     let decoders: Vec<Decoder> = columns.iter().map(|field| Decoder::new(field, Capabilities::default())).collect();
     let mut sink = TextSink::default();
     decode_row(&decoders, CodeSet::Latin1, &out, &mut std::iter::empty(), &mut sink).unwrap();
-    let row = sink.0.borrow().rows[0].clone();
+    let row = sink.take().remove(0);
     Some(row)
 }
 
@@ -38,30 +37,30 @@ fn values_are_put_as_they_would_be_fetched() {
         ("2:4", V::Int(2147483647), "2147483647"),
         ("52:8", V::Int(-9223372036854775807), "-9223372036854775807"),
         ("17:10", V::Int(-123456789012), "-123456789012"),
-        ("3:8", V::Float(-0.1), "-0.1"),
-        ("3:8", V::Int(1 << 53), "9007199254740992"),
-        ("4:4", V::Float(1.5), "1.5"),
-        ("5:2562", V::Dec("1.5".into()), "1.50"),
-        ("5:2562", V::Dec("-99999999.99".into()), "-99999999.99"),
-        ("5:2562", V::Int(7), "7.00"),
-        ("5:1285", V::Dec("-0.00001".into()), "-0.00001"),
-        ("5:4351", V::Dec("1E-100".into()), "1E-100"),
-        ("5:4351", V::Dec("0.001".into()), "0.001"),
-        ("0:5", V::Text("ab".into()), "ab   "),
-        ("13:3", V::Text("abc  ".into()), "abc"),
-        ("43:40", V::Text("odd".into()), "odd"),
+        ("3:8", V::Float(-0.1), "f-0.1"),
+        ("3:8", V::Int(1 << 53), "f9007199254740992"),
+        ("4:4", V::Float(1.5), "f1.5"),
+        ("5:2562", V::decimal("1.5"), "d1.50"),
+        ("5:2562", V::decimal("-99999999.99"), "d-99999999.99"),
+        ("5:2562", V::Int(7), "d7.00"),
+        ("5:1285", V::decimal("-0.00001"), "d-0.00001"),
+        ("5:4351", V::decimal("1E-100"), "d1E-100"),
+        ("5:4351", V::decimal("0.001"), "d0.001"),
+        ("0:5", V::text("ab"), "ab   "),
+        ("13:3", V::text("abc  "), "abc"),
+        ("43:40", V::text("odd"), "odd"),
         ("45:1", V::Bool(true), "true"),
-        ("7:4", V::Date(0), "1970-01-01"),
-        ("10:3594", V::Timestamp(1_000_000), "1970-01-01 00:00:01"),
-        ("10:4879", V::Timestamp(10), "1970-01-01 00:00:00.00001"),
-        ("10:2052", V::Date(365), "1971-01-01"),
-        ("10:1642", V::Time(micros(23, 59, 58, 0)), "23:59:58"),
-        ("14:2122", V::Interval(0, 3, micros(4, 5, 6, 0)), "0 months 3 days 14706000000 us"),
-        ("14:3149", V::Interval(0, -3, -500_000), "0 months -3 days -500000 us"),
-        ("14:1538", V::Interval(63, 0, 0), "63 months 0 days 0 us"),
+        ("7:4", V::Date(0), "day 0"),
+        ("10:3594", V::Timestamp(1_000_000), "at 1000000"),
+        ("10:4879", V::Timestamp(10), "at 10"),
+        ("10:2052", V::Date(365), "day 365"),
+        ("10:1642", V::Time(micros(23, 59, 58, 0)), "time 86398000000"),
+        ("14:2122", V::Interval(0, 3, micros(4, 5, 6, 0)), "span 0 months 3 days 14706000000"),
+        ("14:3149", V::Interval(0, -3, -500_000), "span 0 months -3 days -500000"),
+        ("14:1538", V::Interval(63, 0, 0), "span 63 months 0 days 0"),
     ] {
         assert_eq!(there_and_back(types, &[value]).as_deref(), Some(&[text.to_owned()][..]), "{types}");
-        let row = [V::Int(1), V::Null, V::Text("b".into())];
+        let row = [V::Int(1), V::Null, V::text("b")];
         let around = format!("2:4 {types} 13:9");
         assert_eq!(there_and_back(&around, &row).unwrap(), ["1", "NULL", "b"], "NULL of {types}");
     }
@@ -72,22 +71,22 @@ fn what_the_server_would_round_cut_or_refuse_is_not_put() {
     for (types, value) in [
         ("1:2", V::Int(-32768)),
         ("2:4", V::Int(i64::from(i32::MIN))),
-        ("2:4", V::Text("1".into())),
+        ("2:4", V::text("1")),
         ("52:8", V::Int(i64::MIN)),
         ("3:8", V::Float(f64::NAN)),
         ("3:8", V::Int((1 << 53) + 1)),
         ("4:4", V::Float(1e300)),
-        ("5:2562", V::Dec("1.005".into())),
-        ("5:2562", V::Dec("100000000".into())),
-        ("5:1285", V::Dec("1".into())),
-        ("5:4351", V::Dec("1.2345678901234567".into())),
-        ("5:4351", V::Dec("NaN".into())),
-        ("0:2", V::Text("abc".into())),
-        ("13:2", V::Text("ab c".into())),
-        ("13:2", V::Text("€".into())),
-        ("13:2", V::Text("a\0".into())),
+        ("5:2562", V::decimal("1.005")),
+        ("5:2562", V::decimal("100000000")),
+        ("5:1285", V::decimal("1")),
+        ("5:4351", V::decimal("1.2345678901234567")),
+        ("5:4351", V::decimal("NaN")),
+        ("0:2", V::text("abc")),
+        ("13:2", V::text("ab c")),
+        ("13:2", V::text("€")),
+        ("13:2", V::text("a\0")),
         ("13:9", V::Int(1)),
-        ("43:40", V::Text("x".repeat(32_740))),
+        ("43:40", V::from("x".repeat(32_740))),
         ("7:4", V::Timestamp(0)),
         ("7:4", V::Date(i32::MAX)),
         ("10:3594", V::Timestamp(1)),
@@ -114,7 +113,7 @@ fn wide_blanks_are_not_worth_it() {
 }
 
 struct Session {
-    machine: Machine<TestCaller>,
+    machine: Machine<TestHandler>,
     inbox: Inbox,
     outbox: Outbox,
 }
@@ -125,12 +124,12 @@ impl Session {
         let options = Options { user: "u".into(), database: Some("d".into()), ..Options::default() };
         let machine = Machine::new(options, 16, &mut outbox).unwrap();
         let mut session = Self { machine, inbox: Inbox::new(), outbox };
-        let set_up = [bytes("reply", "connect_004"), hex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
+        let set_up = [bytes("reply", "connect_004"), unhex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
         session.feed(&bytes("reply", "conacc_gbase_1"));
         session.feed(&set_up);
         session.feed(&bytes("reply", "srv_t2_connect_010"));
         session.feed(&bytes("reply", "srv_t2_connect_012"));
-        session.feed(&hex("000c000c"));
+        session.feed(&unhex("000c000c"));
         session.sent();
         session
     }
@@ -142,15 +141,13 @@ impl Session {
     }
 
     fn sent(&mut self) -> String {
-        self.outbox.take().iter().map(|b| format!("{b:02x}")).collect()
+        hex(&self.outbox.take())
     }
 
     /// A batch of three rows, its statement described and the BEGIN before it answered.
-    fn batch(&mut self) -> Rc<RefCell<Told>> {
-        let rows: Vec<Vec<V>> = (0..3).map(|i| vec![V::Int(i), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
-        let told = Rc::new(RefCell::new(Told::default()));
-        let caller =
-            TestCaller { told: told.clone(), batch: Vec::new().into_iter(), again: Some(rows), row: Vec::new() };
+    fn batch(&mut self) -> Shared {
+        let rows: Vec<Vec<V>> = (0..3).map(|i| vec![V::Int(i), V::text("odd"), V::decimal("1.5")]).collect();
+        let (caller, told) = TestHandler::new(Vec::new(), rows);
         let sql = "insert into t values (?,?,?)".into();
         let request = Execute { sql, rows: Rows::Batch, begin: false, road: None };
         self.machine.enqueue(Request::Execute(request), caller);
@@ -191,12 +188,12 @@ fn a_batch_is_put_whatever_way_the_server_counts() {
     ] {
         let mut session = Session::start();
         let told = session.batch();
-        session.feed(&hex(&put));
-        session.feed(&hex(&closed));
+        session.feed(&unhex(&put));
+        session.feed(&unhex(&closed));
         assert_eq!(session.sent(), "0013000c");
         session.feed(&bytes("reply", "srv_t2_tx_060"));
-        assert_eq!(told.borrow().end.as_deref(), Some("done"), "{put}");
-        assert_eq!(told.borrow().results, [("INSERT".to_owned(), Some(3), None)]);
+        assert_eq!(told.get().end.as_deref(), Some("done"), "{put}");
+        assert_eq!(told.get().results, [completion("INSERT", 3)]);
         assert!(!session.machine.in_transaction());
     }
 }
@@ -215,29 +212,29 @@ fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
     ] {
         let mut session = Session::start();
         let told = session.batch();
-        session.feed(&hex(&put));
-        session.feed(&hex(&closed));
+        session.feed(&unhex(&put));
+        session.feed(&unhex(&closed));
         session.repeated();
         // One row, and the second is wrong.
-        session.feed(&hex(&format!("{}{}000d{duplicate}000c", done(1), "00370000000100000001")));
+        session.feed(&unhex(&format!("{}{}000d{duplicate}000c", done(1), "00370000000100000001")));
         assert_eq!(session.sent(), "00140000000c", "{put}");
         session.feed(&bytes("reply", "srv_t2_tx_066"));
-        assert_eq!(told.borrow().end.as_deref(), Some("server -268 -100 Some(1)"));
+        assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 1"));
         assert!(!session.machine.in_transaction());
 
         // Or the server takes them, and is not asked that way again.
         let mut session = Session::start();
         let told = session.batch();
-        session.feed(&hex(&put));
-        session.feed(&hex(&closed));
+        session.feed(&unhex(&put));
+        session.feed(&unhex(&closed));
         session.repeated();
-        session.feed(&hex(&format!("{}000c", done(1).repeat(3))));
+        session.feed(&unhex(&format!("{}000c", done(1).repeat(3))));
         session.feed(&bytes("reply", "srv_t2_tx_060"));
-        assert_eq!(told.borrow().end.as_deref(), Some("done"), "{put}");
-        assert_eq!(told.borrow().results, [("INSERT".to_owned(), Some(3), None)]);
+        assert_eq!(told.get().end.as_deref(), Some("done"), "{put}");
+        assert_eq!(told.get().results, [completion("INSERT", 3)]);
         session.sent();
         let rows = vec![vec![V::Int(1), V::Null, V::Null]];
-        let caller = TestCaller { told: Rc::default(), batch: Vec::new().into_iter(), again: Some(rows), row: vec![] };
+        let (caller, _) = TestHandler::new(Vec::new(), rows);
         let sql = "insert into t values (?,?,?)".into();
         let request = Execute { sql, rows: Rows::Batch, begin: false, road: Some(Road::Put) };
         session.machine.enqueue(Request::Execute(request), caller);
@@ -251,11 +248,11 @@ fn locks_and_interrupts_are_not_tried_twice() {
     for error in ["ff2b0000000000000000", "ff0dff66000000000000", "ff0cff71000000000000"] {
         let mut session = Session::start();
         let told = session.batch();
-        session.feed(&hex(&format!("001200000002{}000c", error)));
-        session.feed(&hex(EOT));
+        session.feed(&unhex(&format!("001200000002{}000c", error)));
+        session.feed(&unhex(EOT));
         assert_eq!(session.sent(), "00140000000c", "{error}");
         session.feed(&bytes("reply", "srv_t2_tx_066"));
-        assert!(told.borrow().end.as_deref().unwrap().ends_with("Some(2)"), "{told:?}");
+        assert!(told.get().end.as_deref().unwrap().ends_with("at row 2"), "{told:?}");
     }
 }
 
@@ -263,9 +260,9 @@ fn locks_and_interrupts_are_not_tried_twice() {
 fn a_batch_that_cannot_be_undone_ends_the_connection() {
     let mut session = Session::start();
     session.batch();
-    session.feed(&hex("001200000000fef4ff9c000000000000000c"));
-    session.feed(&hex(EOT));
+    session.feed(&unhex("001200000000fef4ff9c000000000000000c"));
+    session.feed(&unhex(EOT));
     session.sent();
-    session.inbox.extend(&hex("000dff010000000000000000000c"));
+    session.inbox.extend(&unhex("000dff010000000000000000000c"));
     assert!(session.machine.receive((), &mut session.inbox, &mut session.outbox).is_err());
 }

@@ -3,9 +3,10 @@
 mod support;
 
 use headrace_informix::machine::Interrupt;
+use headrace_testkit::{TestValue as V, unhex};
 use std::time::{Duration, Instant};
+use support::bytes;
 use support::session::{EOT, Session};
-use support::{V, bytes, hex};
 
 const SELECT: &str = "select a from t where a > ?";
 const INTERRUPTED: &str = "000dff2b0000000000000000000c";
@@ -36,14 +37,14 @@ fn no_second_one_is_sent_before_a_sign_that_the_first_was_read() {
 fn what_is_asked_next_waits_until_it_was_read() {
     let (mut session, now) = (busy(), Instant::now());
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
-    session.feed(&hex(INTERRUPTED)).unwrap();
+    session.feed(&unhex(INTERRUPTED)).unwrap();
     let next = session.execute(SELECT, vec![V::Int(1)], false);
     assert!(session.sent().ends_with(PING));
     assert_eq!(session.machine.interrupt(now), Interrupt::Later);
-    session.feed(&hex(EOT)).unwrap();
-    session.feed(&hex(PONG)).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
+    session.feed(&unhex(PONG)).unwrap();
     assert!(session.sent().contains("0006"), "opened");
-    assert_eq!(next.borrow().end, None);
+    assert_eq!(next.get().end, None);
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
 }
 
@@ -52,8 +53,8 @@ fn what_stands_behind_it_is_interrupted_once_the_server_has_had_time_to_read_it(
     let (mut session, now) = (busy(), Instant::now());
     let second = session.execute("select a from t where a < ?", vec![V::Int(0)], false);
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
-    session.feed(&hex(INTERRUPTED)).unwrap();
-    assert_eq!(second.borrow().end, None);
+    session.feed(&unhex(INTERRUPTED)).unwrap();
+    assert_eq!(second.get().end, None);
     let later = now + Duration::from_millis(100);
     assert_eq!(session.machine.interrupt(later), Interrupt::Later);
     assert_eq!(session.machine.interrupt(later + Duration::from_millis(200)), Interrupt::Later);

@@ -6,8 +6,9 @@ mod support;
 use headrace_core::Discarded;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_informix::machine::{Execute, Logging, Request, Rows};
+use headrace_testkit::{TestValue as V, unhex};
 use support::session::{EOT, Session, greeting};
-use support::{V, bytes, hex};
+use support::{bytes, completion};
 
 const OK: &str = "000f000000000000000000000000000000370000000100000001000c";
 
@@ -45,7 +46,7 @@ fn a_refused_login_says_why() {
     assert_eq!(session.machine.last_words().unwrap().sqlcode, -951);
     let mut session = Session::new();
     session.feed(&greeting()[0]).unwrap();
-    let refused = [bytes("reply", "connect_004"), hex(EOT), hex("000dfeb7ff910000000000046e6f6e65000c")].concat();
+    let refused = [bytes("reply", "connect_004"), unhex(EOT), unhex("000dfeb7ff910000000000046e6f6e65000c")].concat();
     assert!(session.feed(&refused).is_err());
     assert_eq!(session.machine.last_words().unwrap().sqlcode, -329);
 }
@@ -73,9 +74,9 @@ fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() 
         let second = cut.saturating_sub(described.len());
         session.feed(&rows[..second]).unwrap();
         session.feed(&rows[second..]).unwrap();
-        let told = told.borrow();
+        let told = told.get();
         assert_eq!(told.rows, select_rows(), "split at {cut}");
-        assert_eq!(told.results, [("SELECT".to_owned(), Some(3), None)]);
+        assert_eq!(told.results, [completion("SELECT", 3)]);
         assert_eq!(told.end.as_deref(), Some("done"));
         // The cursor is closed with whatever comes next, and the statement is kept.
         assert_eq!(session.sent(), "00040000000a000c");
@@ -91,7 +92,7 @@ fn a_reply_cut_at_every_byte_gives_no_wrong_row_and_an_end() {
         session.feed(&described[..cut.min(described.len())]).unwrap();
         session.feed(&rows[..cut.saturating_sub(described.len())]).unwrap();
         session.machine.abort((), &Fatal::gone("cut"));
-        let told = told.borrow();
+        let told = told.get();
         assert!(select_rows().starts_with(&told.rows));
         assert_eq!(told.end.as_deref(), Some("fatal cut"));
         assert!(session.machine.is_idle());
@@ -111,7 +112,7 @@ fn every_byte_changed_ends_in_an_answer_or_an_error() {
             let fed = session.feed(&wrong[..middle]).and_then(|()| session.feed(&wrong[middle..]));
             if let Err(fatal) = fed {
                 session.machine.abort((), &fatal);
-                assert!(told.borrow().end.is_some());
+                assert!(told.get().end.is_some());
             }
         }
     }
@@ -120,19 +121,19 @@ fn every_byte_changed_ends_in_an_answer_or_an_error() {
 #[test]
 fn known_statements_are_pipelined_and_not_prepared_again() {
     let mut session = Session::start();
-    let first = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::Dec("1.5".into())], false);
+    let first = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::decimal("1.5")], false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.feed(&bytes("reply", "insert_int_str_dec_026")).unwrap();
-    assert_eq!(first.borrow().results, [("INSERT".to_owned(), Some(1), None)]);
+    assert_eq!(first.get().results, [completion("INSERT", 1)]);
     session.sent();
-    let row = || vec![V::Int(1), V::Null, V::Dec("1.5".into())];
+    let row = || vec![V::Int(1), V::Null, V::decimal("1.5")];
     let told = [0; 3].map(|_| session.execute("insert into t values (?,?,?)", row(), false));
     assert_eq!(session.sent().matches("0007000c").count(), 3);
     let reply = bytes("reply", "insert_int_str_dec_026");
-    let failed = hex("000dfef4ff9c00000000000475313030000c");
+    let failed = unhex("000dfef4ff9c00000000000475313030000c");
     session.feed(&[reply.clone(), failed, reply].concat()).unwrap();
-    let ends: Vec<_> = told.iter().map(|t| t.borrow().end.clone().unwrap()).collect();
-    assert_eq!(ends, ["done", "server -268 -100 None", "done"]);
+    let ends: Vec<_> = told.iter().map(|t| t.get().end.clone().unwrap()).collect();
+    assert_eq!(ends, ["done", "server -268 -100", "done"]);
     assert!(session.machine.is_idle());
 }
 
@@ -155,7 +156,7 @@ fn batch_replies(sent: &str, bad: usize, on: bool) -> Vec<u8> {
         }
         out += EOT;
     }
-    hex(&out)
+    unhex(&out)
 }
 
 #[test]
@@ -171,10 +172,10 @@ fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_in_i
             session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
             session.feed(&batch_replies(&sent, bad, on)).unwrap();
             assert_eq!(session.sent(), "00140000000c", "row {bad} of {rows}: rolled back");
-            assert_eq!(told.borrow().end, None);
+            assert_eq!(told.get().end, None);
             session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-            let end = told.borrow().end.clone().unwrap();
-            assert_eq!(end, format!("server -268 -100 Some({bad})"), "server goes on: {on}");
+            let end = told.get().end.clone().unwrap();
+            assert_eq!(end, format!("server -268 -100 at row {bad}"), "server goes on: {on}");
             assert!(session.machine.is_idle() && !session.machine.in_transaction());
         }
     }
@@ -190,7 +191,7 @@ fn a_good_batch_is_committed_once_and_counted() {
     session.feed(&batch_replies(&sent, usize::MAX, false)).unwrap();
     assert_eq!(session.sent(), "0013000c");
     session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
-    assert_eq!(told.borrow().results, [("INSERT".to_owned(), Some(3000), None)]);
+    assert_eq!(told.get().results, [completion("INSERT", 3000)]);
     assert!(!session.machine.in_transaction());
 }
 
@@ -198,7 +199,7 @@ fn a_good_batch_is_committed_once_and_counted() {
 const INTERRUPTED: &str = "000dff2b0000000000000000000c";
 
 /// A batch of three rows whose second fails, up to the ROLLBACK that was sent.
-fn batch_being_rolled_back() -> (Session, std::rc::Rc<std::cell::RefCell<support::Told>>) {
+fn batch_being_rolled_back() -> (Session, headrace_testkit::Shared) {
     let mut session = Session::start();
     let told = session.batch(3, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
@@ -212,22 +213,22 @@ fn batch_being_rolled_back() -> (Session, std::rc::Rc<std::cell::RefCell<support
 #[test]
 fn a_rollback_that_an_interrupt_hits_is_sent_again() {
     let (mut session, told) = batch_being_rolled_back();
-    session.feed(&hex(INTERRUPTED)).unwrap();
+    session.feed(&unhex(INTERRUPTED)).unwrap();
     assert_eq!(session.sent(), "00140000000c");
-    assert_eq!(told.borrow().end, None);
+    assert_eq!(told.get().end, None);
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-    assert_eq!(told.borrow().end.as_deref(), Some("server -268 -100 Some(1)"));
+    assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 1"));
     assert!(session.machine.is_idle() && !session.machine.in_transaction());
 }
 
 #[test]
 fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
     let (mut session, _) = batch_being_rolled_back();
-    assert!(session.feed(&hex("000dff0c0000000000000000000c")).is_err());
+    assert!(session.feed(&unhex("000dff0c0000000000000000000c")).is_err());
     // What was asked for behind it would be part of its transaction.
     let (mut session, _) = batch_being_rolled_back();
     session.ask(Request::Ping, Vec::new(), Vec::new());
-    assert!(session.feed(&hex(INTERRUPTED)).is_err());
+    assert!(session.feed(&unhex(INTERRUPTED)).is_err());
 }
 
 #[test]
@@ -237,18 +238,18 @@ fn a_batch_whose_commit_fails_is_rolled_back() {
         let told = session.batch(3, false);
         session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
         session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
-        session.feed(&hex(&OK[..OK.len() - 4].repeat(3))).unwrap();
-        session.feed(&hex(EOT)).unwrap();
+        session.feed(&unhex(&OK[..OK.len() - 4].repeat(3))).unwrap();
+        session.feed(&unhex(EOT)).unwrap();
         assert!(session.sent().ends_with("0013000c"));
         if behind {
             session.ask(Request::Ping, Vec::new(), Vec::new());
         }
-        let failed = session.feed(&hex("000dfd4d0000000000000000000c"));
+        let failed = session.feed(&unhex("000dfd4d0000000000000000000c"));
         assert_eq!(failed.is_err(), behind);
         if !behind {
             assert_eq!(session.sent(), "00140000000c");
             session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-            assert_eq!(told.borrow().end.as_deref(), Some("server -691 0 None"));
+            assert_eq!(told.get().end.as_deref(), Some("server -691 0"));
         }
     }
 }
@@ -267,7 +268,7 @@ fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
     session.feed(&batch_replies(&sent, 4, false)).unwrap();
     assert!(session.sent().starts_with("008b000e"));
     session.feed(&bytes("reply", "srv_t2_savepoint_072")).unwrap();
-    assert_eq!(told.borrow().end.as_deref(), Some("server -268 -100 Some(4)"));
+    assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 4"));
     assert!(session.machine.in_transaction(), "the user's own transaction goes on");
 }
 
@@ -275,19 +276,19 @@ fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
 fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     let mut session = Session::start();
     let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
-    rows[3][2] = V::Dec("NaN".into());
+    rows[3][2] = V::decimal("NaN");
     let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false, road: None };
     let told = session.ask(Request::Execute(request), Vec::new(), rows);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.sent();
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
-    session.feed(&hex(&OK[..OK.len() - 4].repeat(3))).unwrap();
-    session.feed(&hex(EOT)).unwrap();
+    session.feed(&unhex(&OK[..OK.len() - 4].repeat(3))).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
     assert_eq!(session.sent(), "00140000000c");
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-    let end = told.borrow().end.clone().unwrap();
-    assert!(end.starts_with("caller parameter 3 ('d')") && end.ends_with("Some(3)"), "{end}");
+    let end = told.get().end.clone().unwrap();
+    assert!(end.starts_with("caller parameter 3 ('d')") && end.ends_with("at row 3"), "{end}");
 }
 
 #[test]
@@ -301,12 +302,12 @@ fn a_transaction_begins_with_the_first_statement_that_wants_one() {
     assert!(session.machine.in_transaction());
     let told = session.ask(Request::Commit { block: false }, Vec::new(), Vec::new());
     assert_eq!(session.sent(), "00040000000a000c0013000c");
-    session.feed(&[hex(EOT), bytes("reply", "srv_t2_tx_060")].concat()).unwrap();
-    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    session.feed(&[unhex(EOT), bytes("reply", "srv_t2_tx_060")].concat()).unwrap();
+    assert_eq!(told.get().end.as_deref(), Some("done"));
     assert!(!session.machine.in_transaction());
     let nothing = session.ask(Request::Rollback, Vec::new(), Vec::new());
     assert_eq!(session.sent(), "");
-    assert_eq!(nothing.borrow().end.as_deref(), Some("done"));
+    assert_eq!(nothing.get().end.as_deref(), Some("done"));
 }
 
 #[test]
@@ -315,22 +316,22 @@ fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.sent();
-    let row = |n: u32| hex(&format!("000e000000000004{n:08x}"));
+    let row = |n: u32| unhex(&format!("000e000000000004{n:08x}"));
     let block = |range: std::ops::Range<u32>| range.flat_map(row).collect::<Vec<u8>>();
     session.feed(&block(0..8000)).unwrap();
     assert_eq!(session.sent(), "", "not half full");
     session.feed(&block(8000..9000)).unwrap();
     let ahead = "000400000009000200000000000c".repeat(3);
     assert_eq!(session.sent(), ahead);
-    session.feed(&hex(EOT)).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
     assert_eq!(session.sent(), "000400000009000200000000000c", "as many as before are in flight");
     session.feed(&block(9000..9010)).unwrap();
-    let end = hex("000f00000000232e0000000000000000000c");
+    let end = unhex("000f00000000232e0000000000000000000c");
     session.feed(&end).unwrap();
-    assert_eq!(told.borrow().rows.len(), 9010);
-    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(told.get().rows.len(), 9010);
+    assert_eq!(told.get().end.as_deref(), Some("done"));
     assert_eq!(session.sent(), "00040000000a000c");
-    session.feed(&[end.repeat(3), hex(EOT)].concat()).unwrap();
+    session.feed(&[end.repeat(3), unhex(EOT)].concat()).unwrap();
 
     // It was long, and is taken for it until it is not.
     for long in [true, false] {
@@ -338,9 +339,9 @@ fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
         let sent = session.sent();
         assert_eq!(sent.ends_with(&ahead), long, "{sent}");
         session.feed(&[block(0..1), end.clone()].concat()).unwrap();
-        assert_eq!(told.borrow().rows.len(), 1);
+        assert_eq!(told.get().rows.len(), 1);
         assert_eq!(session.sent(), "00040000000a000c");
-        session.feed(&[end.repeat(if long { 3 } else { 0 }), hex(EOT)].concat()).unwrap();
+        session.feed(&[end.repeat(if long { 3 } else { 0 }), unhex(EOT)].concat()).unwrap();
     }
 }
 
@@ -350,9 +351,9 @@ fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.sent();
-    let rows: Vec<u8> = (0..9000u32).flat_map(|n| hex(&format!("000e000000000004{n:08x}"))).collect();
-    session.feed(&[rows, hex("000f0000000023280000000000000000000c")].concat()).unwrap();
-    assert_eq!(told.borrow().rows.len(), 9000);
+    let rows: Vec<u8> = (0..9000u32).flat_map(|n| unhex(&format!("000e000000000004{n:08x}"))).collect();
+    session.feed(&[rows, unhex("000f0000000023280000000000000000000c")].concat()).unwrap();
+    assert_eq!(told.get().rows.len(), 9000);
     assert_eq!(session.sent(), "00040000000a000c");
 }
 
@@ -361,24 +362,24 @@ fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
     let mut session = Session::start();
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
-    session.feed(&hex("000e00000000000400000001")).unwrap();
+    session.feed(&unhex("000e00000000000400000001")).unwrap();
     let id = session.machine.find(|_| true).unwrap();
     assert_eq!(session.machine.discard(id), Discarded::Alone);
     session.sent();
-    session.feed(&hex("000e00000000000400000002000c")).unwrap();
+    session.feed(&unhex("000e00000000000400000002000c")).unwrap();
     assert_eq!(session.sent(), "00040000000a000c");
     assert!(session.machine.is_idle());
-    assert_eq!(told.borrow().end, None);
-    session.feed(&hex(EOT)).unwrap();
+    assert_eq!(told.get().end, None);
+    session.feed(&unhex(EOT)).unwrap();
     let next = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
-    assert_eq!(next.borrow().rows, select_rows());
+    assert_eq!(next.get().rows, select_rows());
 }
 
 #[test]
 fn text_values_are_fetched_behind_their_rows() {
     let (described, rows) = (bytes("reply", "srv_t2_text_157"), bytes("reply", "srv_t2_text_159"));
-    let value = hex("002700036162630000270001640000270000000c");
+    let value = unhex("002700036162630000270001640000270000000c");
     let mut session = Session::start();
     let told = session.execute("select i,t from texts", Vec::new(), false);
     session.feed(&described).unwrap();
@@ -386,7 +387,7 @@ fn text_values_are_fetched_behind_their_rows() {
     session.feed(&rows).unwrap();
     assert!(session.sent().starts_with("000400000026"));
     session.feed(&value).unwrap();
-    let told = told.borrow();
+    let told = told.get();
     assert_eq!(told.rows[0], ["1", "abcd"]);
     assert_eq!(told.rows[1], ["2", "NULL"]);
     assert_eq!(told.end.as_deref(), Some("done"));
@@ -398,22 +399,22 @@ fn a_statement_older_than_its_table_is_prepared_again() {
     session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
-    session.feed(&hex(EOT)).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
     session.sent();
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.sent();
-    session.feed(&hex("000dfd3a00000000000000017400000c")).unwrap();
+    session.feed(&unhex("000dfd3a00000000000000017400000c")).unwrap();
     assert!(session.sent().contains("000200010000001b"), "prepared again");
-    session.feed(&hex(EOT)).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
-    assert_eq!(told.borrow().rows, select_rows());
+    assert_eq!(told.get().rows, select_rows());
 }
 
 #[test]
 fn what_nobody_asked_for_ends_the_connection() {
     for unasked in ["000f0000000000010000000000000000000c", "000e00000000000400000001", "00ff", "000c"] {
         let mut session = Session::start();
-        assert!(session.feed(&hex(unasked)).is_err(), "{unasked}");
+        assert!(session.feed(&unhex(unasked)).is_err(), "{unasked}");
     }
 }

@@ -5,9 +5,9 @@
 mod support;
 
 use headrace_mysql::machine::Road;
+use headrace_testkit::TestValue as V;
 use std::time::{Duration, Instant};
 use support::server::Server;
-use support::value::TestValue as V;
 
 /// The median of some runs.
 fn median(mut run: impl FnMut() -> Duration) -> f64 {
@@ -29,7 +29,7 @@ fn main() {
                 let start = Instant::now();
                 let told = session.batch("insert into roads values (?, ?, ?)", road, true, values);
                 session.run().expect("the server is there");
-                assert_eq!(told.borrow().affected(), count as u64);
+                assert_eq!(told.get().affected(), count as u64);
                 start.elapsed()
             });
             println!("insert {count:>6} rows, {road:?}: {took:.2} ms");
@@ -43,7 +43,7 @@ fn main() {
                 let start = Instant::now();
                 let told = session.batch("update roads set w = w + 1 where id = ?", road, true, keys);
                 session.run().expect("the server is there");
-                assert_eq!(told.borrow().affected(), count as u64);
+                assert_eq!(told.get().affected(), count as u64);
                 start.elapsed()
             });
             println!("update {count:>6} rows, {road:?}: {took:.2} ms");
@@ -55,7 +55,7 @@ fn main() {
             let sql = "select * from roads";
             let told = if text { session.query(sql) } else { session.execute(sql, vec![]) };
             session.run().expect("the server is there");
-            assert_eq!(told.borrow().rows.len(), 100_000);
+            assert_eq!(told.get().rows.len(), 100_000);
             start.elapsed()
         });
         println!("fetch 100000 rows into the tests' own sink, text {text}: {took:.2} ms");

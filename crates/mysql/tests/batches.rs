@@ -6,10 +6,9 @@ use headrace_core::{Discarded, Protocol};
 use headrace_mysql::machine::{Execute, InfileState, Options, Request, Road, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;
-use support::Shared;
+use headrace_testkit::{Shared, TestValue as V};
 use support::server::Server;
 use support::session::{Session, Socket};
-use support::value::TestValue as V;
 
 const ROADS: [Road; 4] = [Road::Auto, Road::Pipelined, Road::Bulk, Road::Joined];
 
@@ -18,7 +17,7 @@ fn session() -> Session<Socket> {
 }
 
 fn end(told: &Shared) -> String {
-    told.borrow().end.clone().expect("it has ended")
+    told.get().end.clone().expect("it has ended")
 }
 
 /// A table of this test's own.
@@ -43,9 +42,9 @@ fn every_road_applies_all_rows() {
             let told = session.batch("insert into roads values (?, ?)", road, atomic, rows(0..count));
             let behind = session.query("select 'behind', @@autocommit, @@in_transaction");
             session.run().unwrap();
-            assert_eq!(end(&told), "done", "{road:?} {:?}", told.borrow().error);
-            assert_eq!(told.borrow().affected(), count as u64, "{road:?}");
-            assert_eq!(behind.borrow().lines(), ["behind|1|0"]);
+            assert_eq!(end(&told), "done", "{road:?} {:?}", told.get().error);
+            assert_eq!(told.get().affected(), count as u64, "{road:?}");
+            assert_eq!(behind.get().lines(), ["behind|1|0"]);
             let sums = format!("{count}|{count}|{}", (count + 6) / 7);
             let check =
                 "select count(*), count(distinct id), sum(v is null) from roads where v is null or v = 'it''s \\\\ ?'";
@@ -68,8 +67,8 @@ fn updates_deletes_and_on_duplicate_key_by_every_road() {
         ] {
             let told = session.batch(sql, road, true, values);
             session.run().unwrap();
-            assert_eq!(end(&told), "done", "{road:?} {sql} {:?}", told.borrow().error);
-            assert_eq!(told.borrow().affected(), affected, "{road:?} {sql}");
+            assert_eq!(end(&told), "done", "{road:?} {sql} {:?}", told.get().error);
+            assert_eq!(told.get().affected(), affected, "{road:?} {sql}");
         }
         assert_eq!(session.must("select count(*), min(id), sum(v = 'new') from changes"), ["104|11|d40"]);
     }
@@ -130,10 +129,10 @@ fn statements_of_every_shape_do_the_same_by_the_best_road_as_one_by_one() {
             session.must("insert into other_shapes select seq, 'other' from seq_1_to_20");
             let told = session.batch(sql, road, true, values.clone());
             session.run().unwrap();
-            let affected = told.borrow().affected();
+            let affected = told.get().affected();
             let rows = session.must("select * from shapes union all select id, value from valued order by 1, 2");
-            seen.push((end(&told), affected, told.borrow().rows.clone(), rows));
-            assert_eq!(end(&told), "done", "{road:?} {sql}: {:?}", told.borrow().error);
+            seen.push((end(&told), affected, told.get().rows.clone(), rows));
+            assert_eq!(end(&told), "done", "{road:?} {sql}: {:?}", told.get().error);
         }
         assert!(seen.iter().all(|one| *one == seen[1]), "{sql}: {:?}", seen.iter().map(|s| s.1).collect::<Vec<_>>());
     }
@@ -161,7 +160,7 @@ fn a_failing_row_is_named_and_none_is_applied() {
                 session.run().unwrap();
                 assert_eq!(end(&told), format!("server 1062 at row {bad}"), "{road:?} {count} {open}");
                 let inside = i64::from(!open.is_empty());
-                assert_eq!(behind.borrow().lines(), [format!("behind|{inside}")], "{road:?} {open}");
+                assert_eq!(behind.get().lines(), [format!("behind|{inside}")], "{road:?} {open}");
                 assert_eq!(session.must("select count(*) from failing"), [(1 + inside).to_string()], "{road:?} {open}");
                 session.must("commit");
                 session.must("set autocommit=1");
@@ -182,10 +181,10 @@ fn a_row_that_conflicts_with_an_earlier_one_of_the_batch_is_named() {
         assert_eq!(session.must("select count(*) from twice"), ["0"]);
         let long = "x".repeat(301);
         let mut values = rows(0..100);
-        values[42][1] = V::Text(long);
+        values[42][1] = V::from(long);
         let told = session.batch("insert into twice values (?, ?)", road, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "server 1406 at row 42", "{road:?} {:?}", told.borrow().error);
+        assert_eq!(end(&told), "server 1406 at row 42", "{road:?} {:?}", told.get().error);
     }
 }
 
@@ -219,7 +218,7 @@ fn a_value_that_does_not_fit_is_named_and_nothing_is_sent_or_all_is_undone() {
             session.run().unwrap();
             let end = end(&told);
             assert!(end.contains("cannot be sent") && end.ends_with(&format!("at row {bad}")), "{road:?}: {end}");
-            assert_eq!(behind.borrow().lines(), ["1|0"], "{road:?}");
+            assert_eq!(behind.get().lines(), ["1|0"], "{road:?}");
             assert_eq!(session.must("select count(*) from unfit"), ["0"], "{road:?}");
         }
         let told = session.batch("insert into unfit values (?, ?)", road, true, vec![vec![V::Int(1)]]);
@@ -237,13 +236,13 @@ fn mixed_types_in_a_column_are_no_obstacle() {
             vec![V::Null, V::Null],
             vec![V::Int(1), V::Float(1.5)],
             vec![V::from("two"), V::Int(2)],
-            vec![V::Decimal("3.50"), V::Null],
-            vec![V::Null, V::Decimal("4.5")],
+            vec![V::decimal("3.50"), V::Null],
+            vec![V::Null, V::decimal("4.5")],
             vec![V::from("five"), V::from("5")],
         ];
         let told = session.batch("insert into mixed (v, w) values (?, ?)", road, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "done", "{road:?} {:?}", told.borrow().error);
+        assert_eq!(end(&told), "done", "{road:?} {:?}", told.get().error);
         let expected = ["NULL|NULL", "1|f1.5", "two|f2", "3.50|NULL", "NULL|f4.5", "five|f5"];
         assert_eq!(session.must("select v, w from mixed order by id"), expected, "{road:?}");
     }
@@ -259,7 +258,7 @@ fn rows_that_a_batch_returns_are_the_callers() {
         let told = session.batch("insert into giving (v) values (?) returning id, v", road, true, values);
         session.run().unwrap();
         let expected: Vec<String> = (0..100).map(|n| format!("{}|{n}", n + 1)).collect();
-        assert_eq!(told.borrow().lines(), expected, "{road:?}");
+        assert_eq!(told.get().lines(), expected, "{road:?}");
     }
 }
 
@@ -324,8 +323,8 @@ fn a_batch_whose_caller_is_gone_is_rolled_back() {
             assert_eq!(session.machine.discard(id), Discarded::Alone);
             let behind = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
-            assert_eq!(told.borrow().end, None);
-            let seen = behind.borrow().lines();
+            assert_eq!(told.get().end, None);
+            let seen = behind.get().lines();
             // After some reads the COMMIT may be on its way: then it is all rows, never some.
             let whole = reads > 0 && seen == ["20000|1"];
             assert!(whole || seen == ["0|1"], "{road:?} after {reads} reads: {seen:?}");
@@ -342,15 +341,15 @@ fn cursors_are_fetched_in_parts() {
         let (id, told) = session.ask(Request::Execute(execute.clone()), vec![], vec![]);
         let between = session.query("select 'between'");
         session.run().unwrap();
-        assert_eq!(told.borrow().rows.len(), 300);
-        assert!(told.borrow().suspended && session.machine.has_cursor(id));
-        assert_eq!(between.borrow().lines(), ["between"]);
-        let mut seen = told.borrow().rows.clone();
+        assert_eq!(told.get().rows.len(), 300);
+        assert!(told.get().results.last().is_some_and(|result| result.suspended) && session.machine.has_cursor(id));
+        assert_eq!(between.get().lines(), ["between"]);
+        let mut seen = told.get().rows.clone();
         while session.machine.has_cursor(id) {
             let (_, told) = session.ask(Request::Fetch { cursor: id, rows: 300 }, vec![], vec![]);
             session.run().unwrap();
             assert_eq!(end(&told), "done");
-            seen.extend(told.borrow().rows.clone());
+            seen.extend(told.get().rows.clone());
         }
         let numbers: Vec<String> = seen.into_iter().map(|row| row[0].clone()).collect();
         assert_eq!(numbers, (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>());
@@ -367,9 +366,9 @@ fn cursors_are_fetched_in_parts() {
         let (id, told) = session.ask(Request::Execute(execute), vec![], vec![]);
         session.run().unwrap();
         let expected = if sql.contains("no_such") { "server 1054" } else { "done" };
-        assert_eq!(end(&told), expected, "{sql} {:?}", told.borrow().error);
+        assert_eq!(end(&told), expected, "{sql} {:?}", told.get().error);
         assert_eq!(
-            told.borrow().rows.len(),
+            told.get().rows.len(),
             usize::from(sql.contains("1") && sql.contains("select") || sql.contains("show"))
         );
         assert!(!session.machine.has_cursor(id), "{sql}");
@@ -395,14 +394,14 @@ fn a_local_file_is_what_the_caller_hands_over() {
     session.machine.infile_end(id, &mut session.outbox);
     session.run().unwrap();
     assert_eq!(end(&told), "done");
-    assert_eq!(told.borrow().affected(), 10_000);
-    assert_eq!(behind.borrow().lines(), ["10000|d49995000"]);
+    assert_eq!(told.get().affected(), 10_000);
+    assert_eq!(behind.get().lines(), ["10000|d49995000"]);
     // Who has nothing to hand over is told so, and the connection stays in step.
     let told = session.query(sql);
     let behind = session.query("select 1");
     session.run().unwrap();
     assert_eq!(end(&told), "server 2068");
-    assert_eq!(behind.borrow().lines(), ["1"]);
+    assert_eq!(behind.get().lines(), ["1"]);
     // Without the option the server itself refuses.
     let mut plain = Server::shared().session();
     let told = plain.query(sql);
@@ -421,9 +420,9 @@ fn compressed_sessions_do_the_same() {
         let all = session.query("select * from packed");
         let one = session.execute("select v from packed where id = ?", vec![V::Int(15)]);
         session.run().unwrap();
-        assert_eq!((end(&told).as_str(), told.borrow().affected()), ("done", 20_000), "{road:?}");
-        assert_eq!(all.borrow().rows.len(), 20_000);
-        assert_eq!(one.borrow().lines(), ["it's \\ ?"]);
+        assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 20_000), "{road:?}");
+        assert_eq!(all.get().rows.len(), 20_000);
+        assert_eq!(one.get().lines(), ["it's \\ ?"]);
         let mut values = rows(20_000..30_000);
         values[9_000][0] = V::Int(5);
         let told = session.batch("insert into packed values (?, ?)", road, true, values);
@@ -438,12 +437,12 @@ fn compressed_sessions_do_the_same() {
     session.machine.infile_data(id, &mut session.outbox, |out| out.extend_from_slice(lines.as_bytes()));
     session.machine.infile_end(id, &mut session.outbox);
     session.run().unwrap();
-    assert_eq!(told.borrow().affected(), 100_000);
+    assert_eq!(told.get().affected(), 100_000);
     let big = session.query("select repeat('ab', 9000000)");
     let after = session.query("select 1");
     session.run().unwrap();
-    assert_eq!(big.borrow().rows[0][0].len(), 18_000_000);
-    assert_eq!(after.borrow().lines(), ["1"]);
+    assert_eq!(big.get().rows[0][0].len(), 18_000_000);
+    assert_eq!(after.get().lines(), ["1"]);
 }
 
 #[test]
@@ -455,21 +454,21 @@ fn packets_of_16_mib_and_more_in_both_directions() {
     for len in [16_777_214 - HEAD, 16_777_215 - HEAD, 16_777_216 - HEAD, 33_554_430 - HEAD] {
         session.must("delete from large");
         let value: Vec<u8> = (0..len).map(|i: usize| (i % 251) as u8).collect();
-        let told = session.execute("insert into large values (1, ?)", vec![V::Bytes(value.clone())]);
+        let told = session.execute("insert into large values (1, ?)", vec![V::Bytes(value.clone().into())]);
         let back = session.execute("select v from large where id = ?", vec![V::Int(1)]);
         let size = session.query("select length(v), md5(v) = md5(v), 'behind' from large");
         session.run().unwrap();
-        assert_eq!(end(&told), "done", "{:?}", told.borrow().error);
-        let back = back.borrow();
+        assert_eq!(end(&told), "done", "{:?}", told.get().error);
+        let back = back.get();
         assert_eq!(back.lines(), [format!("{len} bytes to {}", value[len - 1])]);
-        assert_eq!(size.borrow().lines(), [format!("{len}|1|behind")]);
+        assert_eq!(size.get().lines(), [format!("{len}|1|behind")]);
     }
     for len in [16_777_210, 16_777_211, 16_777_212, 16_777_215] {
         let told = session.query(&format!("select repeat('x', {len})"));
         let next = session.query("select 2");
         session.run().unwrap();
-        assert_eq!(told.borrow().rows[0][0].len(), len, "{:?}", told.borrow().error);
-        assert_eq!(next.borrow().lines(), ["2"]);
+        assert_eq!(told.get().rows[0][0].len(), len, "{:?}", told.get().error);
+        assert_eq!(next.get().lines(), ["2"]);
     }
 }
 
@@ -492,16 +491,16 @@ fn fewer_capabilities_do_the_same() {
             session.must("delete from fewer");
             let told = session.batch("insert into fewer values (?, ?)", road, true, rows(0..500));
             session.run().unwrap();
-            assert_eq!((end(&told).as_str(), told.borrow().affected()), ("done", 500), "{without:?} {road:?}");
+            assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 500), "{without:?} {road:?}");
         }
         for i in 0..3 {
             let told = session.execute("select id, v from fewer where id between ? and 9", vec![V::Int(8)]);
             let text = session.query("select id, v from fewer where id between 8 and 9");
             let none = session.execute("select id from fewer where id < ?", vec![V::Int(0)]);
             session.run().unwrap();
-            assert_eq!(told.borrow().lines(), ["8|it's \\ ?", "9|it's \\ ?"], "{without:?} {i}");
-            assert_eq!(told.borrow().lines(), text.borrow().lines());
-            assert_eq!((end(&none).as_str(), none.borrow().rows.len()), ("done", 0));
+            assert_eq!(told.get().lines(), ["8|it's \\ ?", "9|it's \\ ?"], "{without:?} {i}");
+            assert_eq!(told.get().lines(), text.get().lines());
+            assert_eq!((end(&none).as_str(), none.get().rows.len()), ("done", 0));
         }
         let sql = "select id from fewer order by id";
         let execute = Execute { sql: sql.into(), rows: Rows::One, text: false, cursor: Some(400) };
@@ -509,10 +508,10 @@ fn fewer_capabilities_do_the_same() {
         let (_, more) = session.ask(Request::Fetch { cursor: id, rows: 50 }, vec![], vec![]);
         session.run().unwrap();
         // The fetch was asked for before anyone knew that there is a cursor.
-        assert_eq!((told.borrow().rows.len(), end(&more).as_str()), (400, "server 1421"), "{without:?}");
+        assert_eq!((told.get().rows.len(), end(&more).as_str()), (400, "server 1421"), "{without:?}");
         let (_, more) = session.ask(Request::Fetch { cursor: id, rows: 200 }, vec![], vec![]);
         session.run().unwrap();
-        assert_eq!((more.borrow().rows.len(), end(&more).as_str()), (100, "done"), "{without:?}");
+        assert_eq!((more.get().rows.len(), end(&more).as_str()), (100, "done"), "{without:?}");
         assert!(!session.machine.has_cursor(id));
     }
 }
@@ -532,9 +531,9 @@ fn a_discarded_request_leaves_the_others_alone() {
     session.machine.transmit((), &mut session.outbox);
     assert_eq!(session.machine.discard(first), Discarded::Followed, "KILL QUERY could hit the second");
     session.run().unwrap();
-    assert_eq!((told.borrow().end.clone(), told.borrow().rows.len()), (None, 0));
-    assert_eq!(never.borrow().end, None);
-    assert_eq!(second.borrow().lines(), ["second"]);
+    assert_eq!((told.get().end.clone(), told.get().rows.len()), (None, 0));
+    assert_eq!(never.get().end, None);
+    assert_eq!(second.get().lines(), ["second"]);
 }
 
 #[test]
@@ -544,7 +543,7 @@ fn a_killed_session_says_why() {
     let told = session.query("select sleep(5)");
     session.machine.transmit((), &mut session.outbox);
     let bytes = session.outbox.take();
-    use support::session::Peer;
+    use headrace_testkit::Peer;
     session.peer.send(&bytes);
     std::thread::sleep(std::time::Duration::from_millis(100));
     Server::shared().session().must(&format!("kill {id}"));
@@ -559,6 +558,6 @@ fn a_killed_session_says_why() {
     std::thread::sleep(std::time::Duration::from_millis(100));
     Server::shared().session().must(&format!("kill query {id}"));
     other.run().unwrap();
-    assert!(end(&told) == "server 1317" || told.borrow().lines() == ["1"], "{}", end(&told));
+    assert!(end(&told) == "server 1317" || told.get().lines() == ["1"], "{}", end(&told));
     assert_eq!(other.must("select 1"), ["1"]);
 }

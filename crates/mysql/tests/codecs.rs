@@ -8,10 +8,8 @@ use headrace_mysql::types::{
     ColumnType, Decoder, Lists, decode_binary_row, decode_text_row, encode_param, encode_param_for_mysql,
     splice_literal, write_literal,
 };
+use headrace_testkit::{TestValue as V, TextSink};
 use proptest::prelude::*;
-use support::Shared;
-use support::sink::NotingSink;
-use support::value::TestValue as V;
 
 fn column(kind: ColumnType) -> Column {
     Column {
@@ -31,18 +29,18 @@ fn column(kind: ColumnType) -> Column {
 }
 
 fn binary(decoder: Decoder, value: &[u8]) -> Result<String, String> {
-    let told = Shared::default();
+    let sink = TextSink::default();
     let row = [&[0, 0], value].concat();
-    decode_binary_row(&[decoder], &row, &mut NotingSink(told.clone())).map_err(|reason| reason.message)?;
-    Ok(told.take().rows.remove(0).remove(0))
+    decode_binary_row(&[decoder], &row, &mut sink.clone()).map_err(|reason| reason.message)?;
+    Ok(sink.take().remove(0).remove(0))
 }
 
 fn text(decoder: Decoder, value: &str) -> String {
-    let told = Shared::default();
+    let sink = TextSink::default();
     let mut row = Vec::new();
     headrace_mysql::packets::body::put_lenenc_bytes(&mut row, value.as_bytes());
-    decode_text_row(&[decoder], &row, &mut NotingSink(told.clone())).unwrap();
-    told.take().rows.remove(0).remove(0)
+    decode_text_row(&[decoder], &row, &mut sink.clone()).unwrap();
+    sink.take().remove(0).remove(0)
 }
 
 #[test]
@@ -225,12 +223,12 @@ fn literals_mean_the_same_under_every_sql_mode() {
         (V::Int(i64::MIN), "-9223372036854775808"),
         (V::Float(1.0), "1e0"),
         (V::Float(-1.5e-7), "-1.5e-7"),
-        (V::Decimal("1.50"), "1.50"),
+        (V::decimal("1.50"), "1.50"),
         (V::from("it's"), "'it''s'"),
         (V::from("''"), "''''''"),
         (V::from("\\'; drop"), "_utf8mb4 x'5c273b2064726f70'"),
-        (V::Bytes(vec![0, 255]), "_binary x'00ff'"),
-        (V::Bytes(b"a'b".to_vec()), "_binary 'a''b'"),
+        (V::bytes(&[0, 255]), "_binary x'00ff'"),
+        (V::bytes(b"a'b"), "_binary 'a''b'"),
         (V::Date(0), "'1970-01-01'"),
         (V::Timestamp(-1), "'1969-12-31 23:59:59.999999'"),
         (V::Time(1_000_000), "'00:00:01'"),
@@ -289,12 +287,12 @@ proptest! {
 
     #[test]
     fn strings_come_back(s: String, bytes: Vec<u8>) {
-        prop_assert_eq!(there_and_back(V::Text(s.clone()), Decoder::Text), s.clone());
+        prop_assert_eq!(there_and_back(V::from(s.clone()), Decoder::Text), s.clone());
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        prop_assert_eq!(there_and_back(V::Bytes(bytes), Decoder::Bytes), format!("x{hex}"));
+        prop_assert_eq!(there_and_back(V::Bytes(bytes.into()), Decoder::Bytes), format!("x{hex}"));
         // A literal ends where it should, whatever a backslash means.
         let mut out = Vec::new();
-        write_literal(&V::Text(s), &mut out).unwrap();
+        write_literal(&V::from(s), &mut out).unwrap();
         let literal = String::from_utf8(out).unwrap();
         for no_backslash_escapes in [false, true] {
             let modes = headrace_mysql::sql::Modes { no_backslash_escapes, ansi_quotes: false };
@@ -308,8 +306,8 @@ proptest! {
     #[test]
     fn any_bytes_are_a_row_or_an_error(bytes: Vec<u8>, kinds in proptest::collection::vec(any::<u8>(), 1..12)) {
         let decoders: Vec<Decoder> = kinds.into_iter().map(|kind| Decoder::new(&column(ColumnType(kind)))).collect();
-        let _ = decode_binary_row(&decoders, &bytes, &mut NotingSink(Shared::default()));
-        let _ = decode_text_row(&decoders, &bytes, &mut NotingSink(Shared::default()));
+        let _ = decode_binary_row(&decoders, &bytes, &mut TextSink::default());
+        let _ = decode_text_row(&decoders, &bytes, &mut TextSink::default());
     }
 
     #[test]

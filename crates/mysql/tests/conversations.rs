@@ -8,10 +8,10 @@ use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{Execute, Options, Request, Road, Rows, Tls, TlsStep};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::Capabilities;
+use headrace_testkit::{Peer, TestValue as V};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use support::session::{Peer, Session};
-use support::value::TestValue as V;
+use support::session::Session;
 
 const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
 
@@ -247,7 +247,7 @@ fn a_server_that_does_not_let_us_in_says_why() {
     let mut not_mysql = connecting(options("pw"), vec![b"HTTP/1.1 400 Bad Request\r\n".to_vec()]);
     assert!(not_mysql.start().is_err());
     assert!(
-        headrace_mysql::machine::Machine::<support::TestCaller>::new(
+        headrace_mysql::machine::Machine::<support::TestHandler>::new(
             Options { user: "a\0b".into(), ..Options::default() },
             1
         )
@@ -276,7 +276,7 @@ fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
         rows.push(if eof { EOF } else { &[0xfe, 0, 0, 2, 0, 0, 0] });
         session.peer.says.push_back(reply(&rows));
         session.run().unwrap();
-        assert_eq!(told.borrow().lines(), ["x", "NULL"]);
+        assert_eq!(told.get().lines(), ["x", "NULL"]);
         assert_eq!(session.peer.heard[..13], *b"\x09\0\0\0\x16select ?");
         assert_eq!(session.peer.heard[13..], *b"\x10\0\0\0\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x");
     }
@@ -292,7 +292,7 @@ fn rows_are_joined_where_there_is_no_bulk() {
         session.peer.says.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
     }
     session.run().unwrap();
-    assert_eq!(told.borrow().affected(), 2);
+    assert_eq!(told.get().affected(), 2);
     let expected = [
         "SET autocommit=0",
         "insert into t values (1, 'it''s'),(NULL, _utf8mb4 x'615c62') on duplicate key update a = 1",
@@ -327,7 +327,7 @@ fn out_of_step_is_the_end() {
             end = end.and_then(|()| session.machine.receive((), &mut session.inbox, &mut Outbox::new()));
         }
         assert!(end.as_ref().is_err_and(|end| end.message.contains(why)), "{why}: {end:?}");
-        assert!(told.borrow().end.is_some());
+        assert!(told.get().end.is_some());
     }
 }
 
@@ -347,7 +347,7 @@ fn a_row_that_does_not_fit_its_columns_is_the_end() {
         let told = session.query("select 1");
         session.peer.says.push_back(reply(&[&[1], &column("n", 253, 45), row, &[0xfe, 0, 0, 2, 0, 0, 0]]));
         assert!(session.run().unwrap_err().message.contains("does not fit its column definitions"));
-        assert!(told.borrow().end.as_deref().unwrap().starts_with("fatal"));
+        assert!(told.get().end.as_deref().unwrap().starts_with("fatal"));
     }
 }
 
@@ -363,7 +363,7 @@ fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
         session.peer.says.push_back(reply(&[OK]));
     }
     session.run().unwrap();
-    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(told.get().end.as_deref(), Some("done"));
     assert_eq!(session.peer.heard[..5], *b"\x01\0\0\0\x0e", "COM_PING");
 }
 
@@ -399,7 +399,7 @@ fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
         session.peer.heard.clear();
         session.peer.says.extend(says);
         session.run().unwrap();
-        assert_eq!(told.borrow().end.as_deref(), Some("done"), "{:?}", told.borrow().error);
+        assert_eq!(told.get().end.as_deref(), Some("done"), "{:?}", told.get().error);
         assert!(session.peer.says.is_empty());
         std::mem::take(&mut session.peer.heard)
     };
@@ -426,13 +426,13 @@ fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
         reply(&[&[&[0xff, 0x94, 0x0f], message.as_bytes()].concat()])
     };
     let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
-        let told = session.execute("update t set a = ?", vec![V::Text("\u{4e2d}".into())]);
+        let told = session.execute("update t set a = ?", vec![V::text("\u{4e2d}")]);
         session.peer.heard.clear();
         session.peer.says.extend(says);
         session.run().unwrap();
         assert!(session.peer.says.is_empty());
         let heard = std::mem::take(&mut session.peer.heard);
-        (told.borrow().end.clone(), heard.windows(7).filter(|part| part == b"\x16update").count())
+        (told.get().end.clone(), heard.windows(7).filter(|part| part == b"\x16update").count())
     };
     let done = |prepared: usize| (Some("done".to_owned()), prepared);
     assert_eq!(run(&mut session, vec![prepared(1), reply(&[OK])]), done(1));
@@ -500,7 +500,7 @@ proptest! {
             session.peer.says.push_back(reply(&payloads));
         }
         let done = session.run();
-        prop_assert!(told.iter().all(|told| told.borrow().end.is_some()));
+        prop_assert!(told.iter().all(|told| told.get().end.is_some()));
         prop_assert!(done.is_err() || session.machine.is_idle());
     }
 }

@@ -9,11 +9,12 @@ mod support;
 use headrace_core::{Fatal, Protocol};
 use headrace_mysql::auth::ServerKey;
 use headrace_mysql::machine::{Options, Request, Road};
-use support::recorded::{self, server_bytes};
+use headrace_testkit::{
+    Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
+};
+use support::recording_file;
 use support::server::Server;
-use support::session::{Peer, Replay, Session, Socket, Step};
-use support::value::TestValue as V;
-use support::{Shared, Told};
+use support::session::{Session, Socket};
 
 const NAMES: [&str; 3] = ["mysql-9.7-fast", "mysql-9.7-rsa", "mysql-5.6"];
 
@@ -62,13 +63,13 @@ fn record() {
     let mut session = Session::new(options(name), Socket::connect(port.parse().expect("a port")));
     let (done, _) = scenario(&mut session);
     done.expect("the scenario runs");
-    recorded::write(name, &session.peer.recording);
+    write_recording(&recording_file(name), &session.peer.recording);
 }
 
 fn recording(name: &str) -> Vec<Step> {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(record);
-    recorded::read(name)
+    read_recording(&recording_file(name))
 }
 
 /// Where a recording is cut and split: all over; but where the password is encrypted, only in the login, as that takes
@@ -78,12 +79,12 @@ fn places(name: &str, steps: &[Step]) -> usize {
     if name.ends_with("rsa") { login } else { server_bytes(steps) }
 }
 
-fn replayed(name: &str, steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Told>, bool) {
+fn replayed(name: &str, steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Received>, bool) {
     let mut replay = Replay::new(steps.to_vec());
     set(&mut replay);
     let mut session = Session::new(options(name), replay);
     let (done, shared) = scenario(&mut session);
-    let told = shared.iter().map(|told| told.borrow().clone()).collect();
+    let told = shared.iter().map(|told| told.get().clone()).collect();
     (done, told, session.machine.is_idle())
 }
 

@@ -7,11 +7,12 @@ mod support;
 
 use headrace_core::{Fatal, Protocol};
 use headrace_mysql::machine::{Execute, Options, Request, Road, Rows};
-use support::recorded::{self, server_bytes};
+use headrace_testkit::{
+    Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
+};
+use support::recording_file;
 use support::server::Server;
-use support::session::{Peer, Replay, Session, Step};
-use support::value::TestValue as V;
-use support::{Shared, Told};
+use support::session::Session;
 
 /// What is asked in the recording; the answers as far as they came.
 fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
@@ -60,17 +61,17 @@ fn recording() -> Vec<Step> {
             let mut session = Session::new(options(), support::session::Socket::connect(Server::shared().port));
             let (done, _) = scenario(&mut session);
             done.expect("the scenario runs");
-            recorded::write("mariadb-10.11", &session.peer.recording);
+            write_recording(&recording_file("mariadb-10.11"), &session.peer.recording);
         }
     });
-    recorded::read("mariadb-10.11")
+    read_recording(&recording_file("mariadb-10.11"))
 }
 
-fn told(shared: &[Shared]) -> Vec<Told> {
-    shared.iter().map(|told| told.borrow().clone()).collect()
+fn told(shared: &[Shared]) -> Vec<Received> {
+    shared.iter().map(|told| told.get().clone()).collect()
 }
 
-fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Told>, Session<Replay>) {
+fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Received>, Session<Replay>) {
     let mut replay = Replay::new(steps.to_vec());
     set(&mut replay);
     let mut session = Session::new(options(), replay);

@@ -5,6 +5,7 @@ mod support;
 use headrace_mysql::auth::{Plugin, Secret};
 use headrace_mysql::machine::{Options, Tls};
 use headrace_mysql::packets::compress::Algorithm;
+use headrace_testkit::{Peer, TestValue as V};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -14,8 +15,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use support::server::Server;
-use support::session::{Peer, Session};
-use support::value::TestValue as V;
+use support::session::Session;
 
 /// What certificates are worth is the business of the TLS layer's owner; here any will do.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ fn a_session_over_tls_is_encrypted_and_does_the_same() {
         assert!(session.must("show status like 'Ssl_version'")[0].contains("TLSv1."));
         let told = session.execute("select ?", vec![V::from("sealed")]);
         session.run().unwrap();
-        assert_eq!(told.borrow().lines(), ["sealed"]);
+        assert_eq!(told.get().lines(), ["sealed"]);
         assert_eq!(session.must("select repeat('x', 100000)")[0].len(), 100_000);
     }
 }

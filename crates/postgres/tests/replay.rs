@@ -8,13 +8,12 @@ use headrace_core::{Discarded, Inbox, Outbox};
 use headrace_postgres::machine::{
     Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls, TransactionStatus,
 };
-use std::cell::RefCell;
-use std::rc::Rc;
-use support::{TestCaller, Told};
+use headrace_testkit::{Completion, Received, Shared, TestValue};
+use support::TestHandler;
 
 /// A connection in a test.
 struct Session {
-    machine: Machine<TestCaller>,
+    machine: Machine<TestHandler>,
     inbox: Inbox,
     outbox: Outbox,
 }
@@ -94,7 +93,7 @@ impl Session {
         self.feed(&reply[pause..to])
     }
 
-    fn execute(&mut self, sql: &str, batch: Option<Vec<Vec<i64>>>, row: Vec<i64>, sync: bool) -> Rc<RefCell<Told>> {
+    fn execute(&mut self, sql: &str, batch: Option<Vec<Vec<TestValue>>>, row: Vec<TestValue>, sync: bool) -> Shared {
         self.execute_as(Prepare::Named, sql, batch, row, sync)
     }
 
@@ -102,13 +101,13 @@ impl Session {
         &mut self,
         prepare: Prepare,
         sql: &str,
-        batch: Option<Vec<Vec<i64>>>,
-        row: Vec<i64>,
+        batch: Option<Vec<Vec<TestValue>>>,
+        row: Vec<TestValue>,
         sync: bool,
-    ) -> Rc<RefCell<Told>> {
-        let told = Rc::new(RefCell::new(Told::default()));
+    ) -> Shared {
         let rows = if batch.is_some() { Rows::Batch } else { Rows::One };
-        let caller = TestCaller { told: told.clone(), batch: batch.unwrap_or_default().into_iter(), row };
+        let (mut handler, received) = TestHandler::new(row, batch.unwrap_or_default());
+        handler.rewinds = false;
         let request = Request::Execute(Execute {
             sql: sql.into(),
             hints: Vec::new(),
@@ -121,9 +120,9 @@ impl Session {
             expected: None,
             pipeline: 0,
         });
-        self.machine.enqueue(request, caller);
+        self.machine.enqueue(request, handler);
         self.machine.transmit((), &mut self.outbox);
-        told
+        received
     }
 }
 
@@ -149,12 +148,14 @@ fn select_reply() -> Vec<u8> {
     .concat()
 }
 
-fn expected() -> Told {
+fn expected() -> Received {
     let row = |a: &str, b: &str| vec![a.to_owned(), b.to_owned()];
-    Told {
+    Received {
+        columns: row("id", "name"),
         rows: vec![row("1", "one"), row("2", "NULL"), row("3", "drei ä")],
-        tags: vec!["SELECT 3".into()],
+        results: vec![Completion { tag: "SELECT 3".into(), rows: Some(3), ..Completion::default() }],
         end: Some("done".into()),
+        error: None,
     }
 }
 
@@ -163,18 +164,18 @@ fn a_reply_split_at_every_byte_gives_the_same_rows() {
     let reply = select_reply();
     for split in 0..=reply.len() {
         let mut session = Session::start();
-        let told = session.execute("select $1", None, vec![5], true);
+        let told = session.execute("select $1", None, vec![5.into()], true);
         session.replay(&reply, 0, split).unwrap();
         session.replay(&reply, split, reply.len()).unwrap();
-        assert_eq!(*told.borrow(), expected(), "split at {split}");
+        assert_eq!(told.get(), expected(), "split at {split}");
         assert!(session.machine.is_idle());
     }
     let mut session = Session::start();
-    let told = session.execute("select $1", None, vec![5], true);
+    let told = session.execute("select $1", None, vec![5.into()], true);
     for byte in &reply {
         session.feed(&[*byte]).unwrap();
     }
-    assert_eq!(*told.borrow(), expected());
+    assert_eq!(told.get(), expected());
 }
 
 #[test]
@@ -182,12 +183,12 @@ fn a_reply_cut_at_every_byte_ends_in_an_error_never_in_a_short_result() {
     let reply = select_reply();
     for cut in 0..reply.len() {
         let mut session = Session::start();
-        let told = session.execute("select $1", None, vec![5], true);
+        let told = session.execute("select $1", None, vec![5.into()], true);
         let before = expected();
         session.replay(&reply, 0, cut).unwrap();
         session.machine.abort((), &Fatal::gone("cut"));
-        let told = told.borrow();
-        assert_eq!(told.end.as_deref(), Some("fatal"), "cut at {cut}");
+        let told = told.get();
+        assert_eq!(told.end.as_deref(), Some("fatal cut"), "cut at {cut}");
         assert!(before.rows.starts_with(&told.rows), "cut at {cut}");
     }
 }
@@ -200,12 +201,12 @@ fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_caller_untold
             let mut bent = reply.clone();
             bent[at] ^= flip;
             let mut session = Session::start();
-            let told = session.execute("select $1", None, vec![5], true);
+            let told = session.execute("select $1", None, vec![5.into()], true);
             let fatal = session.replay(&bent, 0, bent.len()).is_err();
-            if fatal || told.borrow().end.is_none() {
+            if fatal || told.get().end.is_none() {
                 session.machine.abort((), &Fatal::peer("bent"));
             }
-            let told = told.borrow();
+            let told = told.get();
             assert!(told.end.is_some(), "byte {at}");
             if told.end.as_deref() == Some("done") {
                 let wrong = told.rows.iter().zip(expected().rows).filter(|(row, right)| *row != right).count();
@@ -221,13 +222,14 @@ fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_caller_untold
 fn a_batch_names_the_row_that_failed() {
     for failing in [0usize, 1, 2] {
         let mut session = Session::start();
-        let told = session.execute("insert", Some(vec![vec![1], vec![2], vec![3]]), Vec::new(), true);
+        let told =
+            session.execute("insert", Some(vec![vec![1.into()], vec![2.into()], vec![3.into()]]), Vec::new(), true);
         session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), msg(b'n', b"")].concat()).unwrap();
         for _ in 0..failing {
             session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat()).unwrap();
         }
         session.feed(&[error("23505"), ready(b'I')].concat()).unwrap();
-        assert_eq!(told.borrow().end, Some(format!("server 23505 Some({failing})")));
+        assert_eq!(told.get().end, Some(format!("server 23505 at row {failing}")));
         assert!(session.machine.is_idle());
     }
 }
@@ -236,7 +238,7 @@ fn a_batch_names_the_row_that_failed() {
 fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_then() {
     for discarded in [false, true] {
         let mut session = Session::start();
-        let rows = (0..2000).map(|i| vec![i]).collect();
+        let rows = (0..2000i64).map(|i| vec![i.into()]).collect();
         let told = session.execute("insert", Some(rows), Vec::new(), true);
         session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
         let flush = msg(b'H', b"");
@@ -251,13 +253,13 @@ fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_the
             assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "{sent:?}");
             session.feed(&answer.repeat(1025)).unwrap();
             session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
-            assert_eq!(told.borrow().end, None);
+            assert_eq!(told.get().end, None);
         } else {
             session.feed(&answer).unwrap();
             assert_eq!(session.outbox.take(), msg(b'S', b""));
             session.feed(&answer.repeat(1024)).unwrap();
             session.feed(&ready(b'I')).unwrap();
-            assert_eq!(told.borrow().end.as_deref(), Some("done"));
+            assert_eq!(told.get().end.as_deref(), Some("done"));
         }
         assert!(session.machine.is_idle());
     }
@@ -266,12 +268,12 @@ fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_the
 #[test]
 fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_away() {
     let mut session = Session::start();
-    let rows = |n| Some((0..n).map(|i| vec![i]).collect());
+    let rows = |n: i64| Some((0..n).map(|i| vec![i.into()]).collect());
     session.execute_as(Prepare::Unnamed, "insert", rows(1), Vec::new(), true);
     session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
     assert!(session.outbox.take().ends_with(&msg(b'S', b"")));
     let batch = session.execute_as(Prepare::Unnamed, "insert", rows(2000), Vec::new(), true);
-    session.execute_as(Prepare::Unnamed, "other", None, vec![1], true);
+    session.execute_as(Prepare::Unnamed, "other", None, vec![1.into()], true);
     assert_eq!(session.outbox.take(), [], "the first Sync is not answered");
     let answer = [msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat();
     session.feed(&[msg(b'1', b""), answer.clone(), ready(b'I')].concat()).unwrap();
@@ -279,7 +281,7 @@ fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_away(
     session.feed(&[msg(b'1', b""), answer.repeat(2000)].concat()).unwrap();
     assert!(session.outbox.take().ends_with(&msg(b'S', b"")), "nor is one that is not known sent behind it");
     session.feed(&ready(b'I')).unwrap();
-    assert_eq!(batch.borrow().end.as_deref(), Some("done"));
+    assert_eq!(batch.get().end.as_deref(), Some("done"));
     assert!(!session.outbox.take().is_empty());
 }
 
@@ -288,12 +290,11 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
     for discarded in [None, Some("ROLLBACK")] {
         let mut session = Session::start();
         session.machine.hold(true);
-        let told = Rc::new(RefCell::new(Told::default()));
-        let caller = TestCaller { told, batch: Vec::new().into_iter(), row: Vec::new() };
+        let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
         let (sql, discarded) = ("COMMIT".into(), discarded.map(Into::into));
         let kept = discarded.is_some();
         let request = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded };
-        session.machine.enqueue(request, caller);
+        session.machine.enqueue(request, handler);
         assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
         session.machine.hold(false);
         session.machine.transmit((), &mut session.outbox);
@@ -304,15 +305,15 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
 #[test]
 fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
     let mut session = Session::start();
-    session.execute("insert", None, vec![1], true);
+    session.execute("insert", None, vec![1.into()], true);
     let learnt = [msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 21]), msg(b'n', b"")].concat();
     session.feed(&learnt).unwrap();
     session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
     session.outbox.take();
-    let told = session.execute("insert", Some(vec![vec![1], vec![70_000]]), Vec::new(), true);
+    let told = session.execute("insert", Some(vec![vec![1.into()], vec![70_000.into()]]), Vec::new(), true);
     assert_eq!(session.outbox.len(), 0, "nothing may be sent");
-    let end = told.borrow().end.clone().unwrap();
-    assert!(end.contains("does not fit int2") && end.ends_with("Some(1)"), "{end}");
+    let end = told.get().end.clone().unwrap();
+    assert!(end.contains("does not fit int2") && end.ends_with("at row 1"), "{end}");
     assert!(session.machine.is_idle());
 }
 
@@ -320,8 +321,8 @@ fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
 fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
     let mut session = Session::start();
     // More rows than the outbox takes at once, and the last one bad.
-    let mut rows: Vec<Vec<i64>> = (0..20_000).map(|i| vec![i]).collect();
-    rows.push(vec![i64::MIN]);
+    let mut rows: Vec<Vec<TestValue>> = (0..20_000i64).map(|i| vec![i.into()]).collect();
+    rows.push(vec![TestValue::Other]);
     let told = session.execute("insert", Some(rows), Vec::new(), true);
     session.outbox.take();
     session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
@@ -339,7 +340,7 @@ fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
         session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat()).unwrap();
     }
     session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
-    assert!(told.borrow().end.as_deref().unwrap().starts_with("caller"), "{:?}", told.borrow().end);
+    assert!(told.get().end.as_deref().unwrap().starts_with("caller"), "{:?}", told.get().end);
 }
 
 #[test]
@@ -350,14 +351,14 @@ fn after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs() {
     let third = session.execute("c", None, Vec::new(), true);
     let fourth = session.execute("d", None, Vec::new(), true);
     session.feed(&error("42601")).unwrap();
-    assert_eq!(first.borrow().end.as_deref(), Some("server 42601 None"));
+    assert_eq!(first.get().end.as_deref(), Some("server 42601"));
     session.feed(&ready(b'I')).unwrap();
-    assert_eq!(second.borrow().end.as_deref(), Some("skipped"));
-    assert_eq!(third.borrow().end.as_deref(), Some("skipped"));
-    assert!(fourth.borrow().end.is_none());
+    assert_eq!(second.get().end.as_deref(), Some("skipped"));
+    assert_eq!(third.get().end.as_deref(), Some("skipped"));
+    assert!(fourth.get().end.is_none());
     session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
     session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
-    assert_eq!(fourth.borrow().end.as_deref(), Some("done"));
+    assert_eq!(fourth.get().end.as_deref(), Some("done"));
     assert!(session.machine.is_idle());
 }
 
@@ -371,28 +372,28 @@ fn a_forgotten_statement_is_prepared_again() {
     let told = session.execute("s", None, Vec::new(), true);
     session.outbox.take();
     session.feed(&[error("26000"), ready(b'I')].concat()).unwrap();
-    assert!(told.borrow().end.is_none());
+    assert!(told.get().end.is_none());
     assert_eq!(session.outbox.pending()[0], b'P', "it is parsed again");
     session.feed(&described).unwrap();
     session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
-    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(told.get().end.as_deref(), Some("done"));
 }
 
 #[test]
 fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
     let mut session = Session::start();
-    session.execute("insert", None, vec![1], true);
+    session.execute("insert", None, vec![1.into()], true);
     session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 21]), msg(b'n', b"")].concat()).unwrap();
     session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
     session.execute("alter", None, Vec::new(), true);
     session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
     session.feed(&[msg(b'2', b""), msg(b'C', b"ALTER TABLE\0"), ready(b'I')].concat()).unwrap();
     session.outbox.take();
-    let told = session.execute("insert", None, vec![70_000], true);
-    assert!(told.borrow().end.is_none());
+    let told = session.execute("insert", None, vec![70_000.into()], true);
+    assert!(told.get().end.is_none());
     session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), msg(b'n', b"")].concat()).unwrap();
     session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
-    assert_eq!(told.borrow().end.as_deref(), Some("done"));
+    assert_eq!(told.get().end.as_deref(), Some("done"));
     assert!(session.machine.is_idle());
 }
 
@@ -404,7 +405,7 @@ fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() {
     session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'T')].concat()).unwrap();
     let told = session.execute("s", None, Vec::new(), true);
     session.feed(&[error("26000"), ready(b'E')].concat()).unwrap();
-    assert_eq!(told.borrow().end.as_deref(), Some("server 26000 None"));
+    assert_eq!(told.get().end.as_deref(), Some("server 26000"));
     assert_eq!(session.machine.status(), TransactionStatus::Failed);
     assert_eq!(session.machine.statements(), 0, "but the next time it is prepared again");
 }
@@ -424,8 +425,8 @@ fn a_discarded_request_keeps_the_order() {
     session
         .feed(&[msg(b'2', b""), data_row(&[Some(&[0, 0, 0, 9])]), msg(b'C', b"SELECT 1\0"), ready(b'I')].concat())
         .unwrap();
-    assert!(first.borrow().end.is_none() && first.borrow().rows.is_empty());
-    assert_eq!(second.borrow().rows, vec![vec!["9".to_owned()]]);
+    assert!(first.get().end.is_none() && first.get().rows.is_empty());
+    assert_eq!(second.get().rows, vec![vec!["9".to_owned()]]);
 }
 
 #[test]
@@ -441,9 +442,9 @@ fn a_portal_says_itself_what_its_rows_are() {
     let first = session.execute("fetch c", None, Vec::new(), true);
     session.feed(&described(23)).unwrap();
     session.feed(&[portal(23), data_row(&[Some(&[0, 0, 0, 9])]), done()].concat()).unwrap();
-    assert_eq!(first.borrow().rows, vec![vec!["9".to_owned()]]);
+    assert_eq!(first.get().rows, vec![vec!["9".to_owned()]]);
     // The cursor is another one by now, which nothing has told.
     let second = session.execute("fetch c", None, Vec::new(), true);
     session.feed(&[portal(25), data_row(&[Some(b"text")]), done()].concat()).unwrap();
-    assert_eq!(second.borrow().rows, vec![vec!["text".to_owned()]]);
+    assert_eq!(second.get().rows, vec![vec!["text".to_owned()]]);
 }

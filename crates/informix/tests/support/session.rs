@@ -1,11 +1,10 @@
 //! A session that a test plays the server of.
 
-use super::{TestCaller, Told, V, bytes, hex};
+use super::{TestHandler, bytes};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Inbox, Outbox};
 use headrace_informix::machine::{Execute, Machine, Options, Request, Rows};
-use std::cell::RefCell;
-use std::rc::Rc;
+use headrace_testkit::{Shared, TestValue, hex, unhex};
 
 /// The end of a group.
 pub const EOT: &str = "000c";
@@ -13,14 +12,14 @@ pub const EOT: &str = "000c";
 /// A machine, and what goes in and comes out.
 pub struct Session {
     /// The machine.
-    pub machine: Machine<TestCaller>,
+    pub machine: Machine<TestHandler>,
     inbox: Inbox,
     outbox: Outbox,
 }
 
 /// What the server says while a session is set up, one reply for each flight.
 pub fn greeting() -> Vec<Vec<u8>> {
-    let set_up = [bytes("reply", "connect_004"), hex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
+    let set_up = [bytes("reply", "connect_004"), unhex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
     vec![
         bytes("reply", "conacc_gbase_1"),
         set_up,
@@ -50,7 +49,7 @@ impl Session {
             session.feed(&reply).unwrap();
         }
         assert!(session.machine.is_ready());
-        session.feed(&hex("000c000c")).unwrap();
+        session.feed(&unhex("000c000c")).unwrap();
         session.outbox.take();
         session
     }
@@ -64,29 +63,30 @@ impl Session {
     }
 
     /// Asks for something.
-    pub fn ask(&mut self, request: Request, row: Vec<V>, batch: Vec<Vec<V>>) -> Rc<RefCell<Told>> {
-        let told = Rc::new(RefCell::new(Told::default()));
-        let caller = TestCaller { told: told.clone(), batch: batch.into_iter(), again: None, row };
-        self.machine.enqueue(request, caller);
+    pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> Shared {
+        let (mut handler, received) = TestHandler::new(row, batch);
+        handler.rewinds = false;
+        self.machine.enqueue(request, handler);
         self.machine.transmit((), &mut self.outbox);
-        told
+        received
     }
 
     /// Executes a statement.
-    pub fn execute(&mut self, sql: &str, row: Vec<V>, begin: bool) -> Rc<RefCell<Told>> {
+    pub fn execute(&mut self, sql: &str, row: Vec<TestValue>, begin: bool) -> Shared {
         self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, road: None }), row, Vec::new())
     }
 
     /// Executes an INSERT for many rows.
-    pub fn batch(&mut self, rows: usize, begin: bool) -> Rc<RefCell<Told>> {
-        let rows = (0..rows).map(|i| vec![V::Int(i as i64), V::Text("odd".into()), V::Dec("1.5".into())]).collect();
+    pub fn batch(&mut self, rows: usize, begin: bool) -> Shared {
+        let rows = (0..rows)
+            .map(|i| vec![TestValue::Int(i as i64), TestValue::text("odd"), TestValue::decimal("1.5")])
+            .collect();
         let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, road: None };
         self.ask(Request::Execute(request), Vec::new(), rows)
     }
 
     /// What waits to be sent, in hexadecimal.
     pub fn sent(&mut self) -> String {
-        let bytes = self.outbox.take();
-        bytes.iter().map(|b| format!("{b:02x}")).collect()
+        hex(&self.outbox.take())
     }
 }

@@ -1,12 +1,14 @@
-//! What the tests share: a caller that notes what it is told, values, and sessions over a socket or a recording.
+//! What the tests share: a response handler, and sessions over a socket or a recording.
 #![allow(dead_code, unused_imports)] // Each test file uses its part.
 
-mod caller;
-pub mod recorded;
+mod handler;
 pub mod server;
 pub mod session;
-pub mod sink;
-pub mod value;
 
-#[allow(unused_imports)]
-pub use caller::{Shared, TestCaller, Told};
+pub use handler::TestHandler;
+use std::path::{Path, PathBuf};
+
+/// The file of a recorded conversation.
+pub fn recording_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/{name}.txt"))
+}

@@ -1,34 +1,13 @@
 //! A session: a machine, its buffers, and the other side of the wire.
 
-use super::value::TestValue;
-use super::{Shared, TestCaller};
+use super::TestHandler;
 use headrace_core::{Fatal, Inbox, Outbox, Protocol};
 use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows, TlsStep};
+use headrace_testkit::{Peer, Shared, Step, TestValue};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-
-/// One step of a recorded conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    Client(Vec<u8>),
-    Server(Vec<u8>),
-    /// The client says so many bytes, which differ every time.
-    Random(usize),
-}
-
-/// The other side of the wire.
-pub trait Peer {
-    /// Takes what the client sends.
-    fn send(&mut self, bytes: &[u8]);
-    /// What the server sends next, `None` when there is no more.
-    fn receive(&mut self) -> Option<Vec<u8>>;
-    /// Puts TLS in place; returns the fingerprint of the server's certificate.
-    fn start_tls(&mut self) -> Option<[u8; 32]> {
-        panic!("this peer has no TLS")
-    }
-}
 
 /// A real server. A thread reads, so that neither side can block the other with a full socket.
 pub struct Socket {
@@ -73,69 +52,9 @@ impl Peer for Socket {
     }
 }
 
-/// A recording: what the server said, cut and split as the test wants, behind what the client must say.
-pub struct Replay {
-    steps: std::collections::VecDeque<Step>,
-    sent: Vec<u8>,
-    /// Bytes of the server's at which a piece ends, beside the recorded ones.
-    pub split: usize,
-    /// Bytes of the server's that are let through.
-    pub cut: usize,
-    /// Each byte comes alone.
-    pub single: bool,
-    given: usize,
-}
-
-impl Replay {
-    pub fn new(steps: Vec<Step>) -> Self {
-        Self { steps: steps.into(), sent: Vec::new(), split: 0, cut: usize::MAX, single: false, given: 0 }
-    }
-}
-
-impl Peer for Replay {
-    fn send(&mut self, bytes: &[u8]) {
-        self.sent.extend_from_slice(bytes);
-    }
-    fn receive(&mut self) -> Option<Vec<u8>> {
-        loop {
-            let said = match self.steps.front() {
-                Some(Step::Client(expected)) => {
-                    assert!(self.sent.starts_with(expected), "the client says {:02x?}, not {expected:02x?}", self.sent);
-                    expected.len()
-                }
-                Some(Step::Random(count)) => {
-                    assert!(self.sent.len() >= *count, "the client says {:02x?}, not {count} bytes", self.sent);
-                    *count
-                }
-                _ => break,
-            };
-            self.sent.drain(..said);
-            self.steps.pop_front();
-        }
-        let Some(Step::Server(bytes)) = self.steps.front_mut() else { return None };
-        let mut n = bytes.len();
-        if (self.given + 1..self.given + n).contains(&self.split) {
-            n = self.split - self.given;
-        }
-        if self.single {
-            n = 1;
-        }
-        n = n.min(self.cut.saturating_sub(self.given));
-        if n == 0 {
-            return None;
-        }
-        let piece: Vec<u8> = bytes.drain(..n).collect();
-        if bytes.is_empty() {
-            self.steps.pop_front();
-        }
-        self.given += n;
-        Some(piece)
-    }
-}
-
 /// A machine and its peer.
 pub struct Session<P: Peer> {
-    pub machine: Machine<TestCaller>,
+    pub machine: Machine<TestHandler>,
     pub peer: P,
     pub inbox: Inbox,
     pub outbox: Outbox,
@@ -159,7 +78,7 @@ impl<P: Peer> Session<P> {
     }
 
     /// Sends and receives until `done`.
-    pub fn pump(&mut self, done: impl Fn(&Machine<TestCaller>) -> bool) -> Result<(), Fatal> {
+    pub fn pump(&mut self, done: impl Fn(&Machine<TestHandler>) -> bool) -> Result<(), Fatal> {
         self.flush();
         while !done(&self.machine) {
             let Some(bytes) = self.peer.receive() else { return Err(Fatal::gone("the server said no more")) };
@@ -190,8 +109,8 @@ impl<P: Peer> Session<P> {
 
     /// Queues a request.
     pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (u64, Shared) {
-        let (caller, told) = TestCaller::new(row, batch);
-        (self.machine.enqueue(request, caller), told)
+        let (handler, received) = TestHandler::new(row, batch);
+        (self.machine.enqueue(request, handler), received)
     }
 
     pub fn query(&mut self, sql: &str) -> Shared {
@@ -215,10 +134,10 @@ impl<P: Peer> Session<P> {
 
     /// Runs a statement that must work, and returns its rows as lines.
     pub fn must(&mut self, sql: &str) -> Vec<String> {
-        let told = self.query(sql);
+        let received = self.query(sql);
         self.run().unwrap_or_else(|reason| panic!("{sql}: {reason}"));
-        let told = told.borrow();
-        assert_eq!(told.end.as_deref(), Some("done"), "{sql}: {:?}", told.error);
-        told.lines()
+        let received = received.get();
+        assert_eq!(received.end.as_deref(), Some("done"), "{sql}");
+        received.lines()
     }
 }

@@ -1,0 +1,166 @@
+//! A response handler that keeps what it received.
+
+use crate::{TestParameters, TestValue, TextSink};
+use headrace_core::Mismatch;
+use headrace_core::protocol::{Caller, Outcome, Summary};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a protocol's columns and errors are, and how a test names them.
+pub trait Dialect: 'static {
+    /// The protocol's description of a result's columns.
+    type Columns;
+    /// The error that its servers send.
+    type ServerError;
+
+    /// The names of the columns.
+    fn names(columns: &Self::Columns) -> Vec<String>;
+    /// The code by which an error is known, such as `23505`.
+    fn code(error: &Self::ServerError) -> String;
+    /// What the server says about it.
+    fn message(error: &Self::ServerError) -> String;
+}
+
+/// What a server said at the end of one result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// The server's word for the statement, or what else it said of it.
+    pub tag: String,
+    /// Rows affected or returned, where the server says.
+    pub rows: Option<u64>,
+    /// The value that an INSERT made for a serial column.
+    pub generated: Option<i128>,
+    /// Warnings that can be asked for.
+    pub warnings: u16,
+    /// More rows can be fetched.
+    pub suspended: bool,
+}
+
+/// What a handler received.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// The columns of the last result.
+    pub columns: Vec<String>,
+    /// The rows of all results, as a [`TextSink`] shows them.
+    pub rows: Vec<Vec<String>>,
+    /// Each result.
+    pub results: Vec<Completion>,
+    /// `done`, `server CODE`, `caller REASON`, `skipped` or `fatal REASON`, with ` at row N` where a row is known.
+    pub end: Option<String>,
+    /// What the server says about its error.
+    pub error: Option<String>,
+}
+
+impl Received {
+    /// The rows as lines.
+    pub fn lines(&self) -> Vec<String> {
+        self.rows.iter().map(|row| row.join("|")).collect()
+    }
+
+    /// Rows affected over all results.
+    pub fn affected(&self) -> u64 {
+        self.results.iter().filter_map(|result| result.rows).sum()
+    }
+
+    /// The tag of each result.
+    pub fn tags(&self) -> Vec<&str> {
+        self.results.iter().map(|result| result.tag.as_str()).collect()
+    }
+}
+
+/// What a handler received, shared with the test.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    received: Rc<RefCell<Received>>,
+    rows: Rc<RefCell<Vec<Vec<String>>>>,
+}
+
+impl Shared {
+    /// What there is by now.
+    pub fn get(&self) -> Received {
+        Received { rows: self.rows.borrow().clone(), ..self.received.borrow().clone() }
+    }
+
+    /// Whether the request has ended.
+    pub fn has_ended(&self) -> bool {
+        self.received.borrow().end.is_some()
+    }
+}
+
+/// A response handler with one row of parameters, or a batch of them.
+#[derive(Debug)]
+pub struct TestHandler<D> {
+    received: Shared,
+    row: Vec<TestValue>,
+    batch: Vec<Vec<TestValue>>,
+    next: usize,
+    /// Whether the batch can be read again from its beginning.
+    pub rewinds: bool,
+    dialect: std::marker::PhantomData<fn() -> D>,
+}
+
+impl<D> TestHandler<D> {
+    /// With its parameters.
+    pub fn new(row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (Self, Shared) {
+        let received = Shared::default();
+        let dialect = std::marker::PhantomData;
+        (Self { received: received.clone(), row, batch, next: 0, rewinds: true, dialect }, received)
+    }
+}
+
+impl<D: Dialect> Caller for TestHandler<D> {
+    type Cx<'a> = ();
+    type Params<'s, 'c: 's> = TestParameters<'s>;
+    type Rows<'s, 'c: 's> = TextSink;
+    type Error = Mismatch;
+    type Columns = D::Columns;
+    type ServerError = D::ServerError;
+
+    fn next_row(&mut self, (): ()) -> Result<bool, Mismatch> {
+        let Some(row) = self.batch.get(self.next) else { return Ok(false) };
+        self.row.clone_from(row);
+        self.next += 1;
+        Ok(true)
+    }
+    fn rewind(&mut self, (): ()) -> bool {
+        if self.rewinds {
+            self.next = 0;
+        }
+        self.rewinds
+    }
+    fn params<'s, 'c: 's>(&'s mut self, (): ()) -> TestParameters<'s> {
+        TestParameters(&self.row)
+    }
+    fn columns(&mut self, (): (), columns: &D::Columns) {
+        self.received.received.borrow_mut().columns = D::names(columns);
+    }
+    fn rows<'s, 'c: 's>(&'s mut self, (): ()) -> TextSink {
+        TextSink::new(self.received.rows.clone())
+    }
+    fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
+    fn block(&mut self, (): (), _: &[u8]) {}
+    fn result(&mut self, (): (), summary: Summary<'_>) {
+        self.received.received.borrow_mut().results.push(Completion {
+            tag: String::from_utf8_lossy(summary.tag).into_owned(),
+            rows: summary.rows,
+            generated: summary.generated,
+            warnings: summary.warnings,
+            suspended: summary.suspended,
+        });
+    }
+    fn finish(self, (): (), outcome: Outcome<D::ServerError, Mismatch>) {
+        let mut received = self.received.received.borrow_mut();
+        assert!(received.end.is_none(), "a handler heard twice how its request ended");
+        let at = |row: Option<u64>| row.map_or(String::new(), |row| format!(" at row {row}"));
+        received.end = Some(match outcome {
+            Outcome::Done => "done".into(),
+            Outcome::Server { error, row } => {
+                received.error = Some(D::message(&error));
+                format!("server {}{}", D::code(&error), at(row))
+            }
+            Outcome::Caller { error, row } => format!("caller {error}{}", at(row)),
+            Outcome::Skipped => "skipped".into(),
+            Outcome::Fatal(reason) => format!("fatal {reason}"),
+        });
+    }
+}

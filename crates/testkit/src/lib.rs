@@ -1,0 +1,16 @@
+//! What the tests, benchmarks and fuzz targets of every protocol crate share: values to send, sinks, a response handler
+//! that keeps what it received, recorded conversations replayed cut and split, and the loop of the fuzz targets.
+
+#![forbid(unsafe_code)]
+
+mod fuzz;
+mod handler;
+mod replay;
+mod sink;
+mod value;
+
+pub use fuzz::{Questions, drive};
+pub use handler::{Completion, Dialect, Received, Shared, TestHandler};
+pub use replay::{Peer, Replay, Step, hex, read_recording, server_bytes, unhex, write_recording};
+pub use sink::{CheckedSink, DiscardSink, TextSink};
+pub use value::{TestParameters, TestValue};
