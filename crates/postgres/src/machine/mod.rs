@@ -7,6 +7,7 @@
 mod control;
 mod copy;
 mod held;
+mod pooled;
 mod receive;
 mod request;
 mod send;
@@ -56,6 +57,20 @@ pub enum CopyState {
     Ended,
 }
 
+/// Who answers. A pooler may prepare a statement again, on another server connection and after another session has changed
+/// its tables: what was described once then vouches for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Server {
+    /// Nobody knows yet.
+    Unknown,
+    /// Nobody knows yet, and it matters: it is to be asked for before the next transaction.
+    Wanted,
+    /// A pooler, or nobody has answered yet.
+    Pooled,
+    /// The server process that the connection was opened to.
+    Own,
+}
+
 #[derive(Debug)]
 enum Phase {
     Startup(Box<Startup>),
@@ -101,6 +116,7 @@ pub struct Machine<C: Caller> {
     parameters: BTreeMap<String, String>,
     process_id: i32,
     secret: Vec<u8>,
+    server: Server,
     notices: VecDeque<ServerError>,
     notifications: VecDeque<Notification>,
     notifications_lost: u64,
@@ -134,6 +150,7 @@ impl<C: PgCaller> Machine<C> {
             parameters: BTreeMap::new(),
             process_id: 0,
             secret: Vec::new(),
+            server: Server::Unknown,
             notices: VecDeque::new(),
             notifications: VecDeque::new(),
             notifications_lost: 0,
@@ -251,11 +268,11 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Whether the server works on nothing but requests that were discarded, so that a cancel request can hit nothing else.
-    /// A Sync is nothing that could be cancelled.
+    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
     pub fn is_at_discarded(&self) -> bool {
         let mut flight = self.queue.iter().take(self.started);
         flight.clone().any(|entry| entry.abandoned)
-            && flight.all(|entry| entry.abandoned || matches!(entry.request, Request::Sync))
+            && flight.all(|entry| entry.abandoned || matches!(entry.request, Request::Sync | Request::AskServer))
     }
 
     /// Whether request `id` is queued or in flight.
@@ -424,6 +441,7 @@ impl<C: PgCaller> Machine<C> {
     fn finish_front(&mut self, cx: C::Cx<'_>, outcome: Outcome<ServerError, C::Error>) {
         if let Some(entry) = self.queue.pop_front() {
             self.started = self.started.saturating_sub(1);
+            self.forget_unbound(&entry);
             if let Some(caller) = entry.caller {
                 caller.finish(cx, outcome);
             }

@@ -3,7 +3,7 @@
 use super::request::{Entry, Failure, Prepare, Request, Stage};
 use super::startup::State;
 use super::statement::{Columns, Key, Statement};
-use super::{Machine, PgCaller, Phase, TlsStep, TransactionStatus};
+use super::{Machine, PgCaller, Phase, Server, TlsStep, TransactionStatus};
 use crate::messages::backend::{self, Field, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::types::{self, DateOrder, Encoder, Oid};
@@ -63,6 +63,14 @@ impl<C: PgCaller> Machine<C> {
         if let Stage::Introspecting { rows, .. } = &mut entry.stage {
             let (_, total) = header(unread)?.expect("checked by the caller");
             rows.push(text_row(&unread[5..total])?);
+            return Ok(total);
+        }
+        if let Request::AskServer = entry.request {
+            let (_, total) = header(unread)?.expect("checked by the caller");
+            let row = text_row(&unread[5..total])?;
+            if row.first().and_then(|cell| cell.as_deref()) == Some(self.process_id.to_string().as_str()) {
+                self.server = Server::Own;
+            }
             return Ok(total);
         }
         if let Stage::DescribingCopy { left_out, .. } = &mut entry.stage {
@@ -214,6 +222,9 @@ impl<C: PgCaller> Machine<C> {
             }
             return Ok(());
         }
+        if let Request::AskServer = entry.request {
+            return Ok(());
+        }
         if entry.prelude_open {
             entry.prelude_open = false;
             return Ok(());
@@ -335,6 +346,7 @@ impl<C: PgCaller> Machine<C> {
             changes: draft.changes,
             names: draft.names,
             shape: draft.shape,
+            typed: false,
             columns: fields.map(|fields| Arc::new(Columns { fields, decoders: Vec::new(), formats: Vec::new() })),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
@@ -396,6 +408,7 @@ impl<C: PgCaller> Machine<C> {
             changes: described.changes,
             names: described.names,
             shape: described.shape,
+            typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(entry) = self.queue.front_mut() else { return };

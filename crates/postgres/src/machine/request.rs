@@ -121,6 +121,8 @@ pub enum Request {
     Copy(Copy),
     /// End a group of requests that had no Sync of their own.
     Sync,
+    /// Ask which server process answers. The machine itself asks, to know whether a pooler is in between.
+    AskServer,
     /// Look up the types of a script's results, which are held until then. The machine itself makes a script into this.
     LookUp {
         /// The pipeline whose open group of requests it joins: a Sync, or a Query, would end the group.
@@ -283,6 +285,10 @@ pub(super) struct Entry<C, E> {
     /// The statement came from the cache, so the server may have forgotten or changed it.
     pub from_cache: bool,
     pub retried: bool,
+    /// Its statement was prepared in front of it, without waiting.
+    pub prepares: bool,
+    /// Its portals are described: nothing else vouches for what their rows are.
+    pub describes_portal: bool,
     /// The portal was asked for its description, which has not come.
     pub awaits_portal: bool,
     /// BindComplete has come: what fails before it has executed nothing.
@@ -324,6 +330,8 @@ impl<C, E> Entry<C, E> {
             described: false,
             from_cache: false,
             retried: false,
+            prepares: false,
+            describes_portal: false,
             awaits_portal: false,
             bound: false,
             sets_style: None,

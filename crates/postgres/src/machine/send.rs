@@ -3,7 +3,7 @@
 use super::control::{self, Control};
 use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
-use super::{Machine, PgCaller, Phase, TransactionStatus};
+use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
 use crate::types::Format;
 use headrace_core::{Mismatch, Outbox, Outcome, Parameters, limits};
@@ -117,7 +117,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Whether a transaction block will be open when the entry `at` reaches the server.
-    fn block_is_open(&self, at: usize) -> bool {
+    pub(super) fn block_is_open(&self, at: usize) -> bool {
         match self.in_block {
             Some(open) if at > 0 => open,
             _ => self.status != TransactionStatus::Idle,
@@ -136,6 +136,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        self.ask_for_server();
         let at = self.started;
         self.started += 1;
         if self.skipping && self.group_is_open(at) {
@@ -202,6 +203,13 @@ impl<C: PgCaller> Machine<C> {
                 frontend::sync(out);
             }
             Request::Sync => frontend::sync(out),
+            Request::AskServer => {
+                frontend::parse(out, "", "SELECT pg_catalog.pg_backend_pid()", &[]);
+                frontend::bind_empty(out, "", "");
+                frontend::execute(out, "", 0);
+                frontend::sync(out);
+                self.server = Server::Pooled;
+            }
             Request::LookUp { .. } => self.look_up(at, outbox),
             Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) => unreachable!("handled above"),
         }
@@ -256,7 +264,7 @@ impl<C: PgCaller> Machine<C> {
             self.refuse(at, error, Some(0), cx, outbox);
             return;
         }
-        let known = self.known(at, open);
+        let known = self.known(at, open, outbox);
         let entry = &mut self.queue[at];
         if let Some(statement) = known {
             entry.from_cache = true;
@@ -275,7 +283,7 @@ impl<C: PgCaller> Machine<C> {
     /// The statement of the entry `at` from the cache, unless it has to be described again: this session has changed
     /// something since, or it names a cursor or a prepared statement that may be another one by now, and how to ask for its
     /// columns is to be said before the portal can be described.
-    fn known(&mut self, at: usize, open: bool) -> Option<Arc<Statement>> {
+    fn known(&mut self, at: usize, open: bool, outbox: &mut Outbox) -> Option<Arc<Statement>> {
         let entry = &self.queue[at];
         let (sql, _) = entry_statement(&entry.request);
         let known = self.statements.get(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).cloned()?;
@@ -291,7 +299,10 @@ impl<C: PgCaller> Machine<C> {
             self.forget(at, &known);
             return None;
         }
-        Some(known)
+        if self.server == Server::Own || known.is_same_everywhere() {
+            return Some(known);
+        }
+        self.known_to_a_pooler(at, known, outbox)
     }
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
@@ -324,8 +335,10 @@ impl<C: PgCaller> Machine<C> {
         let entry = &mut self.queue[at];
         let Some(statement) = entry.statement.clone() else { return };
         let begun = entry.rows_sent > 0;
+        entry.describes_portal = statement.describes_portal()
+            || (entry.from_cache && self.server != Server::Own && statement.columns.is_some());
         let described_later =
-            statement.describes_portal() && matches!(entry.request, Request::Execute(_)) && entry.typing.is_none();
+            entry.describes_portal && matches!(entry.request, Request::Execute(_)) && entry.typing.is_none();
         if !described_later {
             entry.columns_from_here(cx, statement.columns.as_ref());
         }
@@ -472,7 +485,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Takes the statement of the entry `at` out of the cache; the server is told with the next request.
-    fn forget(&mut self, at: usize, statement: &Statement) {
+    pub(super) fn forget(&mut self, at: usize, statement: &Statement) {
         let entry = &self.queue[at];
         let (sql, _) = entry_statement(&entry.request);
         if self.statements.remove(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).is_some()
@@ -545,7 +558,7 @@ fn send_row<C: PgCaller>(
         out.truncate(start);
         return Err(error);
     }
-    if entry.rows_sent == 0 && entry.typing.is_none() && statement.describes_portal() {
+    if entry.rows_sent == 0 && entry.typing.is_none() && entry.describes_portal {
         // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
         frontend::describe(out, b'P', portal);
         entry.awaits_portal = true;

@@ -147,13 +147,30 @@ pub struct Statement {
     pub names: u64,
     /// What vouches for `columns`.
     pub shape: Shape,
+    /// It was prepared with the types of all its parameters: whoever prepares it again gives them the same ones.
+    pub typed: bool,
 }
 
 impl Statement {
     /// A statement that was sent to be described.
     pub(super) fn draft(name: String, sql: Arc<str>, changes: u64, names: u64) -> Self {
         let shape = Shape::of(&sql);
-        Self { name, sql, parameters: Vec::new(), encoders: Vec::new(), columns: None, changes, names, shape }
+        Self {
+            name,
+            sql,
+            parameters: Vec::new(),
+            encoders: Vec::new(),
+            columns: None,
+            changes,
+            names,
+            shape,
+            typed: false,
+        }
+    }
+
+    /// Whether it is the same one on whichever server connection a pooler prepares it.
+    pub(super) fn is_same_everywhere(&self) -> bool {
+        self.columns.is_none() && (self.typed || self.name.is_empty())
     }
 
     /// Whether the portal of each execution is described: nothing else says what its rows are. An unnamed statement

@@ -8,7 +8,7 @@
 
 use super::request::{Entry, Execute, Prepare, Request};
 use super::statement::{Columns, Lookup, Statement};
-use super::{Machine, PgCaller};
+use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
 use crate::sql;
 use crate::types::{self, Encoder, Kind, Oid, TypeRegistry};
@@ -254,7 +254,7 @@ impl<C: PgCaller> Machine<C> {
         } else if let Some(known) = self
             .statements
             .get(&(execute.sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup)
-            .filter(|known| !known.describes_portal())
+            .filter(|known| !known.describes_portal() && (self.server == Server::Own || known.is_same_everywhere()))
             .cloned()
         {
             entry.from_cache = true;

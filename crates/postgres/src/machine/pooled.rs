@@ -1,0 +1,79 @@
+//! Poolers that prepare statements by themselves (PgBouncer 1.21 and later).
+//!
+//! A session's statements are then prepared again on other server connections, unseen, perhaps after another session has
+//! changed a table. The portal of each execution is described in the same round trip, and statements are prepared with the
+//! types that the server chose for their parameters the first time: values in binary form of an `int4` would be
+//! something else for a parameter of another type. The server itself needs neither, as it compares a statement's columns with
+//! what they were when it was prepared. So once a statement was used again, the process that answers is asked for its
+//! number: the one that the connection was opened to has no pooler in front of it.
+
+use super::request::{Entry, Request};
+use super::statement::{Key, Lookup, Statement};
+use super::{Machine, PgCaller, Server};
+use crate::messages::frontend;
+use headrace_core::Outbox;
+use std::sync::Arc;
+
+impl<C: PgCaller> Machine<C> {
+    /// Asks for the process that answers before the next request, where that matters. Outside of a transaction block and in a
+    /// group of its own, so that it does no harm if the server refuses to tell.
+    pub(super) fn ask_for_server(&mut self) {
+        let at = self.started;
+        let grouped = at > 0 && !self.queue[at - 1].request.syncs();
+        if self.server != Server::Wanted || grouped || self.block_is_open(at) {
+            return;
+        }
+        let Some(lane) = self.queue.get(at).map(|next| next.lane) else { return };
+        self.next_id += 1;
+        self.queue.insert(at, Entry { lane, ..Entry::new(self.next_id - 1, Request::AskServer, None) });
+    }
+
+    /// The statement `known` for the entry `at`, in a way that holds whoever prepares it again.
+    pub(super) fn known_to_a_pooler(
+        &mut self,
+        at: usize,
+        known: Arc<Statement>,
+        outbox: &mut Outbox,
+    ) -> Option<Arc<Statement>> {
+        if self.server == Server::Unknown {
+            self.server = Server::Wanted;
+        }
+        let entry = &self.queue[at];
+        let described_before = entry.typing.is_some() || matches!(entry.request, Request::Describe { .. });
+        if known.columns.is_some() && described_before {
+            self.forget(at, &known);
+            return None;
+        }
+        if known.typed || known.name.is_empty() {
+            return Some(known);
+        }
+        let key = Key { sql: known.sql.clone(), hints: entry.hints.clone() };
+        self.statement_number += 1;
+        let name = format!("headrace_{}", self.statement_number);
+        frontend::parse(outbox.tail(), &name, &known.sql, &known.parameters);
+        let typed = Arc::new(Statement {
+            name,
+            typed: true,
+            sql: known.sql.clone(),
+            parameters: known.parameters.clone(),
+            encoders: known.encoders.clone(),
+            columns: known.columns.clone(),
+            ..*known
+        });
+        self.forget(at, &known);
+        self.statements.insert(key, typed.clone());
+        self.queue[at].prepares = true;
+        Some(typed)
+    }
+
+    /// An entry is over that has prepared its statement without waiting: where it failed, nobody knows whether the server
+    /// has the statement.
+    pub(super) fn forget_unbound(&mut self, entry: &Entry<C, C::Error>) {
+        let Some(statement) = entry.statement.as_ref().filter(|_| entry.prepares && !entry.bound) else { return };
+        let key = (statement.sql.as_ref(), entry.hints.as_slice());
+        if self.statements.get(&key as &dyn Lookup).is_some_and(|known| Arc::ptr_eq(known, statement)) {
+            self.statements.remove(&key as &dyn Lookup);
+        }
+        self.to_close.push(statement.name.clone());
+    }
+}
