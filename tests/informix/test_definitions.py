@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from decimal import Decimal as D
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import informix_db
 import pytest
 
+import headrace.informix
 from headrace.testing import InformixServer
 
 
@@ -255,6 +257,39 @@ def test_what_a_transaction_defined_goes_with_it(run: Session, server: InformixS
     run("begin work")
     run.fails("close database", -377)
     run("rollback work")
+
+
+def test_what_was_defined_since_a_savepoint_goes_with_it(run: Session) -> None:
+    run("create table kept (n int)", "create temp table own (n int, t int)", "insert into own values (1, 2)")
+    run("create procedure kept_routine() returning int; return 1; end procedure")
+    cursor = run.connection.cursor()
+    run("begin work", "savepoint outer_one", "savepoint s")
+    run("alter table kept add (f int)", "drop table own", "drop procedure kept_routine")
+    run("create distinct type gone_type as int", "savepoint inner_one", "create temp table gone (n int)")
+    cursor.execute("select * from kept")
+    assert [column[0] for column in cursor.description] == ["n", "f"]
+    run("rollback work to savepoint s")
+    assert run("select n, t from own") == [(1, 2)]
+    assert run("execute procedure kept_routine()") == [(1,)]
+    cursor.execute("select * from kept")
+    assert [column[0] for column in cursor.description] == ["n"]
+    run.fails("create table x (n gone_type)", -9628)
+    run("release savepoint outer_one", "commit work")
+    assert run("select n, t from own") == [(1, 2)]
+
+
+def test_a_statement_older_than_what_a_savepoint_undid_is_prepared_again(server: InformixServer) -> None:
+    with headrace.informix.connect(**server.parameters(), autocommit=True) as conn:
+        conn.execute("create table undone (n int)")
+        with conn.transaction():
+            with contextlib.suppress(KeyError), conn.transaction():
+                conn.execute("alter table undone add (f int)")
+                assert conn.fetch("select * from undone") == []
+                raise KeyError
+            assert conn.execute("select * from undone").fetchall() == []
+            conn.execute("insert into undone values (1)")
+            assert conn.fetch("select * from undone") == [(1,)]
+        conn.execute("drop table undone")
 
 
 def test_a_client_that_goes_takes_its_transaction_along(run: Session, server: InformixServer) -> None:

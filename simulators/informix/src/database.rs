@@ -200,19 +200,6 @@ impl Open {
         *lock(&self.database.types) = then.types;
     }
 
-    /// Forgets the session's own tables that went back to where they came from.
-    pub fn forget_missing(&self) {
-        let there = "SELECT count(*) FROM temp.sqlite_schema WHERE name = ?";
-        let is_there = |name: &&String| {
-            self.connection.query_row(there, [name], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
-        };
-        let known: Vec<String> = self.temporary.borrow().keys().cloned().collect();
-        for name in known.iter().filter(|name| !is_there(name)) {
-            // It is no table of the catalog, so nothing can fail.
-            let _ = self.remove_table(name);
-        }
-    }
-
     /// Does what waits for the locks of others, as the parts of large objects do.
     pub fn patient<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.connection.busy_timeout(OBJECT_PATIENCE)?;

@@ -74,6 +74,8 @@ pub struct Session {
     redefined: bool,
     /// What was known when it began to define something.
     before: Option<Known>,
+    /// The same for each savepoint of the transaction.
+    savepoints: Vec<(String, Known)>,
     failed: bool,
     /// Whether what runs is one of several statements of a text.
     part: bool,
@@ -146,6 +148,7 @@ impl Session {
             lobs: lob::Objects::default(),
             redefined: false,
             before: None,
+            savepoints: Vec::new(),
             failed: false,
             part: false,
             fresh: true,
@@ -317,6 +320,7 @@ impl Session {
         self.lobs = lob::Objects::default();
         self.blobs.clear();
         self.undefine();
+        self.savepoints.clear();
         self.open = None;
         self.transaction = Transaction::None;
     }
@@ -326,6 +330,17 @@ impl Session {
         if let (Some(open), Some(before)) = (&self.open, self.before.take()) {
             open.forget_since(before);
         }
+    }
+
+    /// What was defined since the savepoint that stands last is not there any more.
+    fn undefine_since_savepoint(&mut self) -> Result<()> {
+        if let Some((_, known)) = self.savepoints.last() {
+            self.opened()?.forget_since(known.clone());
+        }
+        if self.redefined {
+            self.definitions_change();
+        }
+        Ok(())
     }
 
     fn open_database(&mut self, name: &str) -> Result<()> {

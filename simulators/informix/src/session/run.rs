@@ -468,6 +468,7 @@ impl Session {
             }
             _ => self.before = None,
         }
+        self.savepoints.clear();
         self.definitions_settle();
         replies::transaction_state(&mut self.link.out, event);
         Ok(())
@@ -490,12 +491,24 @@ impl Session {
         self.start_changes()?;
         let done = self.run_sql(&format!("{verb} \"{name}\""), "");
         done.map_err(|error| match (error.code, verb) {
-            (-999, "RELEASE") => SqlError::new(-26_075, name),
-            (-999, _) => SqlError::new(-26_076, name),
+            (-999, "RELEASE") => SqlError::new(-26_075, name.clone()),
+            (-999, _) => SqlError::new(-26_076, name.clone()),
             _ => error,
         })?;
-        if verb == "ROLLBACK TO" {
-            self.opened()?.forget_missing();
+        // What a savepoint of the same name hides is found again when that one is released.
+        match verb {
+            "SAVEPOINT" => {
+                let known = self.opened()?.known();
+                self.savepoints.push((name, known));
+            }
+            _ => {
+                if let Some(at) = self.savepoints.iter().rposition(|(kept, _)| *kept == name) {
+                    self.savepoints.truncate(if verb == "RELEASE" { at } else { at + 1 });
+                }
+                if verb == "ROLLBACK TO" {
+                    self.undefine_since_savepoint()?;
+                }
+            }
         }
         self.finish(0);
         Ok(())
