@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from . import defaults, errors
-from ._core import Core, Flow, Pipelined, Rollback, timings
+from ._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, overdue, timings, until
 from ._cursor import BlockingCursor
 from ._native import PgResult, Wire
 from .errors import ConnectionClosed, OperationalError
@@ -60,16 +60,16 @@ class BlockingConnection(Generic[R]):
 
     # waiting
 
-    def _wait(self, ticket: Any, timeout: float | None) -> Any:
-        """The result of a ticket, within ``timeout`` seconds, or what the connection allows. An interrupted or overdue
-        request is cancelled before the error goes on."""
-        if timeout is None:
-            timeout = self._core.command_timeout
+    def _wait(self, ticket: Any, limit: Limit) -> Any:
+        """The result of a ticket, within a limit. An interrupted or overdue request is cancelled before the error goes
+        on."""
+        if limit is None:
+            limit = self._core.command_timeout
         try:
-            result = self._core.wire.wait(ticket, timeout)
+            result = self._core.wire.wait(ticket, limit.left() if isinstance(limit, Until) else limit)
         except TimeoutError:
             self._abandon(ticket)
-            raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled") from None
+            raise overdue(limit) from None
         except errors.Error:
             raise
         except BaseException:
@@ -92,19 +92,29 @@ class BlockingConnection(Generic[R]):
             self._core.notices()
         return result
 
-    def _run(self, flow: Flow[T], timeout: float | None = None) -> T:
-        """Runs a flow to its end, each of its steps within ``timeout`` seconds."""
+    def _run(self, flow: Flow[T], limit: Limit = None) -> T:
+        """Runs a flow to its end, within a limit for all of it. What it does after an error has as long again."""
+        limit = until(limit)
         try:
             ticket = next(flow)
             while True:
                 try:
-                    value = self._wait(ticket, timeout)
+                    value = self._wait(ticket, limit)
                 except BaseException as error:
+                    limit = afresh(limit)
                     ticket = flow.throw(error)
                 else:
                     ticket = flow.send(value)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
+
+    def _push(self, most: int, limit: Limit) -> None:
+        """Sends what is queued but for ``most`` bytes, within a limit."""
+        core = self._core
+        try:
+            core.wire.push(most, core.seconds(limit))
+        except TimeoutError:
+            raise overdue(core.command_timeout if limit is None else limit) from None
 
     def _abandon(self, ticket: Any) -> None:
         """Gets the connection back in step after a request that nobody waits for any more, or closes it.
@@ -152,7 +162,7 @@ class BlockingConnection(Generic[R]):
 
     # queries
 
-    def _script(self, cursor: BlockingCursor[Any], sql: str) -> None:
+    def _script(self, cursor: BlockingCursor[Any], sql: str, timeout: float | None) -> None:
         """Executes text as it is; the results are the cursor's."""
         core = self._core
         pipeline = core.pipeline() if core.pipelines else None
@@ -161,7 +171,7 @@ class BlockingConnection(Generic[R]):
             cursor._is_pending(ticket, pipeline)
         else:
             try:
-                cursor._take(self._wait(ticket, None))
+                cursor._take(self._wait(ticket, timeout))
             except errors.DatabaseError as error:
                 cursor._failed(error)
                 raise
@@ -203,31 +213,35 @@ class BlockingConnection(Generic[R]):
         self._run(self._core.end(True), timeout)
 
     @contextlib.contextmanager
-    def transaction(self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False) -> Generator[Self]:
+    def transaction(
+        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
+    ) -> Generator[Self]:
         """A block that is committed at its end and rolled back when it raises. Inside another transaction it is a
-        savepoint. Raising :class:`Rollback` rolls back without an error outside."""
+        savepoint. Raising :class:`Rollback` rolls back without an error outside. Its beginning and its end may take
+        ``timeout`` seconds each."""
         core = self._core
-        block = self._run(core.enter(savepoint_name))
+        block = self._run(core.enter(savepoint_name), timeout)
         try:
             yield self
         except Rollback:
-            self._run(core.leave(block, True))
+            self._run(core.leave(block, True), timeout)
         except BaseException as error:
             try:
-                self._run(core.leave(block, True))
+                self._run(core.leave(block, True), timeout)
             except errors.Error as second:
                 raise error from second
             raise
         else:
-            self._run(core.leave(block, force_rollback))
+            self._run(core.leave(block, force_rollback), timeout)
 
     @contextlib.contextmanager
-    def pipeline(self) -> Generator[Pipeline]:
+    def pipeline(self, *, timeout: float | None = None) -> Generator[Pipeline]:
         """A block in which statements are sent at once and their results read later.
 
         Each cursor has its own result and its own error, raised where it is fetched from, or at the end of the
         block. Outside a transaction each statement stands for itself; inside one PostgreSQL ends them all with the
         first error. The block is its thread's: what other threads execute on the connection meanwhile is no part of it.
+        Its end may wait for ``timeout`` seconds.
         """
         core = self._core
         mine = core.pipeline()
@@ -238,27 +252,29 @@ class BlockingConnection(Generic[R]):
         try:
             yield Pipeline(self, mine)
         except BaseException:
-            self._drain(mine, core.leave_pipeline(mine), quiet=True)
+            self._drain(mine, core.leave_pipeline(mine), True, timeout)
             raise
         else:
-            self._drain(mine, core.leave_pipeline(mine), quiet=False)
+            self._drain(mine, core.leave_pipeline(mine), False, timeout)
 
-    def _drain(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]], quiet: bool) -> None:
-        core = self._core
+    def _drain(
+        self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]], quiet: bool, timeout: float | None
+    ) -> None:
+        core, limit = self._core, until(timeout)
         if core.wire.closed:
             return
         end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
         for cursor in cursors:
             try:
-                cursor._resolve()
+                cursor._resolve(limit)
             except errors.PipelineAborted as error:
                 first = first or error
             except errors.Error as error:
                 if first is None or isinstance(first, errors.PipelineAborted):
                     first = error
         if end is not None:
-            self._wait(end, None)
+            self._wait(end, limit)
         if first is not None and not quiet:
             raise first
 
@@ -312,18 +328,20 @@ class BlockingConnection(Generic[R]):
         state of the session is forgotten too)."""
         self._run(self._core.renew(mode), timeout)
 
-    def cancel(self) -> None:
-        """Asks the server to cancel what this connection runs; callable from any thread."""
+    def cancel(self, *, timeout: float | None = None) -> None:
+        """Asks the server to cancel what this connection runs; callable from any thread. Raises OperationalError where
+        the server has not taken that within ``timeout`` seconds (:data:`headrace.defaults.CANCEL_TIMEOUT`)."""
         wire = self._core.wire
         if wire.closed:
             return
+        limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
         # Nothing is started meanwhile that it could hit instead of what runs now.
         wire.hold_requests(True)
-        deadline = time.monotonic() + defaults.CANCEL_TIMEOUT
+        deadline = time.monotonic() + limit
         try:
-            while (pause := self._send_cancel(defaults.CANCEL_TIMEOUT)) is not None and not wire.closed:
+            while (pause := self._send_cancel(limit)) is not None and not wire.closed:
                 if time.monotonic() >= deadline:
-                    raise OperationalError(f"the server did not read a cancel request in {defaults.CANCEL_TIMEOUT} s")
+                    raise OperationalError(f"the server did not read a cancel request in {limit} s")
                 # What is to come first is read by whoever waits for it, or here.
                 wire.nudge()
                 time.sleep(pause)
@@ -373,15 +391,14 @@ class Pipeline:
         self._connection = connection
         self._pipelined = pipelined
 
-    def flush(self) -> None:
+    def flush(self, *, timeout: float | None = None) -> None:
         """Sends what is queued, and waits for nothing but room in the socket: the server works on it from now on, while
         the caller does something else."""
-        core = self._connection._core
-        core.ask_for_answers(self._pipelined)
-        core.wire.push(0, core.command_timeout)
+        self._connection._core.ask_for_answers(self._pipelined)
+        self._connection._push(0, timeout)
 
-    def sync(self) -> None:
+    def sync(self, *, timeout: float | None = None) -> None:
         """Waits for all results so far; raises the first error."""
         pipelined = self._pipelined
         cursors, pipelined.cursors = pipelined.cursors, deque()
-        self._connection._drain(pipelined, cursors, quiet=False)
+        self._connection._drain(pipelined, cursors, False, timeout)

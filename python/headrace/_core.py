@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -24,6 +25,38 @@ Flow = Generator[Any, Any, T]
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork_in_child)
+
+
+class Until:
+    """The end of the time that a call has in which it waits more than once."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds until then."""
+        return max(0.0, self._end - time.monotonic())
+
+
+Limit = float | Until | None
+"""How long a wait may take: seconds, what is left of a call's time, or what the connection allows."""
+
+
+def until(limit: Limit) -> Until | None:
+    """The time of a whole call that was given ``limit``; None where each of its waits is bounded by the connection."""
+    return Until(limit) if isinstance(limit, (int, float)) else limit
+
+
+def afresh(limit: Limit) -> Until | None:
+    """As much time again: for what has to be done after an error, which may be that the time was up."""
+    return Until(limit.seconds) if isinstance(limit, Until) else until(limit)
+
+
+def overdue(limit: Limit) -> TimeoutError:
+    """The error of a call whose time is up."""
+    seconds = limit.seconds if isinstance(limit, Until) else limit
+    return TimeoutError(f"the statement took longer than {seconds} s and was cancelled")
 
 
 class Pipelined:
@@ -65,6 +98,12 @@ class Core(ABC):
         """The task or thread that runs now."""
         self.numbers = itertools.count(1)
         """For names that nothing else has: savepoints, portals."""
+
+    def seconds(self, limit: Limit) -> float | None:
+        """The seconds of a limit, that of the connection where it is None."""
+        if limit is None:
+            return self.command_timeout
+        return limit.left() if isinstance(limit, Until) else limit
 
     # statements
 

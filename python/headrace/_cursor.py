@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from . import defaults
+from ._core import Limit
 from ._cursor_base import CursorBase, Params
 from .errors import DatabaseError, InterfaceError
 from .rows import RowFactory
@@ -84,14 +85,14 @@ class BlockingCursor(CursorBase[R]):
             core.wire.count(1, time.perf_counter_ns() - started)
         return self
 
-    def _resolve(self) -> None:
+    def _resolve(self, limit: Limit) -> None:
         """Waits for what a pipeline has not brought yet."""
         ticket, self._pending = self._pending, None
         if ticket is not None and self._pipeline is not None:
             self._core.ask_for_answers(self._pipeline)
             self._pipeline.resolved(self)
             try:
-                self._take(self._connection._wait(ticket, None))
+                self._take(self._connection._wait(ticket, limit))
             except DatabaseError as error:
                 self._failed(error)
                 raise
@@ -104,7 +105,7 @@ class BlockingCursor(CursorBase[R]):
         if ticket is None:
             return True
         if timeout is None:
-            self._resolve()
+            self._resolve(timeout)
             return True
         self._pending = None
         self._core.ask_for_answers(self._pipeline)
@@ -119,24 +120,24 @@ class BlockingCursor(CursorBase[R]):
         self._take(outcome)
         return True
 
-    def fetchone(self) -> R | None:
+    def fetchone(self, *, timeout: float | None = None) -> R | None:
         """The next row, or ``None`` after the last."""
         if self._pending is not None:
-            self._resolve()
+            self._resolve(timeout)
         return self._timed(self._one) if self._core.timing else self._one()  # type: ignore[no-any-return]
 
-    def fetchmany(self, size: int | None = None) -> list[R]:
+    def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
         """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
         if self._pending is not None:
-            self._resolve()
+            self._resolve(timeout)
         if self._core.timing:
             return self._timed(lambda: self._many(size))  # type: ignore[no-any-return]
         return self._many(size)
 
-    def fetchall(self) -> list[R]:
+    def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """All rows that are left."""
         if self._pending is not None:
-            self._resolve()
+            self._resolve(timeout)
         return self._timed(self._all) if self._core.timing else self._all()
 
     def _timed(self, fetch: Any) -> Any:
@@ -154,20 +155,21 @@ class BlockingCursor(CursorBase[R]):
             raise StopIteration
         return row  # type: ignore[return-value]
 
-    def nextset(self) -> bool | None:
+    def nextset(self, *, timeout: float | None = None) -> bool | None:
         """To the next result; ``None`` when there is none."""
         if self._pending is not None:
-            self._resolve()
+            self._resolve(timeout)
         return self._next_set()
 
-    def scroll(self, value: int, mode: str = "relative") -> None:
+    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
         """Moves within the result. Raises IndexError beyond its ends."""
         if self._pending is not None:
-            self._resolve()
+            self._resolve(timeout)
         self._scroll(value, mode)
 
-    def close(self) -> None:
-        """Frees the result. A closed cursor cannot be used any more."""
+    def close(self, *, timeout: float | None = None) -> None:
+        """Frees the result. A closed cursor cannot be used any more. Only one that is open on the
+        server has to wait."""
         self._closed = True
         self._rows = None
         self._result = None

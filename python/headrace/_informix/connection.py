@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 from .. import defaults
 from .._connection import BlockingConnection
+from .._core import until
 from .._cursor import BlockingCursor
 from .._cursor_base import Params, columns_of
 from ..errors import ConnectionClosed
@@ -30,9 +31,9 @@ class Cursor(BlockingCursor[R]):
         """The connection it belongs to."""
         return self._connection  # type: ignore[no-any-return]
 
-    def callproc(self, name: str, params: Sequence[Any] = ()) -> Sequence[Any]:
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
         """Runs a procedure or function; what it returns is then fetched. Returns ``params``."""
-        self.execute(call_statement(name, len(params)), tuple(params) if params else None)
+        self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
         return params
 
 
@@ -78,36 +79,47 @@ class Connection(BlockingConnection[R]):
         """Executes one statement on a new cursor, and gives the cursor."""
         return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    def executemany(self, sql: str, rows: Iterable[Any]) -> Cursor[R]:
+    def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> Cursor[R]:
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
-        return Cursor(self, self.row_factory).executemany(sql, rows)
+        return Cursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
 
-    def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor, out = Cursor(self, self.row_factory), list[R]()
+        limit = until(timeout)
         for ticket in [self._core.submit(sql, row) for row in rows]:
-            cursor._take(self._wait(ticket, None))
+            cursor._take(self._wait(ticket, limit))
             out += cursor._all()
         return out
 
     def stream(
-        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
     ) -> Iterator[R]:
         """The rows of a query one by one, in bounded memory: up to ``fetch_bytes`` of them at a time (and one where
         that is larger), the next block on its way while this one is used."""
-        with contextlib.closing(self.stream_blocks(sql, params, fetch_bytes=fetch_bytes)) as blocks:
+        with contextlib.closing(self.stream_blocks(sql, params, fetch_bytes=fetch_bytes, timeout=timeout)) as blocks:
             for block in blocks:
                 yield from block
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
     ) -> Generator[list[R]]:
         """The rows of a query in lists, as many in each as the server sends in ``fetch_bytes``: :meth:`stream` without
         the cost of a step per row. The end of its transaction ends it; in autocommit it stays when other statements
         commit, and ends with a rollback."""
         core = self._core
         stream = Stream(core, fetch_bytes)
-        result = self._run(stream.open(sql, params))
+        result = self._run(stream.open(sql, params), timeout)
         make = None
         try:
             if self.row_factory is not tuple_row:
@@ -115,20 +127,20 @@ class Connection(BlockingConnection[R]):
             while True:
                 stream.ask(result)
                 if stream.ahead is not None:
-                    core.wire.push(0, core.command_timeout)
+                    self._push(0, timeout)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))
                 del rows
                 if stream.ahead is None:
                     return
-                result = self._run(stream.following())
+                result = self._run(stream.following(), timeout)
         finally:
-            self._run(stream.close())
+            self._run(stream.close(), timeout)
 
     # routines and large objects
 
-    def fastpath(self, routine: str, *arguments: Any) -> tuple[Any, ...]:
+    def fastpath(self, routine: str, *arguments: Any, timeout: float | None = None) -> tuple[Any, ...]:
         """Calls a routine over the fast path: no statement is prepared, and its handle is asked for only once.
 
         Args:
@@ -141,9 +153,9 @@ class Connection(BlockingConnection[R]):
         Raises:
             ProgrammingError: for what is no signature, or another number of arguments, or no such routine.
         """
-        return self._run(self._core.fastpath(routine, arguments))
+        return self._run(self._core.fastpath(routine, arguments), timeout)
 
-    def open_lob(self, locator: Locator, mode: str = "rb") -> LargeObject:
+    def open_lob(self, locator: Locator, mode: str = "rb", *, timeout: float | None = None) -> LargeObject:
         """Opens the BLOB or CLOB that a column's value names, as a binary file.
 
         Args:
@@ -153,9 +165,9 @@ class Connection(BlockingConnection[R]):
         Raises:
             ProgrammingError: for what is no locator, or another mode.
         """
-        return LargeObject(self, self._run(opening(self._core, locator, mode)))
+        return LargeObject(self, self._run(opening(self._core, locator, mode), timeout))
 
-    def create_lob(self, kind: str = "blob", *, column: str | None = None) -> LargeObject:
+    def create_lob(self, kind: str = "blob", *, column: str | None = None, timeout: float | None = None) -> LargeObject:
         """Makes a large object, open for reading and writing. Its ``locator`` is the parameter that stores it in a row;
         the server removes one that no row has.
 
@@ -163,7 +175,7 @@ class Connection(BlockingConnection[R]):
             kind: ``blob`` or ``clob``.
             column: ``table.column`` whose storage settings it is to have; without it those of the server.
         """
-        return LargeObject(self, self._run(creating(self._core, kind, column)))
+        return LargeObject(self, self._run(creating(self._core, kind, column), timeout))
 
     # the session
 
@@ -200,9 +212,9 @@ class Connection(BlockingConnection[R]):
     def lock_wait(self, value: int) -> None:
         self._run(self._core.set_lock_wait(value))
 
-    def ping(self) -> None:
+    def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
-        self._wait(self._core.wire.sqli_ping(), None)
+        self._wait(self._core.wire.sqli_ping(), timeout)
 
     def _send_cancel(self, timeout: float) -> float | None:
         return self._core.send_urgent()

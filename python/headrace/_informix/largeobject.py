@@ -46,9 +46,9 @@ class LargeObject(io.RawIOBase):
         """True."""
         return True
 
-    def read(self, size: int | None = -1, /) -> bytes:
+    def read(self, size: int | None = -1, /, *, timeout: float | None = None) -> bytes:
         """The next ``size`` bytes, fewer at the end; all that are left where ``size`` is negative."""
-        return self._connection._run(self._state.reading(-1 if size is None else size))
+        return self._connection._run(self._state.reading(-1 if size is None else size), timeout)
 
     def readall(self) -> bytes:
         """All bytes that are left."""
@@ -61,32 +61,32 @@ class LargeObject(io.RawIOBase):
         view[: len(data)] = data
         return len(data)
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: Any, /, *, timeout: float | None = None) -> int:
         """Writes all of ``data``; gives the number of bytes."""
-        return self._connection._run(self._state.writing(data))
+        return self._connection._run(self._state.writing(data), timeout)
 
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /, *, timeout: float | None = None) -> int:
         """Sets where the next read or write takes place; gives it."""
-        return self._connection._run(self._state.seeking(offset, whence))
+        return self._connection._run(self._state.seeking(offset, whence), timeout)
 
     def tell(self) -> int:
         """Where the next read or write takes place."""
         self._state.check()
         return self._state.at
 
-    def truncate(self, size: int | None = None, /) -> int:
+    def truncate(self, size: int | None = None, /, *, timeout: float | None = None) -> int:
         """Cuts it to ``size`` bytes, by default to where it stands."""
-        return self._connection._run(self._state.truncating(size))
+        return self._connection._run(self._state.truncating(size), timeout)
 
-    def size(self) -> int:
+    def size(self, *, timeout: float | None = None) -> int:
         """How many bytes it has."""
-        return self._connection._run(self._state.sizing())
+        return self._connection._run(self._state.sizing(), timeout)
 
-    def close(self) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Closes it on the server; what it is kept in stays."""
         if not self.closed:
             try:
-                self._connection._run(self._state.closing())
+                self._connection._run(self._state.closing(), timeout)
             finally:
                 super().close()
 

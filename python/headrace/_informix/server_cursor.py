@@ -51,18 +51,18 @@ class ServerCursor(Declared, BlockingCursor[R]):
         """Not possible with a cursor that has a name."""
         raise NotSupportedError("a cursor with a name cannot execute batches")
 
-    def fetchone(self) -> R | None:
+    def fetchone(self, *, timeout: float | None = None) -> R | None:
         """The next row, or ``None`` after the last."""
-        rows = self._connection._run(self.taking(1))
+        rows = self._connection._run(self.taking(1), timeout)
         return rows[0] if rows else None
 
-    def fetchmany(self, size: int | None = None) -> list[R]:
+    def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
         """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
-        return self._connection._run(self.taking(self.arraysize if size is None else size))  # type: ignore[no-any-return]
+        return self._connection._run(self.taking(self.arraysize if size is None else size), timeout)  # type: ignore[no-any-return]
 
-    def fetchall(self) -> list[R]:
+    def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """All rows that are left."""
-        return self._connection._run(self.taking(None))  # type: ignore[no-any-return]
+        return self._connection._run(self.taking(None), timeout)  # type: ignore[no-any-return]
 
     def __next__(self) -> R:
         rows = self._connection._run(self.taking(1))
@@ -70,33 +70,33 @@ class ServerCursor(Declared, BlockingCursor[R]):
             raise StopIteration
         return rows[0]  # type: ignore[no-any-return]
 
-    def scroll(self, value: int, mode: str = "relative") -> None:
+    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
         """Moves a scroll cursor: the next fetch gives the row behind row ``value``, counted from 1 (``absolute``) or
         from where it stands. Raises IndexError beyond the ends of the result, and leaves it where it was."""
-        self._connection._run(self.moving(value, mode))
+        self._connection._run(self.moving(value, mode), timeout)
 
-    def fetch_first(self) -> R | None:
+    def fetch_first(self, *, timeout: float | None = None) -> R | None:
         """The first row."""
-        return self._connection._run(self.landing(1))  # type: ignore[no-any-return]
+        return self._connection._run(self.landing(1), timeout)  # type: ignore[no-any-return]
 
-    def fetch_last(self) -> R | None:
+    def fetch_last(self, *, timeout: float | None = None) -> R | None:
         """The last row."""
-        return self._connection._run(self.landing(None))  # type: ignore[no-any-return]
+        return self._connection._run(self.landing(None), timeout)  # type: ignore[no-any-return]
 
-    def fetch_prior(self) -> R | None:
+    def fetch_prior(self, *, timeout: float | None = None) -> R | None:
         """The row before the one that was given last."""
-        return self._connection._run(self.landing(self.current - 1))  # type: ignore[no-any-return]
+        return self._connection._run(self.landing(self.current - 1), timeout)  # type: ignore[no-any-return]
 
-    def fetch_absolute(self, row: int) -> R | None:
+    def fetch_absolute(self, row: int, *, timeout: float | None = None) -> R | None:
         """Row number ``row``, counted from 1."""
-        return self._connection._run(self.landing(row))  # type: ignore[no-any-return]
+        return self._connection._run(self.landing(row), timeout)  # type: ignore[no-any-return]
 
-    def fetch_relative(self, rows: int) -> R | None:
+    def fetch_relative(self, rows: int, *, timeout: float | None = None) -> R | None:
         """The row ``rows`` behind the one that was given last (before it where negative)."""
-        return self._connection._run(self.landing(self.current + rows))  # type: ignore[no-any-return]
+        return self._connection._run(self.landing(self.current + rows), timeout)  # type: ignore[no-any-return]
 
-    def close(self) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Closes the cursor on the server."""
         if not self._closed:
-            self._connection._run(self.closing())
+            self._connection._run(self.closing(), timeout)
         super().close()

@@ -9,6 +9,7 @@ from typing import IO, Any, TypeVar
 
 from .. import defaults
 from .._connection import BlockingConnection
+from .._core import Limit, afresh, overdue, until
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import PgResult, Wire
@@ -38,13 +39,13 @@ class Cursor(BlockingCursor[R]):
         """How many warnings :meth:`Connection.show_warnings` would list of the last statement."""
         return 0 if self._result is None else self._result.warnings
 
-    def callproc(self, name: str, args: Sequence[Any] = ()) -> list[Any]:
+    def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
         """Calls a procedure (``name`` or ``schema.name``), and gives the arguments with what its OUT and INOUT
         parameters have become. Its results are the cursor's, the next one after :meth:`nextset`."""
         self._check()
         self._clear()
         try:
-            results, out = self._connection._run(self._core.call(name, args))
+            results, out = self._connection._run(self._core.call(name, args), timeout)
         except DatabaseError as error:
             self._failed(error)
             raise
@@ -73,27 +74,35 @@ class Connection(BlockingConnection[R]):
         """Executes one statement on a new cursor, and gives the cursor."""
         return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    def executemany(self, sql: str, rows: Iterable[Any], *, returning: bool = False) -> Cursor[R]:
+    def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Cursor[R]:
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
-        return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning)
+        return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
-    def executescript(self, sql: str) -> Cursor[R]:
+    def executescript(self, sql: str, *, timeout: float | None = None) -> Cursor[R]:
         """Executes text as it is, without parameters: one statement, or several separated by semicolons where
         ``multi_statements`` was set. Each result is a set of the cursor that this gives."""
         cursor = Cursor(self, self.row_factory)
-        self._script(cursor, sql)
+        self._script(cursor, sql, timeout)
         return cursor
 
-    def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor = Cursor(self, self.row_factory)
-        cursor._take(self._wait(self._core.submit_flat(sql, rows), None))
+        cursor._take(self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
 
     # streaming
 
     def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
     ) -> Iterator[R]:
         """The rows of a query one by one, in bounded memory, while they come.
 
@@ -101,27 +110,36 @@ class Connection(BlockingConnection[R]):
         InterfaceError. With ``on_server`` the server keeps the result, and gives ``fetch_size`` rows at a time: other
         statements can then run in between, at the price of the server's work.
         """
-        with contextlib.closing(self.stream_blocks(sql, params, fetch_size=fetch_size, on_server=on_server)) as blocks:
+        with contextlib.closing(
+            self.stream_blocks(sql, params, fetch_size=fetch_size, on_server=on_server, timeout=timeout)
+        ) as blocks:
             for block in blocks:
                 yield from block
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
     ) -> Generator[list[R]]:
         """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
         of a step per row."""
         if fetch_size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
-        return self._cursor_blocks(sql, params, fetch_size) if on_server else self._blocks(sql, params, fetch_size)
+        read = self._cursor_blocks if on_server else self._blocks
+        return read(sql, params, fetch_size, timeout)
 
-    def _blocks(self, sql: str, params: Params, size: int) -> Generator[list[R]]:
+    def _blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket = wire.my_execute(sql, params, text=core.text, block=size)
         try:
-            while (taken := wire.my_next_block(ticket, core.command_timeout)) is not None:
+            while (taken := self._next_block(ticket, timeout)) is not None:
                 columns, rows = taken
                 yield self._made(columns, rows)
-            result = self._wait(ticket, None)
+            result = self._wait(ticket, timeout)
             if result.columns is None:
                 raise ProgrammingError("the statement returns no rows")
             while result.rows:
@@ -133,10 +151,10 @@ class Connection(BlockingConnection[R]):
             if not wire.closed and wire.my_request_id(ticket) is not None:
                 self._abandon(ticket)
 
-    def _cursor_blocks(self, sql: str, params: Params, size: int) -> Generator[list[R]]:
+    def _cursor_blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket, number = core.open_cursor(sql, params, size)
-        result = first_of(self._wait(ticket, None))
+        result = first_of(self._wait(ticket, timeout))
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         suspended, ahead = result.suspended, None
@@ -144,23 +162,30 @@ class Connection(BlockingConnection[R]):
             while True:
                 ahead = wire.my_fetch(number, size) if suspended else None
                 if ahead is not None:
-                    wire.push(0, core.command_timeout)
+                    self._push(0, timeout)
                 if result.rows:
                     yield self._made(result.columns, result.rows)
                 if ahead is None:
                     return
-                result = self._wait(ahead, None)
+                result = self._wait(ahead, timeout)
                 suspended = result.suspended
         finally:
             if suspended and not wire.closed:
                 if ahead is not None and not ahead.done():
                     wire.discard(ahead)
                 try:
-                    self._wait(wire.my_close_cursor(number), None)
+                    self._wait(wire.my_close_cursor(number), timeout)
                 except Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:
                         raise
+
+    def _next_block(self, ticket: Any, timeout: float | None) -> Any:
+        core = self._core
+        try:
+            return core.wire.my_next_block(ticket, core.seconds(timeout))
+        except TimeoutError:
+            raise overdue(core.command_timeout if timeout is None else timeout) from None
 
     def _made(self, columns: Any, rows: list[Any]) -> list[R]:
         factory = self.row_factory
@@ -176,6 +201,7 @@ class Connection(BlockingConnection[R]):
         *,
         columns: Sequence[str] | None = None,
         duplicates: str = "error",
+        timeout: float | None = None,
     ) -> int:
         """Loads rows into a table by LOAD DATA LOCAL, all or none, and gives their number. The connection must have
         been made with ``local_infile=True``.
@@ -184,21 +210,25 @@ class Connection(BlockingConnection[R]):
         raised, with its row (``error.row``) where the server names it. A row with a key that is there already is an
         error, skipped (``duplicates="ignore"``) or put in the other's place (``"replace"``)."""
         core, wire = self._core, self._core.wire
+        limit = until(timeout)
         load.check_allowed(core)
-        sql, hexadecimal = load.statement(table, self._run(load.columns_of(core, table, columns)), duplicates)
+        sql, hexadecimal = load.statement(table, self._run(load.columns_of(core, table, columns), limit), duplicates)
 
         def send(ticket: Any) -> None:
             iterator, sent, ended = iter(rows), 0, False
             while not ended:
                 count, ended = wire.my_infile_rows(ticket, iterator, hexadecimal, sent)
                 sent += count
-                wire.push(defaults.COPY_BLOCK, self._core.command_timeout)
+                self._push(defaults.COPY_BLOCK, limit)
 
-        return self._load(sql, send, duplicates).rowcount
+        return self._load(sql, send, duplicates, limit).rowcount
 
-    def load_data(self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes]) -> int:
+    def load_data(
+        self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
+    ) -> int:
         """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file, whatever its name, and
         gives the number of rows. Nothing else is ever read. An error or warning undoes it: see :meth:`load_rows`."""
+        limit = until(timeout)
         load.check_allowed(self._core)
         wire = self._core.wire
 
@@ -206,29 +236,32 @@ class Connection(BlockingConnection[R]):
             for piece in load.pieces(source, defaults.COPY_BLOCK):
                 if not wire.my_infile_data(ticket, piece):
                     return
-                wire.push(defaults.COPY_BLOCK, self._core.command_timeout)
+                self._push(defaults.COPY_BLOCK, limit)
 
-        return self._load(sql, send, "error").rowcount
+        return self._load(sql, send, "error", limit).rowcount
 
-    def _load(self, sql: str, send: Callable[[Any], None], duplicates: str) -> PgResult:
+    def _load(self, sql: str, send: Callable[[Any], None], duplicates: str, limit: Limit) -> PgResult:
         core, wire = self._core, self._core.wire
-        guard = self._run(load.enter(core))
+        guard = self._run(load.enter(core), limit)
         try:
             ticket = wire.my_query(sql, infile=True)
-            while wire.my_infile_state(ticket) == 0:
-                self._wait(wire.my_step(ticket), None)
             try:
+                while wire.my_infile_state(ticket) == 0:
+                    self._wait(wire.my_step(ticket), limit)
                 if wire.my_infile_state(ticket) == 1:
                     send(ticket)
             finally:
+                # What was waited for is a step of the request, not the request.
+                if wire.my_infile_state(ticket) == 0:
+                    self._abandon(ticket)
                 # The protocol has no other way to end it than the end of the file.
                 wire.my_infile_end(ticket)
-            results: list[PgResult] = self._wait(ticket, None)
-            self._run(load.check(core, results[-1], duplicates))
+            results: list[PgResult] = self._wait(ticket, limit)
+            self._run(load.check(core, results[-1], duplicates), limit)
         except BaseException:
-            self._run(load.leave(core, guard, True))
+            self._run(load.leave(core, guard, True), afresh(limit))
             raise
-        self._run(load.leave(core, guard, False))
+        self._run(load.leave(core, guard, False), limit)
         return results[-1]
 
     # the session
@@ -253,23 +286,23 @@ class Connection(BlockingConnection[R]):
     def read_only(self, value: bool | None) -> None:
         self._run(self._core.set_read_only(value))
 
-    def show_warnings(self) -> list[ServerWarning]:
+    def show_warnings(self, *, timeout: float | None = None) -> list[ServerWarning]:
         """The warnings of the last statement: their level, the server's code and its words."""
-        results = self._wait(self._core.wire.my_query("SHOW WARNINGS"), None)
+        results = self._wait(self._core.wire.my_query("SHOW WARNINGS"), timeout)
         return [ServerWarning(*row) for row in results[0].rows]
 
-    def select_db(self, database: str) -> None:
+    def select_db(self, database: str, *, timeout: float | None = None) -> None:
         """Changes the current database (COM_INIT_DB)."""
-        self._wait(self._core.wire.my_select_db(database), None)
+        self._wait(self._core.wire.my_select_db(database), timeout)
 
     @property
     def session_state(self) -> SessionState:
         """What the server has reported of the session: its ``session_track_...`` variables say what it reports."""
         return self._core.session_state()
 
-    def ping(self) -> None:
+    def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
-        self._wait(self._core.round_trip(), None)
+        self._wait(self._core.round_trip(), timeout)
 
     @property
     def server_version(self) -> str:

@@ -97,24 +97,28 @@ class Connection(BlockingConnection[R]):
         """Executes one statement on a new cursor, and gives the cursor."""
         return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    def executemany(self, sql: str, rows: Iterable[Any], *, returning: bool = False) -> Cursor[R]:
+    def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Cursor[R]:
         """Executes a batch on a new cursor, and gives the cursor: see :meth:`Cursor.executemany`."""
-        return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning)
+        return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
-    def executescript(self, sql: str) -> Cursor[R]:
+    def executescript(self, sql: str, *, timeout: float | None = None) -> Cursor[R]:
         """Executes statements separated by semicolons, without parameters, by the simple protocol. Each result
         is a set of the cursor that this gives."""
         cursor = Cursor(self, self.row_factory)
-        self._script(cursor, sql)
+        self._script(cursor, sql, timeout)
         return cursor
 
-    def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor = Cursor(self, self.row_factory)
-        cursor._set(self._wait(self._core.submit_flat(sql, rows), None))
+        cursor._set(self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
 
-    def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> Iterator[R]:
+    def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> Iterator[R]:
         """The rows of a query one by one, in bounded memory: ``fetch_size`` rows at a time, the next block on its
         way while this one is used.
 
@@ -124,15 +128,15 @@ class Connection(BlockingConnection[R]):
         wait.
         """
         reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream_rows(reading))
+        return self._watched(reading, self._stream_rows(reading, timeout))
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
     ) -> Generator[list[R]]:
         """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
         of a step per row."""
         reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream(reading))
+        return self._watched(reading, self._stream(reading, timeout))
 
     def _watched(self, reading: Reading, rows: Generator[T]) -> Generator[T]:
         """Notes when the generator is collected: nobody is there then to be told an error."""
@@ -143,13 +147,13 @@ class Connection(BlockingConnection[R]):
         reading.watch = weakref.ref(rows, gone)
         return rows
 
-    def _stream_rows(self, reading: Reading) -> Generator[R]:
-        with contextlib.closing(self._stream(reading)) as blocks:
+    def _stream_rows(self, reading: Reading, timeout: float | None) -> Generator[R]:
+        with contextlib.closing(self._stream(reading, timeout)) as blocks:
             for block in blocks:
                 yield from block
 
-    def _stream(self, reading: Reading) -> Generator[list[R]]:
-        core, wire = self._core, self._core.wire
+    def _stream(self, reading: Reading, timeout: float | None) -> Generator[list[R]]:
+        core = self._core
         reader = core.me()
 
         def gate() -> None:
@@ -157,14 +161,14 @@ class Connection(BlockingConnection[R]):
                 raise InterfaceError(BUSY)
 
         try:
-            result: PgResult = self._wait(reading.begin(), None)
+            result: PgResult = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             assert result.columns is not None, "first() has looked"
             make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
             while True:
                 ahead = reading.ahead(result)
                 if ahead is not None:
-                    wire.push(0, core.command_timeout)
+                    self._push(0, timeout)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))
@@ -174,15 +178,15 @@ class Connection(BlockingConnection[R]):
                 if ahead is None:
                     return
                 reading.check_open()
-                result = reading.check(self._wait(ahead, None))
+                result = reading.check(self._wait(ahead, timeout))
         finally:
-            self._end_reading(reading)
+            self._end_reading(reading, timeout)
 
-    def _end_reading(self, reading: Reading) -> None:
+    def _end_reading(self, reading: Reading, timeout: float | None) -> None:
         try:
             ended = reading.end()
             if ended is not None:
-                self._wait(ended, None)
+                self._wait(ended, timeout)
         except errors.Error:
             # What is left of a portal in somebody else's transaction is lost with the connection.
             if reading.own and not reading.abandoned:
@@ -221,25 +225,25 @@ class Connection(BlockingConnection[R]):
         """A transaction id for two-phase commit."""
         return Xid(format_id, global_transaction_id, branch_qualifier)
 
-    def tpc_begin(self, xid: Xid | str) -> None:
+    def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
         """Begins a two-phase transaction."""
-        self._run(self._core.tpc_begin(xid))
+        self._run(self._core.tpc_begin(xid), timeout)
 
-    def tpc_prepare(self) -> None:
+    def tpc_prepare(self, *, timeout: float | None = None) -> None:
         """First phase."""
-        self._run(self._core.tpc_prepare())
+        self._run(self._core.tpc_prepare(), timeout)
 
-    def tpc_commit(self, xid: Xid | str | None = None) -> None:
+    def tpc_commit(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
         """Second phase: commits."""
-        self._run(self._core.tpc_finish("COMMIT", xid))
+        self._run(self._core.tpc_finish("COMMIT", xid), timeout)
 
-    def tpc_rollback(self, xid: Xid | str | None = None) -> None:
+    def tpc_rollback(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
         """Second phase: rolls back."""
-        self._run(self._core.tpc_finish("ROLLBACK", xid))
+        self._run(self._core.tpc_finish("ROLLBACK", xid), timeout)
 
-    def tpc_recover(self) -> list[Xid]:
+    def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
         """The prepared transactions of this database."""
-        return self._run(self._core.tpc_recover())
+        return self._run(self._core.tpc_recover(), timeout)
 
     # COPY
 
@@ -250,6 +254,7 @@ class Connection(BlockingConnection[R]):
         *,
         columns: Sequence[str] | None = None,
         format: str = "binary",
+        timeout: float | None = None,
     ) -> int:
         """Copies rows, bytes or a file into a table, in blocks, and gives the number of rows.
 
@@ -257,7 +262,7 @@ class Connection(BlockingConnection[R]):
         """
         from .copy import copy_in
 
-        return copy_in(self, table, source, columns, format)
+        return copy_in(self, table, source, columns, format, timeout)
 
     def copy_out(
         self,
@@ -266,22 +271,23 @@ class Connection(BlockingConnection[R]):
         columns: Sequence[str] | None = None,
         format: str = "binary",
         to: IO[bytes] | None = None,
+        timeout: float | None = None,
     ) -> Any:
         """Copies a table or a query out: rows for ``binary``, blocks of bytes for ``text`` and ``csv``. With ``to``
         the bytes are written there, and the number of rows is returned."""
         from .copy import copy_out
 
-        return copy_out(self, source, columns, format, to)
+        return copy_out(self, source, columns, format, to, timeout)
 
     # what comes unasked
 
-    def listen(self, channel: str) -> None:
+    def listen(self, channel: str, *, timeout: float | None = None) -> None:
         """Subscribes to a channel."""
-        self.execute(f"LISTEN {quote_identifier(channel)}")
+        self.execute(f"LISTEN {quote_identifier(channel)}", timeout=timeout)
 
-    def unlisten(self, channel: str | None = None) -> None:
+    def unlisten(self, channel: str | None = None, *, timeout: float | None = None) -> None:
         """Ends a subscription, or all."""
-        self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}")
+        self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}", timeout=timeout)
 
     def notifies(self, timeout: float | None = None, stop_after: int | None = None) -> Iterator[Notify]:
         """Notifications as they come. Ends after ``timeout`` seconds without one, or after ``stop_after``."""
@@ -333,15 +339,15 @@ class Connection(BlockingConnection[R]):
         ``binary``), and dumpers by class, which give str (text format) or bytes (binary format)."""
         self._adapters.add(loaders, dumpers, binary)
 
-    def register_composite(self, name: str, factory: Callable[..., Any]) -> None:
+    def register_composite(self, name: str, factory: Callable[..., Any], *, timeout: float | None = None) -> None:
         """Values of the composite type ``name``, which is written as in SQL, become ``factory(*attributes)``: a named
         tuple, a dataclass. Without this they are tuples.
 
         Raises UndefinedObject for an unknown type and ProgrammingError for one that is no composite.
         """
-        self._run(self._adapters.composite(name, factory))
+        self._run(self._adapters.composite(name, factory), timeout)
 
-    def register_enum(self, name: str, kind: type[enum.Enum]) -> None:
+    def register_enum(self, name: str, kind: type[enum.Enum], *, timeout: float | None = None) -> None:
         """Values of the enumeration ``name``, which is written as in SQL, become members of ``kind``, and members are
         sent as labels. A label belongs to the member with that value or, where not all labels are values, to the one
         with that name. Without this they are text.
@@ -349,7 +355,7 @@ class Connection(BlockingConnection[R]):
         Raises UndefinedObject for an unknown type and ProgrammingError for one that is no enumeration, or where a label
         has no member.
         """
-        self._run(self._adapters.enumeration(name, kind))
+        self._run(self._adapters.enumeration(name, kind), timeout)
 
     # ending
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
+from .._core import Limit, until
 from .._native import CopyBuffer, PgResult, Wire
 from ..errors import InterfaceError, ProgrammingError
 from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
@@ -64,9 +65,15 @@ class Copy:
     """A COPY in progress; used as a context manager, whose end ends the COPY, and whose error makes it fail."""
 
     def __init__(
-        self, connection: Connection[Any], statement: str | CopyOfRows, cursor: Cursor[Any] | None = None
+        self,
+        connection: Connection[Any],
+        statement: str | CopyOfRows,
+        cursor: Cursor[Any] | None = None,
+        *,
+        limit: Limit = None,
     ) -> None:
         self._connection = connection
+        self._limit = limit
         self._wire: Wire = connection._core.wire
         self._statement = statement
         self._cursor = cursor
@@ -79,7 +86,7 @@ class Copy:
 
     def __enter__(self) -> Copy:
         core = self._connection._core
-        self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement))
+        self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement), self._limit)
         mine = core.me()
 
         def gate() -> None:
@@ -102,7 +109,7 @@ class Copy:
         if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, Wire.copy_trailer())
         self._wire.copy_end(self._ticket)
-        results: list[PgResult] = self._connection._wait(self._ticket, None)
+        results: list[PgResult] = self._connection._wait(self._ticket, self._limit)
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)
@@ -114,10 +121,10 @@ class Copy:
 
     def _sent(self, taken: bool) -> None:
         if not taken:
-            self._connection._wait(self._ticket, None)
+            self._connection._wait(self._ticket, self._limit)
             raise ProgrammingError("the COPY is over")
-        limit = 0 if self._wire.backlog() < defaults.COPY_BLOCK else defaults.COPY_BLOCK
-        self._wire.push(limit, self._connection._core.command_timeout)
+        most = 0 if self._wire.backlog() < defaults.COPY_BLOCK else defaults.COPY_BLOCK
+        self._connection._push(most, self._limit)
 
     def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends a block, of any size, as it stands."""
@@ -149,7 +156,7 @@ class Copy:
             total += count
             if ended and self._wire.copy_state(self._ticket) != 1:
                 self._sent(False)
-            self._wire.push(defaults.COPY_BLOCK, self._connection._core.command_timeout)
+            self._connection._push(defaults.COPY_BLOCK, self._limit)
             if ended:
                 return total
 
@@ -168,7 +175,7 @@ class Copy:
                 return True
             if ended:
                 return False
-            self._connection._wait(self._wire.copy_step(self._ticket), None)
+            self._connection._wait(self._wire.copy_step(self._ticket), self._limit)
 
     def __iter__(self) -> Iterator[bytes]:
         while block := self.read():
@@ -186,12 +193,13 @@ def copy_in(
     source: Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
     columns: Sequence[str] | None,
     format: str,
+    timeout: float | None,
 ) -> int:
     """See :meth:`Connection.copy_in`."""
     # One name for all the kinds that a source may be of; which it is, is found out below.
     given = cast("Any", source)
     statement = copy_in_statement(table, given, columns, format)
-    with Copy(connection, statement) as copy:
+    with Copy(connection, statement, limit=until(timeout)) as copy:
         if is_bytes(given):
             copy.write(given)
         elif hasattr(given, "read"):
@@ -219,24 +227,25 @@ def copy_out(
     columns: Sequence[str] | None,
     format: str,
     to: IO[bytes] | None,
+    timeout: float | None,
 ) -> Iterator[Any] | int:
     """See :meth:`Connection.copy_out`."""
     sql = copy_statement(source, columns, format, out=True)
     if to is not None:
-        with Copy(connection, sql) as copy:
+        with Copy(connection, sql, limit=until(timeout)) as copy:
             for block in copy:
                 to.write(block)
         return copy.rowcount
     if format == "binary":
-        return _rows_out(connection, copy_of_rows(source, columns, format, out=True))
-    return _blocks_out(connection, sql)
+        return _rows_out(connection, copy_of_rows(source, columns, format, out=True), timeout)
+    return _blocks_out(connection, sql, timeout)
 
 
-def _rows_out(connection: Connection[Any], statement: CopyOfRows) -> Iterator[tuple[Any, ...]]:
-    with Copy(connection, statement) as copy:
+def _rows_out(connection: Connection[Any], statement: CopyOfRows, timeout: float | None) -> Iterator[tuple[Any, ...]]:
+    with Copy(connection, statement, limit=timeout) as copy:
         yield from copy.rows()
 
 
-def _blocks_out(connection: Connection[Any], sql: str) -> Iterator[bytes]:
-    with Copy(connection, sql) as copy:
+def _blocks_out(connection: Connection[Any], sql: str, timeout: float | None) -> Iterator[bytes]:
+    with Copy(connection, sql, limit=timeout) as copy:
         yield from copy

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from .. import defaults, errors
-from .._core import Core, Flow, Pipelined, Rollback, timings
+from .._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, overdue, timings, until
 from .._native import PgResult, Wire
 from ..errors import OperationalError
 from ..rows import RowFactory, tuple_row
@@ -57,18 +57,19 @@ class LoopConnection(Generic[R]):
 
     # waiting
 
-    async def _wait(self, future: Any, timeout: float | None) -> Any:
-        if timeout is None:
-            timeout = self._core.command_timeout
+    async def _wait(self, future: Any, limit: Limit) -> Any:
+        if limit is None:
+            limit = self._core.command_timeout
         try:
-            if timeout is None or timeout == math.inf:
+            seconds = limit.left() if isinstance(limit, Until) else limit
+            if seconds is None or seconds == math.inf:
                 result = await future
             else:
                 # Not asyncio.timeout(), which Python 3.10 has not.
-                done, _ = await asyncio.wait([future], timeout=timeout)
+                done, _ = await asyncio.wait([future], timeout=seconds)
                 if not done:
                     self._abandon(future)
-                    raise TimeoutError(f"the statement took longer than {timeout} s and was cancelled")
+                    raise overdue(limit)
                 result = future.result()
         except asyncio.CancelledError:
             self._abandon(future)
@@ -77,13 +78,24 @@ class LoopConnection(Generic[R]):
             self._core.notices()
         return result
 
-    async def _run(self, flow: Flow[T], timeout: float | None = None) -> T:
+    async def _see_out(self, future: Any, limit: Limit) -> Any:
+        """Waits for a request that is sent whoever is cancelled meanwhile: the end of something."""
+        future.add_done_callback(_look_at)
+        try:
+            return await self._wait(asyncio.shield(future), limit)
+        except TimeoutError:
+            self._abandon(future)
+            raise
+
+    async def _run(self, flow: Flow[T], limit: Limit = None) -> T:
+        limit = until(limit)
         try:
             future = next(flow)
             while True:
                 try:
-                    value = await self._wait(future, timeout)
+                    value = await self._wait(future, limit)
                 except BaseException as error:
+                    limit = afresh(limit)
                     future = flow.throw(error)
                 else:
                     future = flow.send(value)
@@ -134,7 +146,7 @@ class LoopConnection(Generic[R]):
 
     # queries
 
-    async def _script(self, cursor: LoopCursor[Any], sql: str) -> None:
+    async def _script(self, cursor: LoopCursor[Any], sql: str, timeout: float | None) -> None:
         """Executes text as it is; the results are the cursor's."""
         core = self._core
         pipeline = core.pipeline() if core.pipelines else None
@@ -143,7 +155,7 @@ class LoopConnection(Generic[R]):
             cursor._is_pending(ticket, pipeline)
         else:
             try:
-                cursor._take(await self._wait(ticket, None))
+                cursor._take(await self._wait(ticket, timeout))
             except errors.DatabaseError as error:
                 cursor._failed(error)
                 raise
@@ -187,27 +199,27 @@ class LoopConnection(Generic[R]):
 
     @contextlib.asynccontextmanager
     async def transaction(
-        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False
+        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
     ) -> AsyncGenerator[Self]:
         """A block that is committed at its end and rolled back when it raises: see
         :meth:`headrace.Connection.transaction`."""
         core = self._core
-        block = await self._run(core.enter(savepoint_name))
+        block = await self._run(core.enter(savepoint_name), timeout)
         try:
             yield self
         except Rollback:
-            await self._run(core.leave(block, True))
+            await self._run(core.leave(block, True), timeout)
         except BaseException as error:
             try:
-                await self._run(core.leave(block, True))
+                await self._run(core.leave(block, True), timeout)
             except errors.Error as second:
                 raise error from second
             raise
         else:
-            await self._run(core.leave(block, force_rollback))
+            await self._run(core.leave(block, force_rollback), timeout)
 
     @contextlib.asynccontextmanager
-    async def pipeline(self) -> AsyncGenerator[AsyncPipeline]:
+    async def pipeline(self, *, timeout: float | None = None) -> AsyncGenerator[AsyncPipeline]:
         """A block in which statements are sent at once and their results read later: see
         :meth:`headrace.Connection.pipeline`. The block is its task's: what other tasks execute on the connection
         meanwhile, also those that were made inside of it, is no part of it."""
@@ -220,20 +232,22 @@ class LoopConnection(Generic[R]):
         try:
             yield AsyncPipeline(self, mine)
         except BaseException:
-            await self._drain(mine, core.leave_pipeline(mine), quiet=True)
+            await self._drain(mine, core.leave_pipeline(mine), True, timeout)
             raise
         else:
-            await self._drain(mine, core.leave_pipeline(mine), quiet=False)
+            await self._drain(mine, core.leave_pipeline(mine), False, timeout)
 
-    async def _drain(self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool) -> None:
-        core = self._core
+    async def _drain(
+        self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool, timeout: float | None
+    ) -> None:
+        core, limit = self._core, until(timeout)
         if core.wire.closed:
             return
         end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
         for cursor in cursors:
             try:
-                await cursor._resolve()
+                await cursor._resolve(limit)
             except errors.PipelineAborted as error:
                 first = first or error
             except errors.Error as error:
@@ -245,7 +259,7 @@ class LoopConnection(Generic[R]):
                         unread._pending.add_done_callback(_look_at)
                 raise
         if end is not None:
-            await self._wait(end, None)
+            await self._wait(end, limit)
         if first is not None and not quiet:
             raise first
 
@@ -254,9 +268,9 @@ class LoopConnection(Generic[R]):
         """Whether every statement is a transaction of its own."""
         return self._core.autocommit
 
-    async def set_autocommit(self, value: bool) -> None:
+    async def set_autocommit(self, value: bool, *, timeout: float | None = None) -> None:
         """Changes autocommit; only between transactions."""
-        await self._run(self._core.set_autocommit(bool(value)))
+        await self._run(self._core.set_autocommit(bool(value)), timeout)
 
     # state
 
@@ -298,11 +312,12 @@ class LoopConnection(Generic[R]):
         """Back to a fresh state: ``none``, ``rollback`` or ``discard``: see :meth:`headrace.Connection.reset`."""
         await self._run(self._core.renew(mode), timeout)
 
-    async def cancel(self) -> None:
-        """Asks the server to cancel what this connection runs."""
+    async def cancel(self, *, timeout: float | None = None) -> None:
+        """Asks the server to cancel what this connection runs: see :meth:`headrace.Connection.cancel`."""
         wire = self._core.wire
         if wire.closed:
             return
+        limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
         # Nothing is started meanwhile that it could hit instead of what runs now.
         wire.hold_requests(True)
 
@@ -311,9 +326,9 @@ class LoopConnection(Generic[R]):
                 await asyncio.sleep(pause)
 
         try:
-            await within(defaults.CANCEL_TIMEOUT, send())
+            await within(limit, send())
         except TimeoutError:
-            raise OperationalError(f"the cancel request was not answered within {defaults.CANCEL_TIMEOUT} s") from None
+            raise OperationalError(f"the cancel request was not answered within {limit} s") from None
         finally:
             wire.hold_requests(False)
 
@@ -378,8 +393,8 @@ class AsyncPipeline:
         self._connection = connection
         self._pipelined = pipelined
 
-    async def sync(self) -> None:
+    async def sync(self, *, timeout: float | None = None) -> None:
         """Waits for all results so far; raises the first error."""
         pipelined = self._pipelined
         cursors, pipelined.cursors = pipelined.cursors, deque()
-        await self._connection._drain(pipelined, cursors, quiet=False)
+        await self._connection._drain(pipelined, cursors, False, timeout)

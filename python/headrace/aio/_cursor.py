@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from .._core import Limit
 from .._cursor_base import CursorBase, Params
 from ..errors import DatabaseError, InterfaceError
 from ..rows import RowFactory
@@ -64,13 +65,13 @@ class LoopCursor(CursorBase[R]):
             core.wire.count(1, time.perf_counter_ns() - started)
         return self
 
-    async def _resolve(self) -> None:
+    async def _resolve(self, limit: Limit) -> None:
         future, self._pending = self._pending, None
         if future is not None and self._pipeline is not None:
             self._ask_for_answers()
             self._pipeline.resolved(self)
             try:
-                self._take(await self._connection._wait(future, None))
+                self._take(await self._connection._wait(future, limit))
             except DatabaseError as error:
                 self._failed(error)
                 raise
@@ -87,25 +88,25 @@ class LoopCursor(CursorBase[R]):
             self._ask_for_answers()
             if timeout is not None and not (await asyncio.wait([self._pending], timeout=timeout))[0]:
                 return False
-            await self._resolve()
+            await self._resolve(timeout)
         return True
 
-    async def fetchone(self) -> R | None:
+    async def fetchone(self, *, timeout: float | None = None) -> R | None:
         """The next row, or ``None`` after the last."""
         if self._pending is not None:
-            await self._resolve()
+            await self._resolve(timeout)
         return self._one()  # type: ignore[no-any-return]
 
-    async def fetchmany(self, size: int | None = None) -> list[R]:
+    async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
         """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
         if self._pending is not None:
-            await self._resolve()
+            await self._resolve(timeout)
         return self._many(size)
 
-    async def fetchall(self) -> list[R]:
+    async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """All rows that are left."""
         if self._pending is not None:
-            await self._resolve()
+            await self._resolve(timeout)
         if self._core.timing:
             started = time.perf_counter_ns()
             rows = self._all()
@@ -122,20 +123,21 @@ class LoopCursor(CursorBase[R]):
             raise StopAsyncIteration
         return row  # type: ignore[return-value]
 
-    async def nextset(self) -> bool | None:
+    async def nextset(self, *, timeout: float | None = None) -> bool | None:
         """To the next result; ``None`` when there is none."""
         if self._pending is not None:
-            await self._resolve()
+            await self._resolve(timeout)
         return self._next_set()
 
-    async def scroll(self, value: int, mode: str = "relative") -> None:
+    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
         """Moves within the result. Raises IndexError beyond its ends."""
         if self._pending is not None:
-            await self._resolve()
+            await self._resolve(timeout)
         self._scroll(value, mode)
 
-    async def close(self) -> None:
-        """Frees the result. A closed cursor cannot be used any more."""
+    async def close(self, *, timeout: float | None = None) -> None:
+        """Frees the result. A closed cursor cannot be used any more. Only one that is open on the
+        server has to wait."""
         self._closed = True
         self._rows = None
         self._result = None

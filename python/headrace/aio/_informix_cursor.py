@@ -47,18 +47,18 @@ class AsyncServerCursor(Declared, LoopCursor[R]):
         """Not possible with a cursor that has a name."""
         raise NotSupportedError("a cursor with a name cannot execute batches")
 
-    async def fetchone(self) -> R | None:
+    async def fetchone(self, *, timeout: float | None = None) -> R | None:
         """The next row, or ``None`` after the last."""
-        rows = await self._connection._run(self.taking(1))
+        rows = await self._connection._run(self.taking(1), timeout)
         return rows[0] if rows else None
 
-    async def fetchmany(self, size: int | None = None) -> list[R]:
+    async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
         """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
-        return await self._connection._run(self.taking(self.arraysize if size is None else size))  # type: ignore[no-any-return]
+        return await self._connection._run(self.taking(self.arraysize if size is None else size), timeout)  # type: ignore[no-any-return]
 
-    async def fetchall(self) -> list[R]:
+    async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """All rows that are left."""
-        return await self._connection._run(self.taking(None))  # type: ignore[no-any-return]
+        return await self._connection._run(self.taking(None), timeout)  # type: ignore[no-any-return]
 
     async def __anext__(self) -> R:
         rows = await self._connection._run(self.taking(1))
@@ -66,33 +66,33 @@ class AsyncServerCursor(Declared, LoopCursor[R]):
             raise StopAsyncIteration
         return rows[0]  # type: ignore[no-any-return]
 
-    async def scroll(self, value: int, mode: str = "relative") -> None:
+    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
         """Moves a scroll cursor: the next fetch gives the row behind row ``value``, counted from 1 (``absolute``) or
         from where it stands. Raises IndexError beyond the ends of the result, and leaves it where it was."""
-        await self._connection._run(self.moving(value, mode))
+        await self._connection._run(self.moving(value, mode), timeout)
 
-    async def fetch_first(self) -> R | None:
+    async def fetch_first(self, *, timeout: float | None = None) -> R | None:
         """The first row."""
-        return await self._connection._run(self.landing(1))  # type: ignore[no-any-return]
+        return await self._connection._run(self.landing(1), timeout)  # type: ignore[no-any-return]
 
-    async def fetch_last(self) -> R | None:
+    async def fetch_last(self, *, timeout: float | None = None) -> R | None:
         """The last row."""
-        return await self._connection._run(self.landing(None))  # type: ignore[no-any-return]
+        return await self._connection._run(self.landing(None), timeout)  # type: ignore[no-any-return]
 
-    async def fetch_prior(self) -> R | None:
+    async def fetch_prior(self, *, timeout: float | None = None) -> R | None:
         """The row before the one that was given last."""
-        return await self._connection._run(self.landing(self.current - 1))  # type: ignore[no-any-return]
+        return await self._connection._run(self.landing(self.current - 1), timeout)  # type: ignore[no-any-return]
 
-    async def fetch_absolute(self, row: int) -> R | None:
+    async def fetch_absolute(self, row: int, *, timeout: float | None = None) -> R | None:
         """Row number ``row``, counted from 1."""
-        return await self._connection._run(self.landing(row))  # type: ignore[no-any-return]
+        return await self._connection._run(self.landing(row), timeout)  # type: ignore[no-any-return]
 
-    async def fetch_relative(self, rows: int) -> R | None:
+    async def fetch_relative(self, rows: int, *, timeout: float | None = None) -> R | None:
         """The row ``rows`` behind the one that was given last (before it where negative)."""
-        return await self._connection._run(self.landing(self.current + rows))  # type: ignore[no-any-return]
+        return await self._connection._run(self.landing(self.current + rows), timeout)  # type: ignore[no-any-return]
 
-    async def close(self) -> None:
+    async def close(self, *, timeout: float | None = None) -> None:
         """Closes the cursor on the server."""
         if not self._closed:
-            await self._connection._run(self.closing())
+            await self._connection._run(self.closing(), timeout)
         await super().close()

@@ -36,34 +36,34 @@ class AsyncLargeObject:
         """True after :meth:`close`."""
         return not self._state.is_open
 
-    async def read(self, size: int = -1) -> bytes:
+    async def read(self, size: int = -1, *, timeout: float | None = None) -> bytes:
         """The next ``size`` bytes, fewer at the end; all that are left where ``size`` is negative."""
-        return await self._connection._run(self._state.reading(size))
+        return await self._connection._run(self._state.reading(size), timeout)
 
-    async def write(self, data: Any) -> int:
+    async def write(self, data: Any, *, timeout: float | None = None) -> int:
         """Writes all of ``data``; gives the number of bytes."""
-        return await self._connection._run(self._state.writing(data))
+        return await self._connection._run(self._state.writing(data), timeout)
 
-    async def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+    async def seek(self, offset: int, whence: int = os.SEEK_SET, *, timeout: float | None = None) -> int:
         """Sets where the next read or write takes place; gives it."""
-        return await self._connection._run(self._state.seeking(offset, whence))
+        return await self._connection._run(self._state.seeking(offset, whence), timeout)
 
     def tell(self) -> int:
         """Where the next read or write takes place."""
         self._state.check()
         return self._state.at
 
-    async def truncate(self, size: int | None = None) -> int:
+    async def truncate(self, size: int | None = None, *, timeout: float | None = None) -> int:
         """Cuts it to ``size`` bytes, by default to where it stands."""
-        return await self._connection._run(self._state.truncating(size))
+        return await self._connection._run(self._state.truncating(size), timeout)
 
-    async def size(self) -> int:
+    async def size(self, *, timeout: float | None = None) -> int:
         """How many bytes it has."""
-        return await self._connection._run(self._state.sizing())
+        return await self._connection._run(self._state.sizing(), timeout)
 
-    async def close(self) -> None:
+    async def close(self, *, timeout: float | None = None) -> None:
         """Closes it on the server; what it is kept in stays."""
-        await self._connection._run(self._state.closing())
+        await self._connection._run(self._state.closing(), timeout)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while block := await self.read(defaults.INFORMIX_LOB_BYTES):

@@ -18,6 +18,7 @@ from collections.abc import (
 from typing import IO, Any, TypeVar, overload
 
 from .. import defaults, errors
+from .._core import until
 from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._postgres.adapters import Adapters
@@ -116,35 +117,39 @@ class AsyncConnection(LoopConnection[R]):
         """Executes one statement on a new cursor, and gives the cursor."""
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    async def executemany(self, sql: str, rows: Iterable[Any], *, returning: bool = False) -> AsyncCursor[R]:
+    async def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> AsyncCursor[R]:
         """Executes a batch on a new cursor, and gives the cursor."""
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning)
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
-    async def executescript(self, sql: str) -> AsyncCursor[R]:
+    async def executescript(self, sql: str, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes statements separated by semicolons: see :meth:`headrace.Connection.executescript`."""
         cursor = AsyncCursor(self, self.row_factory)
-        await self._script(cursor, sql)
+        await self._script(cursor, sql, timeout)
         return cursor
 
-    async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor = AsyncCursor(self, self.row_factory)
-        cursor._set(await self._wait(self._core.submit_flat(sql, rows), None))
+        cursor._set(await self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
 
-    def stream(self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE) -> AsyncIterator[R]:
+    def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> AsyncIterator[R]:
         """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`. With autocommit
         on, statements of the task that reads, and of tasks that it made meanwhile, are refused until the stream has
         ended; those of other tasks wait."""
         reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream_rows(reading))
+        return self._watched(reading, self._stream_rows(reading, timeout))
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
     ) -> AsyncGenerator[list[R]]:
         """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.Connection.stream_blocks`."""
         reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream(reading))
+        return self._watched(reading, self._stream(reading, timeout))
 
     def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
         """Ends what a generator reads from as soon as the generator is collected: its own end comes a turn of the loop
@@ -170,17 +175,17 @@ class AsyncConnection(LoopConnection[R]):
         reading.watch = weakref.ref(rows, gone)
         return rows
 
-    async def _stream_rows(self, reading: Reading) -> AsyncGenerator[R]:
-        async with contextlib.aclosing(self._stream(reading)) as blocks:
+    async def _stream_rows(self, reading: Reading, timeout: float | None) -> AsyncGenerator[R]:
+        async with contextlib.aclosing(self._stream(reading, timeout)) as blocks:
             async for block in blocks:
                 for row in block:
                     yield row
 
-    async def _stream(self, reading: Reading) -> AsyncGenerator[list[R]]:
+    async def _stream(self, reading: Reading, timeout: float | None) -> AsyncGenerator[list[R]]:
         reading.loop = asyncio.get_running_loop()
         gate = gate_of(reading, BUSY)
         try:
-            result: PgResult = await self._wait(reading.begin(), None)
+            result: PgResult = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             assert result.columns is not None, "first() has looked"
             make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
@@ -195,17 +200,15 @@ class AsyncConnection(LoopConnection[R]):
                 if ahead is None:
                     return
                 reading.check_open()
-                result = reading.check(await self._wait(ahead, None))
+                result = reading.check(await self._wait(ahead, timeout))
         finally:
-            await self._end_reading(reading)
+            await self._end_reading(reading, timeout)
 
-    async def _end_reading(self, reading: Reading) -> None:
+    async def _end_reading(self, reading: Reading, timeout: float | None) -> None:
         try:
             ended = reading.end()
             if ended is not None:
-                # Whoever is cancelled here: the end is sent.
-                ended.add_done_callback(_heard)
-                await asyncio.shield(ended)
+                await self._see_out(ended, timeout)
         except errors.Error:
             if reading.own and not reading.abandoned:
                 raise
@@ -243,25 +246,25 @@ class AsyncConnection(LoopConnection[R]):
         """A transaction id for two-phase commit."""
         return Xid(format_id, global_transaction_id, branch_qualifier)
 
-    async def tpc_begin(self, xid: Xid | str) -> None:
+    async def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
         """Begins a two-phase transaction."""
-        await self._run(self._core.tpc_begin(xid))
+        await self._run(self._core.tpc_begin(xid), timeout)
 
-    async def tpc_prepare(self) -> None:
+    async def tpc_prepare(self, *, timeout: float | None = None) -> None:
         """First phase."""
-        await self._run(self._core.tpc_prepare())
+        await self._run(self._core.tpc_prepare(), timeout)
 
-    async def tpc_commit(self, xid: Xid | str | None = None) -> None:
+    async def tpc_commit(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
         """Second phase: commits."""
-        await self._run(self._core.tpc_finish("COMMIT", xid))
+        await self._run(self._core.tpc_finish("COMMIT", xid), timeout)
 
-    async def tpc_rollback(self, xid: Xid | str | None = None) -> None:
+    async def tpc_rollback(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
         """Second phase: rolls back."""
-        await self._run(self._core.tpc_finish("ROLLBACK", xid))
+        await self._run(self._core.tpc_finish("ROLLBACK", xid), timeout)
 
-    async def tpc_recover(self) -> list[Xid]:
+    async def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
         """The prepared transactions of this database."""
-        return await self._run(self._core.tpc_recover())
+        return await self._run(self._core.tpc_recover(), timeout)
 
     # COPY
 
@@ -272,12 +275,13 @@ class AsyncConnection(LoopConnection[R]):
         *,
         columns: Sequence[str] | None = None,
         format: str = "binary",
+        timeout: float | None = None,
     ) -> int:
         """Copies rows (also of an asynchronous iterable), bytes or a file into a table: see
         :meth:`headrace.Connection.copy_in`."""
         from .copy import copy_in
 
-        return await copy_in(self, table, source, columns, format)
+        return await copy_in(self, table, source, columns, format, timeout)
 
     async def copy_out(
         self,
@@ -286,6 +290,7 @@ class AsyncConnection(LoopConnection[R]):
         columns: Sequence[str] | None = None,
         format: str = "binary",
         to: IO[bytes] | None = None,
+        timeout: float | None = None,
     ) -> Any:
         """Copies a table or a query out: an asynchronous iterator of rows or blocks, or the number of rows written
         to ``to``."""
@@ -298,23 +303,23 @@ class AsyncConnection(LoopConnection[R]):
             def gone(_: Any) -> None:
                 opened.ended = True
 
-            rows = copy_out(self, source, columns, format, opened)
+            rows = copy_out(self, source, columns, format, opened, timeout)
             opened.watch = weakref.ref(rows, gone)
             return rows
-        async with AsyncCopy(self, copy_statement(source, columns, format, out=True)) as copy:
+        async with AsyncCopy(self, copy_statement(source, columns, format, out=True), limit=until(timeout)) as copy:
             async for block in copy.blocks():
                 to.write(block)
         return copy.rowcount
 
     # what comes unasked
 
-    async def listen(self, channel: str) -> None:
+    async def listen(self, channel: str, *, timeout: float | None = None) -> None:
         """Subscribes to a channel."""
-        await self.execute(f"LISTEN {quote_identifier(channel)}")
+        await self.execute(f"LISTEN {quote_identifier(channel)}", timeout=timeout)
 
-    async def unlisten(self, channel: str | None = None) -> None:
+    async def unlisten(self, channel: str | None = None, *, timeout: float | None = None) -> None:
         """Ends a subscription, or all."""
-        await self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}")
+        await self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}", timeout=timeout)
 
     async def notifies(self, timeout: float | None = None, stop_after: int | None = None) -> AsyncIterator[Notify]:
         """Notifications as they come. Ends after ``timeout`` seconds without one, or after ``stop_after``."""
@@ -365,13 +370,13 @@ class AsyncConnection(LoopConnection[R]):
         """See :meth:`headrace.Connection.register_adapters`."""
         self._adapters.add(loaders, dumpers, binary)
 
-    async def register_composite(self, name: str, factory: Callable[..., Any]) -> None:
+    async def register_composite(self, name: str, factory: Callable[..., Any], *, timeout: float | None = None) -> None:
         """See :meth:`headrace.Connection.register_composite`."""
-        await self._run(self._adapters.composite(name, factory))
+        await self._run(self._adapters.composite(name, factory), timeout)
 
-    async def register_enum(self, name: str, kind: type[enum.Enum]) -> None:
+    async def register_enum(self, name: str, kind: type[enum.Enum], *, timeout: float | None = None) -> None:
         """See :meth:`headrace.Connection.register_enum`."""
-        await self._run(self._adapters.enumeration(name, kind))
+        await self._run(self._adapters.enumeration(name, kind), timeout)
 
     # ending
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
+from .._core import Limit, until
 from .._native import CopyBuffer, PgResult, Wire
 from .._postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is_bytes
 from .._postgres.core import CopyOfRows
@@ -28,8 +29,11 @@ class AsyncCopy:
         statement: str | CopyOfRows,
         cursor: AsyncCursor[Any] | None = None,
         opened: Opened | None = None,
+        *,
+        limit: Limit = None,
     ) -> None:
         self._connection = connection
+        self._limit = limit
         self._wire: Wire = connection._core.wire
         self._statement = statement
         self._cursor = cursor
@@ -42,7 +46,9 @@ class AsyncCopy:
         self.rowcount = -1
 
     async def __aenter__(self) -> AsyncCopy:
-        self._ticket, self._buffer = await self._connection._run(self._connection._core.copy_begin(self._statement))
+        self._ticket, self._buffer = await self._connection._run(
+            self._connection._core.copy_begin(self._statement), self._limit
+        )
         # Also of a COPY out: what a statement of its reader waits for is behind data that only the reader takes.
         self._gate = gate_of(self._opened, COPYING)
         self._wire.occupy(self._gate)
@@ -60,7 +66,7 @@ class AsyncCopy:
         if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, Wire.copy_trailer())
         self._wire.copy_end(self._ticket)
-        results: list[PgResult] = await self._connection._wait(self._ticket, None)
+        results: list[PgResult] = await self._connection._wait(self._ticket, self._limit)
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)
@@ -70,9 +76,9 @@ class AsyncCopy:
 
     async def _sent(self, taken: bool) -> None:
         if not taken:
-            await self._connection._wait(self._ticket, None)
+            await self._connection._wait(self._ticket, self._limit)
             raise ProgrammingError("the COPY is over")
-        await self._connection._wait(self._wire.drained(), None)
+        await self._connection._wait(self._wire.drained(), self._limit)
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends a block, of any size, as it stands."""
@@ -108,7 +114,7 @@ class AsyncCopy:
         return block
 
     async def _step(self) -> None:
-        await self._connection._wait(self._wire.copy_step(self._ticket), None)
+        await self._connection._wait(self._wire.copy_step(self._ticket), self._limit)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self.blocks()
@@ -143,11 +149,12 @@ async def copy_in(
     source: Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
     columns: Sequence[str] | None,
     format: str,
+    timeout: float | None,
 ) -> int:
     """See :meth:`AsyncConnection.copy_in`."""
     # One name for all the kinds that a source may be of; which it is, is found out below.
     given = cast("Any", source)
-    async with AsyncCopy(connection, copy_in_statement(table, given, columns, format)) as copy:
+    async with AsyncCopy(connection, copy_in_statement(table, given, columns, format), limit=until(timeout)) as copy:
         if is_bytes(given):
             await copy.write(given)
         elif hasattr(given, "read"):
@@ -177,14 +184,17 @@ async def copy_out(
     columns: Sequence[str] | None,
     format: str,
     opened: Opened,
+    timeout: float | None,
 ) -> AsyncIterator[Any]:
     """See :meth:`AsyncConnection.copy_out`."""
     if format != "binary":
-        async with AsyncCopy(connection, copy_statement(source, columns, format, out=True), opened=opened) as copy:
+        statement = copy_statement(source, columns, format, out=True)
+        async with AsyncCopy(connection, statement, opened=opened, limit=timeout) as copy:
             async for item in copy.blocks():
                 yield item
         return
-    async with AsyncCopy(connection, copy_of_rows(source, columns, format, out=True), opened=opened) as copy:
+    rows = copy_of_rows(source, columns, format, out=True)
+    async with AsyncCopy(connection, rows, opened=opened, limit=timeout) as copy:
         # Not rows(): a generator in a generator costs as much again for each row.
         async for block in copy.row_blocks():
             for row in block:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
+from .._core import Limit, until
 from .._cursor_base import Params
 from .._native import PgColumns
 from .._postgres.core import portal_name, quote_identifier
@@ -28,19 +29,20 @@ class AsyncCursor(LoopCursor[R]):
         """The connection it belongs to."""
         return self._connection  # type: ignore[no-any-return]
 
-    async def callproc(self, name: str, params: Sequence[Any] = ()) -> Sequence[Any]:
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
         """Calls a function: see :meth:`headrace.Cursor.callproc`."""
         places = ", ".join(f"${i + 1}" for i in range(len(params)))
         function = ".".join(quote_identifier(part) for part in name.split("."))
-        await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None)
+        await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
 
-    def copy(self, sql: str) -> AsyncCopy:
-        """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as an asynchronous context manager."""
+    def copy(self, sql: str, *, timeout: float | None = None) -> AsyncCopy:
+        """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as an asynchronous context manager. Each wait in it may
+        take ``timeout`` seconds."""
         from .copy import AsyncCopy
 
         self._check()
-        return AsyncCopy(self._connection, sql, self)
+        return AsyncCopy(self._connection, sql, self, limit=timeout)
 
 
 class AsyncServerCursor(AsyncCursor[R]):
@@ -76,16 +78,17 @@ class AsyncServerCursor(AsyncCursor[R]):
             raise ProgrammingError(
                 "a server-side cursor needs a transaction: use conn.transaction(), or declare it withhold=True"
             )
+        limit = until(timeout)
         if self._declared:
-            await self._forget()
+            await self._forget(limit)
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
         hold = "WITH HOLD " if self.withhold else ""
         statement = f"DECLARE {quote_identifier(self.name)} {scroll}CURSOR {hold}FOR {sql}"
-        await self._ask(statement, params, timeout)
+        await self._ask(statement, params, limit)
         self._declared = True
         self._exhausted = False
         # What the cursor gives is a matter of the cursor, not of the text that fetches from it.
-        described = await self._connection._wait(self._core.wire.describe_portal(portal_name(self.name)), timeout)
+        described = await self._connection._wait(self._core.wire.describe_portal(portal_name(self.name)), limit)
         self._fetched = described.columns
         self._set(described)
         return self
@@ -97,68 +100,68 @@ class AsyncServerCursor(AsyncCursor[R]):
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
     async def _ask(
-        self, sql: str, params: Params = None, timeout: float | None = None, expected: PgColumns | None = None
+        self, sql: str, params: Params = None, limit: Limit = None, expected: PgColumns | None = None
     ) -> Any:
         """The result of a statement, which is waited for in a pipeline too."""
         future = self._core.submit(sql, params, expected)
-        return await self._connection._wait(future, timeout)
+        return await self._connection._wait(future, limit)
 
-    async def _fetch_block(self, what: str) -> None:
+    async def _fetch_block(self, what: str, limit: Limit) -> None:
         if not self._declared:
             raise ProgrammingError("the cursor was not executed")
         sql = f"FETCH {what} FROM {quote_identifier(self.name)}"
-        self._set(await self._ask(sql, expected=self._fetched))
+        self._set(await self._ask(sql, None, limit, self._fetched))
 
-    async def fetchone(self) -> R | None:
+    async def fetchone(self, *, timeout: float | None = None) -> R | None:
         """The next row, or ``None`` after the last."""
         self._check()
         if self._position >= len(self._rows or ()) and not self._exhausted:
-            await self._fetch_block(f"FORWARD {self.itersize}")
+            await self._fetch_block(f"FORWARD {self.itersize}", timeout)
             self._exhausted = len(self._rows or ()) < self.itersize
         return self._one()  # type: ignore[no-any-return]
 
-    async def fetchmany(self, size: int | None = None) -> list[R]:
+    async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
         """The next ``size`` rows."""
         self._check()
         wanted = self.arraysize if size is None else size
         out = self._many(wanted)
         if len(out) < wanted and not self._exhausted:
             missing = wanted - len(out)
-            await self._fetch_block(f"FORWARD {missing}")
+            await self._fetch_block(f"FORWARD {missing}", timeout)
             self._exhausted = len(self._rows or ()) < missing
             out += self._many(missing)
         return out
 
-    async def fetchall(self) -> list[R]:
+    async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """All rows that are left."""
         self._check()
         out = self._all()
         if not self._exhausted:
-            await self._fetch_block("FORWARD ALL")
+            await self._fetch_block("FORWARD ALL", timeout)
             self._exhausted = True
             out += self._all()
         return out
 
-    async def scroll(self, value: int, mode: str = "relative") -> None:
+    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
         """Moves the server's cursor. What was fetched ahead is dropped."""
         self._check()
         if mode == "relative":
             value -= len(self._rows or ()) - self._position
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
-        await self._ask(f"MOVE {mode.upper()} {value} FROM {quote_identifier(self.name)}")
+        await self._ask(f"MOVE {mode.upper()} {value} FROM {quote_identifier(self.name)}", limit=timeout)
         self._rows = []
         self._position = 0
         self._exhausted = False
 
-    async def _forget(self) -> None:
+    async def _forget(self, limit: Limit) -> None:
         self._declared = False
         if not self._core.wire.closed and (self.withhold or self._core.wire.last_status() == 2):
             # Not CLOSE, which fails, and the transaction with it, where the cursor went with an earlier transaction.
-            await self._connection._wait(self._core.wire.close_portal(portal_name(self.name)), None)
+            await self._connection._wait(self._core.wire.close_portal(portal_name(self.name)), limit)
 
-    async def close(self) -> None:
+    async def close(self, *, timeout: float | None = None) -> None:
         """Closes the server's cursor."""
         if self._declared and not self._closed:
-            await self._forget()
+            await self._forget(timeout)
         await super().close()

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from .. import defaults, errors
+from .._core import until
 from .._cursor_base import Params, columns_of
 from .._informix.attempts import Resolve, attempts
 from .._informix.core import InformixCore, call_statement
@@ -42,9 +43,9 @@ class AsyncCursor(LoopCursor[R]):
         """The connection it belongs to."""
         return self._connection  # type: ignore[no-any-return]
 
-    async def callproc(self, name: str, params: Sequence[Any] = ()) -> Sequence[Any]:
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
         """Runs a procedure or function: see :meth:`headrace.informix.Cursor.callproc`."""
-        await self.execute(call_statement(name, len(params)), tuple(params) if params else None)
+        await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
         return params
 
 
@@ -90,34 +91,47 @@ class AsyncConnection(LoopConnection[R]):
         """Executes one statement on a new cursor, and gives the cursor."""
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    async def executemany(self, sql: str, rows: Iterable[Any]) -> AsyncCursor[R]:
+    async def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows)
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
 
-    async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor, out = AsyncCursor(self, self.row_factory), list[R]()
+        limit = until(timeout)
         for future in [self._core.submit(sql, row) for row in rows]:
-            cursor._take(await self._wait(future, None))
+            cursor._take(await self._wait(future, limit))
             out += cursor._all()
         return out
 
     async def stream(
-        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
     ) -> AsyncIterator[R]:
         """The rows of a query one by one, in bounded memory: see :meth:`headrace.informix.Connection.stream`."""
-        async with contextlib.aclosing(self.stream_blocks(sql, params, fetch_bytes=fetch_bytes)) as blocks:
+        async with contextlib.aclosing(
+            self.stream_blocks(sql, params, fetch_bytes=fetch_bytes, timeout=timeout)
+        ) as blocks:
             async for block in blocks:
                 for row in block:
                     yield row
 
     async def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
     ) -> AsyncGenerator[list[R]]:
         """The rows of a query in lists: see :meth:`headrace.informix.Connection.stream_blocks`."""
         core = self._core
         stream = Stream(core, fetch_bytes)
-        result = await self._run(stream.open(sql, params))
+        result = await self._run(stream.open(sql, params), timeout)
         make = None
         try:
             if self.row_factory is not tuple_row:
@@ -130,23 +144,25 @@ class AsyncConnection(LoopConnection[R]):
                 del rows
                 if stream.ahead is None:
                     return
-                result = await self._run(stream.following())
+                result = await self._run(stream.following(), timeout)
         finally:
-            await self._run(stream.close())
+            await self._run(stream.close(), timeout)
 
     # routines and large objects
 
-    async def fastpath(self, routine: str, *arguments: Any) -> tuple[Any, ...]:
+    async def fastpath(self, routine: str, *arguments: Any, timeout: float | None = None) -> tuple[Any, ...]:
         """Calls a routine over the fast path: see :meth:`headrace.informix.Connection.fastpath`."""
-        return await self._run(self._core.fastpath(routine, arguments))
+        return await self._run(self._core.fastpath(routine, arguments), timeout)
 
-    async def open_lob(self, locator: Locator, mode: str = "rb") -> AsyncLargeObject:
+    async def open_lob(self, locator: Locator, mode: str = "rb", *, timeout: float | None = None) -> AsyncLargeObject:
         """Opens a BLOB or CLOB: see :meth:`headrace.informix.Connection.open_lob`."""
-        return AsyncLargeObject(self, await self._run(opening(self._core, locator, mode)))
+        return AsyncLargeObject(self, await self._run(opening(self._core, locator, mode), timeout))
 
-    async def create_lob(self, kind: str = "blob", *, column: str | None = None) -> AsyncLargeObject:
+    async def create_lob(
+        self, kind: str = "blob", *, column: str | None = None, timeout: float | None = None
+    ) -> AsyncLargeObject:
         """Makes a large object: see :meth:`headrace.informix.Connection.create_lob`."""
-        return AsyncLargeObject(self, await self._run(creating(self._core, kind, column)))
+        return AsyncLargeObject(self, await self._run(creating(self._core, kind, column), timeout))
 
     # the session
 
@@ -170,22 +186,22 @@ class AsyncConnection(LoopConnection[R]):
         """The isolation level of the session as it was set here; None is the server's own."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str) -> None:
+    async def set_isolation_level(self, value: str, *, timeout: float | None = None) -> None:
         """Sets the isolation level of the session."""
-        await self._run(self._core.set_isolation(value))
+        await self._run(self._core.set_isolation(value), timeout)
 
     @property
     def lock_wait(self) -> int | None:
         """Seconds that the session waits for a lock as they were set here: 0 not at all, -1 for ever."""
         return self._core.lock_wait
 
-    async def set_lock_wait(self, value: int) -> None:
+    async def set_lock_wait(self, value: int, *, timeout: float | None = None) -> None:
         """Sets how long the session waits for a lock."""
-        await self._run(self._core.set_lock_wait(value))
+        await self._run(self._core.set_lock_wait(value), timeout)
 
-    async def ping(self) -> None:
+    async def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
-        await self._wait(self._core.wire.sqli_ping(), None)
+        await self._wait(self._core.wire.sqli_ping(), timeout)
 
     async def _send_cancel(self) -> float | None:
         # What was written in this turn of the loop, uvloop sends at its end.

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaita
 from typing import IO, Any, TypeVar
 
 from .. import defaults, errors
+from .._core import Limit, afresh, until
 from .._cursor_base import Params
 from .._mysql import load
 from .._mysql.codes import is_refusal
@@ -42,12 +43,12 @@ class AsyncCursor(LoopCursor[R]):
         """How many warnings SHOW WARNINGS would list of the last statement."""
         return 0 if self._result is None else self._result.warnings
 
-    async def callproc(self, name: str, args: Sequence[Any] = ()) -> list[Any]:
+    async def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
         """Calls a procedure: see :meth:`headrace.mysql.Cursor.callproc`."""
         self._check()
         self._clear()
         try:
-            results, out = await self._connection._run(self._core.call(name, args))
+            results, out = await self._connection._run(self._core.call(name, args), timeout)
         except DatabaseError as error:
             self._failed(error)
             raise
@@ -78,10 +79,10 @@ class AsyncConnection(LoopConnection[R]):
         super().__init__(core, row_factory)
         self._watch = watch
 
-    async def _wait(self, future: Any, timeout: float | None) -> Any:
+    async def _wait(self, future: Any, limit: Limit) -> Any:
         if self._watch is not None:
             self._watch.start()
-        return await super()._wait(future, timeout)
+        return await super()._wait(future, limit)
 
     def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
         return AsyncCursor(self, factory)
@@ -96,43 +97,67 @@ class AsyncConnection(LoopConnection[R]):
         """Executes one statement on a new cursor, and gives the cursor."""
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    async def executemany(self, sql: str, rows: Iterable[Any], *, returning: bool = False) -> AsyncCursor[R]:
+    async def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> AsyncCursor[R]:
         """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning)
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
-    async def executescript(self, sql: str) -> AsyncCursor[R]:
+    async def executescript(self, sql: str, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes text as it is: see :meth:`headrace.mysql.Connection.executescript`."""
         cursor = AsyncCursor(self, self.row_factory)
-        await self._script(cursor, sql)
+        await self._script(cursor, sql, timeout)
         return cursor
 
-    async def fetchmany(self, sql: str, rows: Iterable[Any]) -> list[R]:
+    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor = AsyncCursor(self, self.row_factory)
-        cursor._take(await self._wait(self._core.submit_flat(sql, rows), None))
+        cursor._take(await self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
 
     # streaming
 
     def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
     ) -> AsyncIterator[R]:
         """The rows of a query one by one, in bounded memory: see :meth:`headrace.mysql.Connection.stream`. Other tasks'
         requests wait for its end; the task that reads it gets InterfaceError."""
         reading = _Reading()
-        return self._watched(reading, _rows_of(self._read(sql, params, fetch_size, on_server, reading)))
+        return self._watched(reading, _rows_of(self._read(sql, params, fetch_size, on_server, reading, timeout)))
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, on_server: bool = False
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
     ) -> AsyncGenerator[list[R]]:
         """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.mysql.Connection.stream_blocks`."""
         reading = _Reading()
-        return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading))
+        return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
 
-    def _read(self, sql: str, params: Params, size: int, on_server: bool, reading: _Reading) -> AsyncGenerator[list[R]]:
+    def _read(
+        self,
+        sql: str,
+        params: Params,
+        size: int,
+        on_server: bool,
+        reading: _Reading,
+        timeout: float | None,
+    ) -> AsyncGenerator[list[R]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
-        return self._cursor_blocks(sql, params, size) if on_server else self._blocks(sql, params, size, reading)
+        if on_server:
+            return self._cursor_blocks(sql, params, size, timeout)
+        return self._blocks(sql, params, size, reading, timeout)
 
     def _watched(self, reading: _Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
         """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
@@ -151,7 +176,9 @@ class AsyncConnection(LoopConnection[R]):
         reading.watch = weakref.ref(rows, gone)
         return rows
 
-    async def _blocks(self, sql: str, params: Params, size: int, reading: _Reading) -> AsyncGenerator[list[R]]:
+    async def _blocks(
+        self, sql: str, params: Params, size: int, reading: _Reading, timeout: float | None
+    ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         future = reading.future = wire.my_execute(sql, params, text=core.text, block=size)
         if self._watch is not None:
@@ -161,11 +188,11 @@ class AsyncConnection(LoopConnection[R]):
                 taken = wire.my_take_block(future)
                 if taken is None:
                     wire.resume_reading()
-                    await self._wait(wire.my_step(future), None)
+                    await self._wait(wire.my_step(future), timeout)
                     continue
                 columns, rows = taken
                 yield self._made(columns, rows)
-            result = await self._wait(future, None)
+            result = await self._wait(future, timeout)
             if result.columns is None:
                 raise ProgrammingError("the statement returns no rows")
             while result.rows:
@@ -178,10 +205,12 @@ class AsyncConnection(LoopConnection[R]):
             if not future.done():
                 self._abandon(future)
 
-    async def _cursor_blocks(self, sql: str, params: Params, size: int) -> AsyncGenerator[list[R]]:
+    async def _cursor_blocks(
+        self, sql: str, params: Params, size: int, timeout: float | None
+    ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         future, number = core.open_cursor(sql, params, size)
-        result = first_of(await self._wait(future, None))
+        result = first_of(await self._wait(future, timeout))
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         suspended, ahead = result.suspended, None
@@ -192,14 +221,14 @@ class AsyncConnection(LoopConnection[R]):
                     yield self._made(result.columns, result.rows)
                 if ahead is None:
                     return
-                result = await self._wait(ahead, None)
+                result = await self._wait(ahead, timeout)
                 suspended = result.suspended
         finally:
             if ahead is not None and not ahead.done():
                 wire.discard(ahead)
             if suspended and not wire.closed:
                 try:
-                    await asyncio.shield(wire.my_close_cursor(number))
+                    await self._see_out(wire.my_close_cursor(number), timeout)
                 except errors.Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:
@@ -219,19 +248,23 @@ class AsyncConnection(LoopConnection[R]):
         *,
         columns: Sequence[str] | None = None,
         duplicates: str = "error",
+        timeout: float | None = None,
     ) -> int:
         """Loads rows (also of an asynchronous iterable) into a table: see
         :meth:`headrace.mysql.Connection.load_rows`."""
         core, wire = self._core, self._core.wire
+        limit = until(timeout)
         load.check_allowed(core)
-        sql, hexadecimal = load.statement(table, await self._run(load.columns_of(core, table, columns)), duplicates)
+        sql, hexadecimal = load.statement(
+            table, await self._run(load.columns_of(core, table, columns), limit), duplicates
+        )
 
         async def send_block(future: Any, block: Iterable[Any], sent: int) -> int:
             iterator, ended = iter(block), False
             while not ended:
                 count, ended = wire.my_infile_rows(future, iterator, hexadecimal, sent)
                 sent += count
-                await self._wait(wire.drained(), None)
+                await self._wait(wire.drained(), limit)
             return sent
 
         async def send(future: Any) -> None:
@@ -247,11 +280,14 @@ class AsyncConnection(LoopConnection[R]):
                     block.clear()
             await send_block(future, block, sent)
 
-        return (await self._load(sql, send, duplicates)).rowcount
+        return (await self._load(sql, send, duplicates, limit)).rowcount
 
-    async def load_data(self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes]) -> int:
+    async def load_data(
+        self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
+    ) -> int:
         """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file: see
         :meth:`headrace.mysql.Connection.load_data`."""
+        limit = until(timeout)
         load.check_allowed(self._core)
         wire = self._core.wire
 
@@ -259,20 +295,20 @@ class AsyncConnection(LoopConnection[R]):
             for piece in load.pieces(source, defaults.COPY_BLOCK):
                 if not wire.my_infile_data(future, piece):
                     return
-                await self._wait(wire.drained(), None)
+                await self._wait(wire.drained(), limit)
 
-        return (await self._load(sql, send, "error")).rowcount
+        return (await self._load(sql, send, "error", limit)).rowcount
 
-    async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str) -> PgResult:
+    async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str, limit: Limit) -> PgResult:
         core, wire = self._core, self._core.wire
-        guard = await self._run(load.enter(core))
+        guard = await self._run(load.enter(core), limit)
         try:
             future = wire.my_query(sql, infile=True)
             # Whoever is cancelled meanwhile has nobody left to hear of its error.
             future.add_done_callback(_heard)
             try:
                 while wire.my_infile_state(future) == 0:
-                    await self._wait(wire.my_step(future), None)
+                    await self._wait(wire.my_step(future), limit)
                 if wire.my_infile_state(future) == 1:
                     await send(future)
             finally:
@@ -280,13 +316,13 @@ class AsyncConnection(LoopConnection[R]):
                 if wire.my_infile_state(future) == 0:
                     self._abandon(future)
                 wire.my_infile_end(future)
-            results: list[PgResult] = await self._wait(future, None)
-            await self._run(load.check(core, results[-1], duplicates))
+            results: list[PgResult] = await self._wait(future, limit)
+            await self._run(load.check(core, results[-1], duplicates), limit)
         except BaseException:
             # In the background where the task is cancelled: the load must be undone all the same.
-            await asyncio.shield(self._run(load.leave(core, guard, True)))
+            await asyncio.shield(self._run(load.leave(core, guard, True), afresh(limit)))
             raise
-        await self._run(load.leave(core, guard, False))
+        await self._run(load.leave(core, guard, False), limit)
         return results[-1]
 
     # the session
@@ -296,36 +332,36 @@ class AsyncConnection(LoopConnection[R]):
         """Isolation level of transactions to come; ``None`` is the server's default."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str | None) -> None:
+    async def set_isolation_level(self, value: str | None, *, timeout: float | None = None) -> None:
         """Changes it; only between transactions."""
-        await self._run(self._core.set_isolation_level(value))
+        await self._run(self._core.set_isolation_level(value), timeout)
 
     @property
     def read_only(self) -> bool | None:
         """Whether transactions to come are read-only; ``None`` is the server's default."""
         return self._core.read_only
 
-    async def set_read_only(self, value: bool | None) -> None:
+    async def set_read_only(self, value: bool | None, *, timeout: float | None = None) -> None:
         """Changes it; only between transactions."""
-        await self._run(self._core.set_read_only(value))
+        await self._run(self._core.set_read_only(value), timeout)
 
-    async def show_warnings(self) -> list[ServerWarning]:
+    async def show_warnings(self, *, timeout: float | None = None) -> list[ServerWarning]:
         """The warnings of the last statement: see :meth:`headrace.mysql.Connection.show_warnings`."""
-        results = await self._wait(self._core.wire.my_query("SHOW WARNINGS"), None)
+        results = await self._wait(self._core.wire.my_query("SHOW WARNINGS"), timeout)
         return [ServerWarning(*row) for row in results[0].rows]
 
-    async def select_db(self, database: str) -> None:
+    async def select_db(self, database: str, *, timeout: float | None = None) -> None:
         """Changes the current database (COM_INIT_DB)."""
-        await self._wait(self._core.wire.my_select_db(database), None)
+        await self._wait(self._core.wire.my_select_db(database), timeout)
 
     @property
     def session_state(self) -> SessionState:
         """What the server has reported of the session."""
         return self._core.session_state()
 
-    async def ping(self) -> None:
+    async def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
-        await self._wait(self._core.round_trip(), None)
+        await self._wait(self._core.round_trip(), timeout)
 
     @property
     def server_version(self) -> str:
@@ -341,7 +377,7 @@ class AsyncConnection(LoopConnection[R]):
         core = self._core
         options = core.cancel_options(await any_password(core.options.password))
         wire = Wire(options, asyncio.get_running_loop())
-        await open_wire(wire, options, defaults.CANCEL_TIMEOUT)
+        await open_wire(wire, options, None)
         try:
             await wire.my_query(f"KILL QUERY {core.thread_id}")
         finally:

@@ -16,7 +16,8 @@
 //! | update 10,000 | 153 ms | | 57 ms |
 //!
 //! Rows that travel together get a savepoint each chunk but the first: when a chunk fails, the session goes back to
-//! before it, and the chunk's rows are sent again one by one, which names the row.
+//! before it, and the chunk's rows are sent again one by one, which names the row: unless they were interrupted, or
+//! nobody waits for the batch any more.
 //!
 //! A kept statement can be stale. The server prepares it anew by itself, but some versions of MariaDB (11.4.5 is one)
 //! don't for COM_STMT_BULK_EXECUTE and answer with an error that has no number. The batch is then undone and done
@@ -51,6 +52,9 @@ use headrace_core::limits::{self, CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use headrace_core::{Fatal, Outbox};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// `ER_QUERY_INTERRUPTED`, MySQL's `ER_QUERY_TIMEOUT` and MariaDB's `ER_STATEMENT_TIMEOUT`.
+const INTERRUPTED: [u16; 3] = [1317, 3024, 1969];
 
 /// What undoes the batch when a row fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +219,8 @@ impl<C: MyCaller> Machine<C> {
         let held = self.held;
         let (status, doubtful) = (self.session.status, self.session.doubtful);
         let Some(entry) = self.tail() else { return false };
-        let (pending, given_up) = (entry.pending, entry.failure.is_some() || entry.caller.is_none());
+        let (pending, abandoned) = (entry.pending, entry.caller.is_none());
+        let given_up = entry.failure.is_some() || abandoned;
         let Some(batch) = self.batch() else { return false };
         match batch.phase {
             Phase::Idle if pending > 0 => false,
@@ -247,7 +252,8 @@ impl<C: MyCaller> Machine<C> {
             }
             Phase::Drain => {
                 match &batch.failed {
-                    Some((_, number)) if batch.guard != Guard::None => {
+                    // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled again.
+                    Some((_, number)) if batch.guard != Guard::None && !abandoned => {
                         let sql = match (number, batch.guard) {
                             (0, Guard::Savepoint) => "ROLLBACK TO SAVEPOINT headrace_batch".to_owned(),
                             (0, _) => "ROLLBACK".to_owned(),
@@ -261,6 +267,10 @@ impl<C: MyCaller> Machine<C> {
                 true
             }
             Phase::Undo => false,
+            Phase::Repeat { .. } if abandoned => {
+                batch.phase = Phase::Close;
+                true
+            }
             Phase::Repeat { next } => self.repeat(next, pending, outbox),
             Phase::Close if pending > 0 || held => false,
             Phase::Close => {
@@ -530,7 +540,8 @@ impl<C: MyCaller> Machine<C> {
                         note(&mut entry.failure, error, None);
                         return Ok(());
                     }
-                    let ends = error.ends_transaction();
+                    // Rows that were interrupted are no wrong rows, and would only be waited for again.
+                    let ends = error.ends_transaction() || INTERRUPTED.contains(&error.code);
                     let alone = (chunk.rows() == 1).then_some(chunk.first);
                     if note(&mut entry.failure, error, alone) && alone.is_none() && !ends {
                         batch.failed = Some((chunk, number));

@@ -1,0 +1,92 @@
+"""Every public method that may wait for the server takes a ``timeout``; what does not is listed here, with the reason.
+
+A new method fails here until it has one, or is listed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import headrace.aio.informix as aio_informix
+import headrace.aio.mysql as aio_mysql
+from headrace._connection import BlockingConnection, Pipeline
+from headrace._cursor import BlockingCursor
+from headrace._informix import connection as informix
+from headrace._informix.cursors import Declared
+from headrace._informix.largeobject import LargeObject
+from headrace._informix.server_cursor import ServerCursor as InformixServerCursor
+from headrace._mysql import connection as mysql
+from headrace._postgres import connection as postgres
+from headrace._postgres.copy import Copy
+from headrace._postgres.cursor import Cursor, ServerCursor
+from headrace.aio._connection import AsyncPipeline, LoopConnection
+from headrace.aio._cursor import LoopCursor
+from headrace.aio._informix_cursor import AsyncServerCursor as AsyncInformixServerCursor
+from headrace.aio._informix_lob import AsyncLargeObject
+from headrace.aio.connection import AsyncConnection
+from headrace.aio.copy import AsyncCopy
+from headrace.aio.cursor import AsyncCursor, AsyncServerCursor
+from headrace.aio.pool import AsyncConnectionPool
+from headrace.pool import ConnectionPool
+
+CLASSES: list[type] = [
+    *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, Pipeline),
+    *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, InformixServerCursor),
+    *(Copy, LargeObject, ConnectionPool),
+    *(LoopConnection, AsyncConnection, aio_mysql.AsyncConnection, aio_informix.AsyncConnection, AsyncPipeline),
+    *(LoopCursor, AsyncCursor, AsyncServerCursor, aio_mysql.AsyncCursor, aio_informix.AsyncCursor),
+    *(AsyncInformixServerCursor, AsyncCopy, AsyncLargeObject, AsyncConnectionPool),
+]
+
+NOTHING_TO_WAIT_FOR = {
+    "a cursor is made without a word to the server": ["cursor"],
+    "a connection and a pool are left without waiting, and a pool fills in the background": [
+        *("BlockingConnection.close", "LoopConnection.close", "open", "drain", "resize"),
+    ],
+    "what is known here": [
+        *("check_alive", "timings", "reset_timings", "stats", "xid", "tell", "readable", "writable", "seekable"),
+        *("add_notice_handler", "remove_notice_handler", "register_adapters", "setinputsizes", "setoutputsize"),
+        "set_types",
+    ],
+    "PostgreSQL's modes travel with the next BEGIN": [
+        *(f"headrace.aio.connection.AsyncConnection.set_{mode}" for mode in ("isolation_level", "read_only")),
+        "set_deferrable",
+    ],
+    "flows: a shell runs them, within its limit": list(vars(Declared)),
+}
+BOUND_OTHERWISE = {
+    "parts of a COPY, within the timeout that the COPY was begun with": [
+        *(f"{copy}.{name}" for copy in ("Copy", "AsyncCopy") for name in vars(Copy) | vars(AsyncCopy)),
+    ],
+    "as io.RawIOBase has them; command_timeout bounds them": ["LargeObject.readall", "LargeObject.readinto"],
+    "the reset of a connection that comes back has POOL_RESET_TIMEOUT": ["putconn"],
+}
+LISTED = {name for group in (NOTHING_TO_WAIT_FOR, BOUND_OTHERWISE) for names in group.values() for name in names}
+
+
+def methods(kind: type) -> list[Any]:
+    """The public methods that are defined in a class."""
+    return [
+        pytest.param(kind, name, id=f"{kind.__module__}.{kind.__name__}.{name}")
+        for name, value in vars(kind).items()
+        if not name.startswith("_") and inspect.isfunction(value)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "name"), [method for kind in CLASSES for method in methods(kind)])
+def test_every_method_that_waits_takes_a_timeout(kind: type, name: str) -> None:
+    parameter = inspect.signature(vars(kind)[name]).parameters.get("timeout")
+    named = f"{kind.__name__}.{name}"
+    listed = not LISTED.isdisjoint((name, named, f"{kind.__module__}.{named}"))
+    assert (parameter is None) == listed, f"{named}: a timeout, or a reason in the list"
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
+def test_every_class_of_the_package_is_looked_at(kind: type) -> None:
+    """What a class inherits is another class of the list, or was written by nobody here."""
+    for base in kind.__mro__[1:]:
+        if base.__module__.startswith("headrace") and any(inspect.isfunction(v) for v in vars(base).values()):
+            assert base in CLASSES or base.__name__ in ("CursorBase", "Declared"), base
