@@ -79,6 +79,14 @@ class Pipelined:
             self.cursors.popleft()
 
 
+class Opened:
+    """Something that has a connection for itself until it has ended."""
+
+    ended = False
+    watch: Any = None
+    """What tells that the generator that it belongs to is gone."""
+
+
 class Core(ABC):
     """State and flows of a connection."""
 

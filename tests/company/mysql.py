@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import errors
 from served import Served
 
 from .places import Place
-from .worker import READS, WRITES, Chosen, Worker, operation, read_stream, refused, same, streams, taken_key
+from .worker import READS, WRITES, Chosen, Worker, operation, read_stream, refused, same, taken_key
 
 
 @operation(WRITES, 3)
@@ -41,9 +40,6 @@ async def streams_on_the_server(self: Worker, conn: Any) -> None:
 
 
 OPERATIONS = {name: thing for name, thing in globals().items() if isinstance(thing, Chosen)}
-# A stream that is not kept on the server refuses whatever else is asked, the end of another's transaction too.
-OPERATIONS["streams_to_the_end"] = Chosen(streams(leave=False), WRITES, 1)
-OPERATIONS["streams_left_early"] = Chosen(streams(leave=True), WRITES, 1)
 
 
 def mysql(served: Served, *, url: str = "", name: str = "", **keywords: Any) -> Place:
@@ -61,6 +57,5 @@ def mysql(served: Served, *, url: str = "", name: str = "", **keywords: Any) -> 
         "insert into company select %s, %s, if(sleep(0.02), 'interrupted', 'slow')",
         {"fetch_size": 100},
         OPERATIONS,
-        refusals=(("threads", errors.InterfaceError, "a stream is being read on this connection: "),),
         keywords={"local_infile": True, **keywords},
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 OPEN: tuple[tuple[str, str], ...] = (
-    (r"^test_workers_on_one_", "streams in another thread's block, LOAD DATA beside other statements"),
-    (r"^test_loads_are_whole", "the steps of LOAD DATA are not kept together"),
+    (r"^test_workers_on_one_.*(postgresql|informix)", "streams in another thread's block"),
     (r"^test_every_call_ends", "closing a stream of a silent server on asyncio"),
     (r"^test_workers_on_a_pool_of_a_pooler.*system", "now and then a ReadyForQuery that nothing asked for; closed"),
     (

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import resource
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -95,19 +96,24 @@ def test_the_connection_is_occupied_while_a_stream_is_read(my_server: Served, my
         next(stream)
         with pytest.raises(errors.InterfaceError, match="on_server=True"):
             my.execute("select 1")
-        met: list[BaseException] = []
-
-        def other() -> None:
-            try:
-                my.execute("select 1")
-            except BaseException as error:
-                met.append(error)
-
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join(5)
-        assert isinstance(met[0], errors.InterfaceError)
     assert my.fetchval("select 1") == 1
+
+
+def test_statements_of_other_threads_wait_for_the_end_of_a_stream(my_server: Served, my: Conn) -> None:
+    def block() -> None:
+        with my.transaction():
+            my.execute("insert into other values (1)")
+
+    fresh(my, "table other (n int)")
+    with ThreadPoolExecutor() as threads, contextlib.closing(my.stream(sequence(my_server, ROWS))) as stream:
+        next(stream)
+        asked = [threads.submit(my.fetchval, "select ?", n) for n in range(3)]
+        other = threads.submit(lambda: sum(1 for _ in my.stream(sequence(my_server, ROWS))))
+        written = threads.submit(block)
+        assert sum(1 for _ in stream) == ROWS - 1
+        assert [one.result(20) for one in asked] == [0, 1, 2]
+        assert (other.result(20), written.result(20)) == (ROWS, None)
+    assert my.fetchval("select count(*) from other") == 1
 
 
 def test_statements_between_the_blocks_of_a_cursor_on_the_server(my_server: Served, my: Conn) -> None:

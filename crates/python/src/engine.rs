@@ -268,10 +268,12 @@ impl Engine {
         }
     }
 
-    /// The same for those who share the connection: a transaction that is a stream's own is none of theirs.
+    /// The same for those who share the connection: a transaction that is a stream's, a load's or a batch's own is none of
+    /// theirs.
     pub fn shared_status(&self) -> u8 {
         match self {
             Engine::Postgres(machine) if machine.shared_status() == postgres::TransactionStatus::Idle => 0,
+            Engine::MySql(machine) => 2 * u8::from(machine.shares_transaction()),
             _ => self.status(),
         }
     }
@@ -344,15 +346,24 @@ impl Engine {
         }
     }
 
-    /// Whether the request of a ticket is not begun with because a stream or a COPY has the connection for itself.
+    /// Whether the request of a ticket is not begun with because a stream, a COPY or a load has the connection for itself.
     pub fn is_kept_waiting(&self, ticket: &Bound<'_, PyAny>) -> bool {
-        let Engine::Postgres(machine) = self else { return false };
-        machine.is_occupied() && self.find(ticket).is_some_and(|id| machine.is_kept_waiting(id))
+        self.is_occupied()
+            && self.find(ticket).is_some_and(|id| match self {
+                Engine::Postgres(machine) => machine.is_kept_waiting(id),
+                Engine::MySql(machine) if is_read(machine) => !machine.is_current(id),
+                Engine::MySql(machine) => machine.is_kept_waiting(id),
+                Engine::Informix(_) => false,
+            })
     }
 
-    /// Whether a stream or a COPY has the connection for itself.
+    /// Whether a stream, a COPY or a load has the connection for itself.
     pub fn is_occupied(&self) -> bool {
-        matches!(self, Engine::Postgres(machine) if machine.is_occupied())
+        match self {
+            Engine::Postgres(machine) => machine.is_occupied(),
+            Engine::MySql(machine) => is_read(machine) || machine.is_occupied(),
+            Engine::Informix(_) => false,
+        }
     }
 
     /// Whether notices wait.
@@ -376,14 +387,6 @@ impl Engine {
         true
     }
 
-    /// Whether the stream of request `id` is still to be read.
-    pub fn is_streaming(&mut self, id: u64) -> bool {
-        match self {
-            Engine::MySql(machine) => machine.caller_mut(id).is_some(),
-            _ => false,
-        }
-    }
-
     /// What the server said before it ended the session, for a message.
     pub fn last_message(&self) -> Option<&str> {
         match self {
@@ -401,4 +404,9 @@ impl Engine {
             Engine::MySql(machine) => machine.last_words().map(|words| MySql::error(py, words, None, None)),
         }
     }
+}
+
+/// Whether the server sends the rows of a stream: only who reads it may receive them, or all of it would be kept in memory.
+fn is_read(machine: &MyMachine) -> bool {
+    machine.in_flight() > 0 && machine.current_caller().is_some_and(|call| call.block.is_some())
 }

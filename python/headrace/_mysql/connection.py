@@ -17,7 +17,7 @@ from .._opening import open_wire, plain_password
 from ..errors import ConnectionClosed, DatabaseError, Error, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from . import load
-from .core import MySqlCore, ServerWarning, SessionState, first_of
+from .core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -106,9 +106,10 @@ class Connection(BlockingConnection[R]):
     ) -> Iterator[R]:
         """The rows of a query one by one, in bounded memory, while they come.
 
-        The connection is occupied until the stream was read to its end or closed; anything else on it raises
-        InterfaceError. With ``on_server`` the server keeps the result, and gives ``fetch_size`` rows at a time: other
-        statements can then run in between, at the price of the server's work.
+        The connection is occupied until the stream was read to its end or closed: anything else that its thread
+        executes on it raises InterfaceError, and what other threads execute waits. With ``on_server`` the server keeps
+        the result, and gives ``fetch_size`` rows at a time: other statements can then run in between, at the price of
+        the server's work.
         """
         with contextlib.closing(
             self.stream_blocks(sql, params, fetch_size=fetch_size, on_server=on_server, timeout=timeout)
@@ -135,11 +136,14 @@ class Connection(BlockingConnection[R]):
     def _blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket = wire.my_execute(sql, params, text=core.text, block=size)
+        gate = core.gate(STREAMING)
+        wire.occupy(gate)
         try:
             while (taken := self._next_block(ticket, timeout)) is not None:
                 columns, rows = taken
                 yield self._made(columns, rows)
             result = self._wait(ticket, timeout)
+            wire.vacate(gate)
             if result.columns is None:
                 raise ProgrammingError("the statement returns no rows")
             while result.rows:
@@ -148,6 +152,7 @@ class Connection(BlockingConnection[R]):
                 del result.rows[:size]
                 yield self._made(result.columns, block)
         finally:
+            wire.vacate(gate)
             if not wire.closed and wire.my_request_id(ticket) is not None:
                 self._abandon(ticket)
 
@@ -242,26 +247,29 @@ class Connection(BlockingConnection[R]):
 
     def _load(self, sql: str, send: Callable[[Any], None], duplicates: str, limit: Limit) -> PgResult:
         core, wire = self._core, self._core.wire
-        guard = self._run(load.enter(core), limit)
+        guard, gate = load.Guard(core), core.gate(load.LOADING)
         try:
-            ticket = wire.my_query(sql, infile=True)
+            self._run(guard.enter(), limit)
+            ticket = guard.query(sql, infile=True)
+            wire.occupy(gate)
             try:
                 while wire.my_infile_state(ticket) == 0:
                     self._wait(wire.my_step(ticket), limit)
                 if wire.my_infile_state(ticket) == 1:
                     send(ticket)
             finally:
+                wire.vacate(gate)
                 # What was waited for is a step of the request, not the request.
                 if wire.my_infile_state(ticket) == 0:
                     self._abandon(ticket)
                 # The protocol has no other way to end it than the end of the file.
                 wire.my_infile_end(ticket)
             results: list[PgResult] = self._wait(ticket, limit)
-            self._run(load.check(core, results[-1], duplicates), limit)
+            self._run(load.check(guard, results[-1], duplicates), limit)
         except BaseException:
-            self._run(load.leave(core, guard, True), afresh(limit))
+            self._run(guard.leave(True), afresh(limit))
             raise
-        self._run(load.leave(core, guard, False), limit)
+        self._run(guard.leave(False), limit)
         return results[-1]
 
     # the session

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from .._core import Core, Flow
 from .._cursor_base import Column, Params
 from .._native import MyColumns, PgResult, Wire
-from ..errors import ProgrammingError
+from ..errors import InterfaceError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions
 
@@ -73,6 +73,12 @@ def first_of(outcome: PgResult | list[PgResult]) -> PgResult:
     return outcome[0] if isinstance(outcome, list) else outcome
 
 
+STREAMING: Final = (
+    "a stream is being read on this connection: read it to its end, close it, stream with on_server=True, or use a "
+    "second connection"
+)
+
+
 class SessionState(NamedTuple):
     """What the server has reported of a session, as far as its ``session_track_...`` variables make it report. None is
     what it never said."""
@@ -128,6 +134,16 @@ class MySqlCore(Core):
             tickets.append(self.wire.my_query(self.options.init_command))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
             yield ticket
+
+    def gate(self, message: str) -> Callable[[], None]:
+        """What refuses statements of the thread that runs now: they would wait for itself."""
+        mine = self.me()
+
+        def gate() -> None:
+            if self.me() == mine:
+                raise InterfaceError(message)
+
+        return gate
 
     def cancel_options(self, password: str | None) -> dict[str, Any]:
         """The settings of the connection that ends what this one runs, with the password as it is by now."""
@@ -258,14 +274,20 @@ class MySqlCore(Core):
         """The same where nothing can be prepared: the arguments are variables of the session."""
         names = [f"@headrace_{i}" for i in range(len(out))]
         sets = ", ".join(f"{name} = ?" for name in names)
-        tickets = [
-            self.wire.my_execute(f"SET {sets}", tuple(out), text=True),
-            self.wire.my_query(f"CALL {target}({', '.join(names)})"),
-            self.wire.my_query(f"SELECT {', '.join(names)}"),
-        ]
-        answers: list[Any] = []
-        for ticket in tickets:
-            answers.append((yield ticket))
+        # Another thread's call would set the same variables.
+        reserved, mine = self.wire.my_reserve()
+        try:
+            yield reserved
+            tickets = [
+                self.wire.my_execute(f"SET {sets}", tuple(out), text=True, reservation=mine),
+                self.wire.my_query(f"CALL {target}({', '.join(names)})", reservation=mine),
+                self.wire.my_query(f"SELECT {', '.join(names)}", reservation=mine),
+            ]
+            answers: list[Any] = []
+            for ticket in tickets:
+                answers.append((yield ticket))
+        finally:
+            self.wire.my_release(mine)
         return answers[1], list(answers[2][0].rows[0])
 
     # transactions
@@ -305,6 +327,9 @@ class MySqlCore(Core):
 
     def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
         """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
+        if self.depth == 0 and self.wire.my_is_in_doubt():
+            # A savepoint outside of a transaction would undo nothing.
+            yield self.wire.my_ping()
         outer = self.depth == 0 and not self.in_transaction()
         name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
         tickets: list[Any] = []

@@ -22,6 +22,14 @@ _YEAR, _BIT, _VECTOR, _GEOMETRY = 13, 16, 242, 255
 _BYTES: Final = frozenset((_VECTOR, _GEOMETRY))
 _STRINGS: Final = frozenset((15, *range(249, 255)))
 _BINARY_COLLATION: Final = 63
+_AUTOCOMMIT: Final = 2
+"""Of the session's status: ``SERVER_STATUS_AUTOCOMMIT``."""
+_NO_NOTES: Final = "SET @headrace_notes = @@sql_notes, sql_notes = 0"
+_NOTES: Final = "SET sql_notes = @headrace_notes"
+LOADING: Final = (
+    "a LOAD DATA is being fed on this connection, and a statement would wait for its end: collect the rows first, or "
+    "use a second connection"
+)
 
 
 def quote_table(table: str | Sequence[str]) -> str:
@@ -76,44 +84,73 @@ def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -
     )
 
 
-def enter(core: MySqlCore) -> Flow[str | None]:
-    """Begins what undoes a load that fails: a transaction, or a savepoint, whose name it gives."""
-    name = None if core.autocommit and not core.in_transaction() else f"headrace_{next(core.numbers)}"
-    begin = "START TRANSACTION" if name is None else f"SAVEPOINT {name}"
-    first = core.wire.my_query(begin)
-    second = core.wire.my_query("SET @headrace_notes = @@sql_notes, sql_notes = 0")
-    yield first
-    yield second
-    return name
+class Guard:
+    """What undoes a load that fails, a transaction or a savepoint, and keeps the connection for the load.
+
+    Other tasks' and threads' requests wait until it was left: one between its statements would be undone with it, or
+    take its warnings. It is left in any case, also where it was not entered to the end.
+    """
+
+    def __init__(self, core: MySqlCore) -> None:
+        self._core = core
+        self.reservation = 0
+        self._savepoint: str | None = None
+        self._begun = False
+
+    def query(self, sql: str, *, infile: bool = False, discarded: str | None = None) -> Any:
+        """Queues a statement of the load."""
+        return self._core.wire.my_query(sql, infile=infile, discarded=discarded, reservation=self.reservation)
+
+    def enter(self) -> Flow[None]:
+        """Waits for the connection, and begins."""
+        core = self._core
+        reserved, self.reservation = core.wire.my_reserve()
+        yield reserved
+        # Everything in front of it is answered, so this is how things stand.
+        begin = "START TRANSACTION"
+        if not core.wire.my_session()["status"] & _AUTOCOMMIT or core.wire.last_status() != 0:
+            self._savepoint = f"headrace_{next(core.numbers)}"
+            begin = f"SAVEPOINT {self._savepoint}"
+        self._begun = True
+        # They are sent in any case, so that their ends have something to end.
+        tickets = [self.query(sql, discarded=sql) for sql in (begin, _NO_NOTES)]
+        for ticket in tickets:  # noqa: UP028  (a list takes no results)
+            yield ticket
+
+    def leave(self, undo: bool) -> Flow[None]:
+        """Ends it, and lets others go on."""
+        wire = self._core.wire
+        try:
+            if self._begun and not wire.closed:
+                yield from self._end(undo)
+        finally:
+            if self.reservation:
+                wire.my_release(self.reservation)
+
+    def _end(self, undo: bool) -> Flow[None]:
+        back, done = "ROLLBACK", "COMMIT"
+        if self._savepoint is not None:
+            back, done = f"ROLLBACK TO SAVEPOINT {self._savepoint}", f"RELEASE SAVEPOINT {self._savepoint}"
+        restore = self.query(_NOTES, discarded=_NOTES)
+        end = self.query(back if undo else done, discarded=back)
+        yield restore
+        try:
+            yield end
+        except Error:
+            if not undo:
+                raise
+            # A deadlock has ended the transaction, and the savepoint with it.
+            yield self.query("ROLLBACK")
 
 
-def leave(core: MySqlCore, name: str | None, undo: bool) -> Flow[None]:
-    """Ends it."""
-    if core.wire.closed:
-        return
-    restore = core.wire.my_query("SET sql_notes = @headrace_notes")
-    if name is None:
-        end = core.wire.my_query("ROLLBACK" if undo else "COMMIT")
-    else:
-        end = core.wire.my_query(f"ROLLBACK TO SAVEPOINT {name}" if undo else f"RELEASE SAVEPOINT {name}")
-    yield restore
-    try:
-        yield end
-    except Error:
-        if not undo:
-            raise
-        # A deadlock has ended the transaction, and the savepoint with it.
-        yield core.wire.my_query("ROLLBACK")
-
-
-def check(core: MySqlCore, result: PgResult, duplicates: str) -> Flow[None]:
+def check(guard: Guard, result: PgResult, duplicates: str) -> Flow[None]:
     """Raises the first warning as an error. Of a LOAD DATA LOCAL the server makes a warning of everything: it cannot
     stop the client from sending."""
     skipped = _SKIPPED.search(result.tag)
     allowed = int(skipped[1]) if skipped and duplicates == "ignore" else 0
     if result.warnings <= allowed:
         return
-    listed = yield core.wire.my_query("SHOW WARNINGS")
+    listed = yield guard.query("SHOW WARNINGS")
     found = [(code, text) for _, code, text in listed[0].rows]
     for code, text in found:
         if code != 1062 or duplicates != "ignore":

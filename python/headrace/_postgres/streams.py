@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from .._core import Opened
 from .._cursor_base import Params
 from .._native import PgColumns, PgResult
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
@@ -28,14 +29,6 @@ COPYING: Final = (
     "a COPY is under way on this connection, and a statement would wait for its end: end its block first, or use a "
     "second connection"
 )
-
-
-class Opened:
-    """Something that has a connection for itself until it has ended."""
-
-    ended = False
-    watch: Any = None
-    """What tells that the generator that it belongs to is gone."""
 
 
 class Reading(Opened):

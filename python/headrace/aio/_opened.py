@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Final
 
-from .._postgres.streams import Opened
+from .._core import Opened
 from ..errors import InterfaceError
 
 _OPENED: Final[ContextVar[tuple[Opened, ...]]] = ContextVar("headrace_opened", default=())

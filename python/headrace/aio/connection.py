@@ -18,13 +18,13 @@ from collections.abc import (
 from typing import IO, Any, TypeVar, overload
 
 from .. import defaults, errors
-from .._core import until
+from .._core import Opened, until
 from .._cursor_base import Params
 from .._native import PgResult, Wire
 from .._postgres.adapters import Adapters
 from .._postgres.connection import server_version
 from .._postgres.core import ConnectionCore, quote_identifier
-from .._postgres.streams import BUSY, Opened, Reading
+from .._postgres.streams import BUSY, Reading
 from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid

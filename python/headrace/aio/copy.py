@@ -7,11 +7,11 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
-from .._core import Limit, until
+from .._core import Limit, Opened, until
 from .._native import CopyBuffer, PgResult, Wire
 from .._postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is_bytes
 from .._postgres.core import CopyOfRows
-from .._postgres.streams import COPYING, Opened
+from .._postgres.streams import COPYING
 from ..errors import ProgrammingError
 from ._opened import gate_of
 

@@ -10,11 +10,11 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaita
 from typing import IO, Any, TypeVar
 
 from .. import defaults, errors
-from .._core import Limit, afresh, until
+from .._core import Limit, Opened, afresh, until
 from .._cursor_base import Params
 from .._mysql import load
 from .._mysql.codes import is_refusal
-from .._mysql.core import MySqlCore, ServerWarning, SessionState, first_of
+from .._mysql.core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
 from .._mysql.known import known_options
 from .._mysql.settings import ConnectOptions
 from .._native import PgResult, Wire
@@ -23,6 +23,7 @@ from ..errors import ConnectionClosed, DatabaseError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
+from ._opened import gate_of
 from ._opening import any_password, open_wire, resolve
 from ._watch import Watch, watch_over
 
@@ -56,11 +57,10 @@ class AsyncCursor(LoopCursor[R]):
         return list(out)
 
 
-class _Reading:
-    """What a stream waits for, and what tells that its generator is gone."""
+class _Reading(Opened):
+    """What a stream waits for, and whether it has the connection for itself."""
 
     future: Any = None
-    watch: Any = None
 
 
 async def _rows_of(blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
@@ -127,7 +127,7 @@ class AsyncConnection(LoopConnection[R]):
         timeout: float | None = None,
     ) -> AsyncIterator[R]:
         """The rows of a query one by one, in bounded memory: see :meth:`headrace.mysql.Connection.stream`. Other tasks'
-        requests wait for its end; the task that reads it gets InterfaceError."""
+        requests wait for its end; the task that reads it, and those that it makes meanwhile, get InterfaceError."""
         reading = _Reading()
         return self._watched(reading, _rows_of(self._read(sql, params, fetch_size, on_server, reading, timeout)))
 
@@ -170,6 +170,7 @@ class AsyncConnection(LoopConnection[R]):
                 return
             with contextlib.suppress(RuntimeError, errors.Error):
                 if asyncio.get_running_loop() is future.get_loop() and not future.done():
+                    reading.ended = True
                     connection._core.wire.resume_reading()
                     connection._abandon(future)
 
@@ -181,6 +182,8 @@ class AsyncConnection(LoopConnection[R]):
     ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         future = reading.future = wire.my_execute(sql, params, text=core.text, block=size)
+        gate = gate_of(reading, STREAMING)
+        wire.occupy(gate)
         if self._watch is not None:
             self._watch.start()
         try:
@@ -193,6 +196,7 @@ class AsyncConnection(LoopConnection[R]):
                 columns, rows = taken
                 yield self._made(columns, rows)
             result = await self._wait(future, timeout)
+            reading.ended = True
             if result.columns is None:
                 raise ProgrammingError("the statement returns no rows")
             while result.rows:
@@ -201,6 +205,8 @@ class AsyncConnection(LoopConnection[R]):
                 del result.rows[:size]
                 yield self._made(result.columns, block)
         finally:
+            reading.ended = True
+            wire.vacate(gate)
             wire.resume_reading()
             if not future.done():
                 self._abandon(future)
@@ -301,28 +307,34 @@ class AsyncConnection(LoopConnection[R]):
 
     async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str, limit: Limit) -> PgResult:
         core, wire = self._core, self._core.wire
-        guard = await self._run(load.enter(core), limit)
+        guard = load.Guard(core)
+        opened = Opened()
+        gate = gate_of(opened, load.LOADING)
         try:
-            future = wire.my_query(sql, infile=True)
+            await self._run(guard.enter(), limit)
+            future = guard.query(sql, infile=True)
             # Whoever is cancelled meanwhile has nobody left to hear of its error.
             future.add_done_callback(_heard)
             try:
                 while wire.my_infile_state(future) == 0:
                     await self._wait(wire.my_step(future), limit)
                 if wire.my_infile_state(future) == 1:
+                    wire.occupy(gate)
                     await send(future)
             finally:
+                opened.ended = True
+                wire.vacate(gate)
                 # The protocol has no other way to end it than the end of the file.
                 if wire.my_infile_state(future) == 0:
                     self._abandon(future)
                 wire.my_infile_end(future)
             results: list[PgResult] = await self._wait(future, limit)
-            await self._run(load.check(core, results[-1], duplicates), limit)
+            await self._run(load.check(guard, results[-1], duplicates), limit)
         except BaseException:
             # In the background where the task is cancelled: the load must be undone all the same.
-            await asyncio.shield(self._run(load.leave(core, guard, True), afresh(limit)))
+            await asyncio.shield(self._run(guard.leave(True), afresh(limit)))
             raise
-        await self._run(load.leave(core, guard, False), limit)
+        await self._run(guard.leave(False), limit)
         return results[-1]
 
     # the session

@@ -120,6 +120,11 @@ impl Batch {
         matches!(self.phase, Phase::Undo | Phase::Close | Phase::Closing)
     }
 
+    /// Whether it has begun a transaction that is only its own.
+    pub(super) fn has_own_transaction(&self) -> bool {
+        self.guard == Guard::Autocommit
+    }
+
     fn begin(execute: &Execute, frame: Option<Frame>) -> Self {
         let atomic = matches!(execute.rows, Rows::Batch { atomic: true, .. });
         Self {

@@ -10,6 +10,7 @@ mod chunk;
 mod receive;
 mod reply;
 mod request;
+mod reservation;
 mod send;
 mod session;
 mod startup;
@@ -28,6 +29,7 @@ use crate::packets::reply::ServerError;
 use headrace_core::{Caller, Discarded, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
 use reply::{Expect, Reply};
 use request::{Entry, Failure, Stage};
+use reservation::Reservation;
 use startup::Startup;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -57,6 +59,8 @@ pub struct Machine<C: Caller> {
     wire: Wire,
     next_id: u64,
     held: bool,
+    /// Who has the connection to themselves.
+    reservation: Option<Reservation>,
     /// Commands in flight at most.
     window: usize,
     local_infile: bool,
@@ -93,6 +97,7 @@ impl<C: MyCaller> Machine<C> {
             wire: Wire::default(),
             next_id: 1,
             held: false,
+            reservation: None,
             statements: StatementCache::new(statements),
             epoch: 0,
             to_close: Vec::new(),
@@ -277,6 +282,7 @@ impl<C: MyCaller> Machine<C> {
         if entry.changes {
             self.forget_statements();
         }
+        self.note_reserved(entry.id);
         if let Some(caller) = entry.caller {
             caller.finish(cx, outcome);
         }
@@ -310,6 +316,7 @@ impl<C: MyCaller> Protocol for Machine<C> {
             front.fail(error);
         }
         self.started = 0;
+        self.reservation = None;
         self.expects.clear();
         for entry in std::mem::take(&mut self.queue) {
             let outcome = entry.failure.map_or_else(|| Outcome::Fatal(reason.clone()), Failure::outcome);

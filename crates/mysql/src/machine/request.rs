@@ -89,6 +89,16 @@ pub enum Request {
     Ping,
     /// COM_RESET_CONNECTION, and the character set anew, which the server forgets with the rest.
     ResetConnection,
+    /// Reserves the connection, once everything in front of it is answered: from then on no request is started but those
+    /// [`Request::Within`] the reservation, until it is released. Its number is that of this request.
+    Reserve,
+    /// A request within a reservation.
+    Within {
+        /// The number of the reservation.
+        reservation: u64,
+        /// The request.
+        request: Box<Request>,
+    },
 }
 
 impl Request {
@@ -111,9 +121,10 @@ impl Request {
     }
 
     /// Whether nothing may be sent behind it before it is answered: a batch decides at its end what its last statements
-    /// are, and the server takes whatever follows a LOAD DATA LOCAL for the file.
+    /// are, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when all else is
+    /// answered.
     fn is_exclusive(&self, local_infile: bool) -> bool {
-        if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) = self {
+        if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) | Request::Reserve = self {
             return true;
         }
         local_infile && self.sql().is_some_and(|sql| may_load(sql))
@@ -171,6 +182,8 @@ impl<E> Failure<E> {
 pub(super) struct Entry<C, E> {
     pub id: u64,
     pub request: Request,
+    /// The reservation that it is within; 0 for none.
+    pub reservation: u64,
     /// `None` once the caller lost interest: the reply is read and dropped.
     pub caller: Option<C>,
     /// Whose it is: see [`headrace_core::Caller::lane`].
@@ -200,10 +213,15 @@ pub(super) struct Entry<C, E> {
 
 impl<C, E> Entry<C, E> {
     pub(super) fn new(id: u64, request: Request, several: bool, caller: Option<C>) -> Self {
+        let (reservation, request) = match request {
+            Request::Within { reservation, request } => (reservation, *request),
+            request => (0, request),
+        };
         Self {
             id,
             changes: request.changes_session(several),
             request,
+            reservation,
             caller,
             lane: 0,
             abandoned: false,

@@ -44,7 +44,10 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Whether the next request can be sent behind those that were started.
-    fn may_start(&self) -> bool {
+    fn may_start(&mut self) -> bool {
+        if self.reservation.is_some() && !self.bring_forward() {
+            return false;
+        }
         let Some(next) = self.queue.get(self.started) else { return false };
         let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
         let alone =
@@ -74,6 +77,7 @@ impl<C: MyCaller> Machine<C> {
         if entry.changes {
             self.forget_statements();
         }
+        self.note_reserved(entry.id);
         if let Some(caller) = entry.caller {
             caller.finish(cx, failure.map_or(Outcome::Done, Failure::outcome));
         }
@@ -130,6 +134,18 @@ impl<C: MyCaller> Machine<C> {
                 let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
                 self.expect(next, Kind::Simple);
             }
+            Request::Reserve => {
+                self.reserve(self.queue[at].id);
+                if self.session.doubtful {
+                    // The answer has the status that the last error did not have.
+                    let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
+                    self.expect(next, Kind::Simple);
+                } else {
+                    self.drop_tail(cx, None);
+                }
+            }
+            // An entry has what is within.
+            Request::Within { .. } => self.drop_tail(cx, None),
             Request::ResetConnection => {
                 // The server forgets every statement with it, and falls back to its own character set.
                 self.statements.drain();

@@ -234,6 +234,9 @@ impl Wire {
                 break;
             }
             self.transmit(py, &mut state);
+            if state.machine.is_occupied() {
+                break;
+            }
             let State { machine, outbox, .. } = &mut *state;
             let stuck = machine.in_flight() < machine.queued() && outbox.len() < limits::OUTBOX_HIGH_BYTES;
             let until = if stuck { now + NUDGE_WAIT } else { now };

@@ -78,8 +78,6 @@ struct State {
     drained: Option<Completion>,
     /// Called before a request is queued: each may refuse it.
     gates: Vec<Py<PyAny>>,
-    /// The stream that occupies the connection, and the task that reads it, where it is one.
-    stream: Option<(u64, Option<Py<PyAny>>)>,
 }
 
 /// Counters of one kind of operation.

@@ -24,6 +24,21 @@ impl Wire {
         self.enqueue::<MySql>(py, state, request, call)
     }
 
+    /// Queues a request within a reservation, which nothing that is open refuses; 0 is none.
+    fn my_enqueue(
+        &self,
+        py: Python<'_>,
+        state: super::Held<'_>,
+        request: Request,
+        call: PyCall<MySql>,
+        reservation: u64,
+    ) -> PyResult<Py<PyAny>> {
+        if reservation == 0 {
+            return self.enqueue::<MySql>(py, state, request, call);
+        }
+        self.enqueue_ungated::<MySql>(py, state, Request::Within { reservation, request: Box::new(request) }, call)
+    }
+
     /// The number of the request of a ticket, and the machine.
     fn my_request<'s>(
         &self,
@@ -71,8 +86,9 @@ fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
 #[pymethods]
 impl Wire {
     /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `block` it is a
-    /// stream, whose rows are taken in lists of so many while they come, the rest with its result.
-    #[pyo3(signature = (sql, params=None, *, text=false, block=None))]
+    /// stream, whose rows are taken in lists of so many while they come, the rest with its result. `reservation` is the
+    /// number of the one that it is within.
+    #[pyo3(signature = (sql, params=None, *, text=false, block=None, reservation=0))]
     fn my_execute(
         &self,
         py: Python<'_>,
@@ -80,6 +96,7 @@ impl Wire {
         params: Option<&Bound<'_, PyAny>>,
         text: bool,
         block: Option<usize>,
+        reservation: u64,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let query = self.query(&state, sql, params.is_some())?;
@@ -89,7 +106,7 @@ impl Wire {
         call.script = true;
         call.block = block;
         let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, text, cursor: None });
-        self.enqueue::<MySql>(py, state, request, call)
+        self.my_enqueue(py, state, request, call, reservation)
     }
 
     /// Queues a query whose rows stay in a cursor on the server, and `rows` of which are fetched at first. Gives its number
@@ -128,7 +145,7 @@ impl Wire {
             py,
             deadline,
             Some(PATIENCE),
-            None,
+            Some(ticket),
             || false,
             |state| {
                 let (id, machine) = self.my_request(py, state, ticket)?;
@@ -197,15 +214,43 @@ impl Wire {
     }
 
     /// Queues a COM_QUERY; with `infile` the caller feeds a LOAD DATA LOCAL. `discarded` is sent in its place if it is
-    /// discarded before it was sent.
-    #[pyo3(signature = (sql, *, infile=false, discarded=None))]
-    fn my_query(&self, py: Python<'_>, sql: String, infile: bool, discarded: Option<String>) -> PyResult<Py<PyAny>> {
+    /// discarded before it was sent. `reservation` is the number of the one that it is within.
+    #[pyo3(signature = (sql, *, infile=false, discarded=None, reservation=0))]
+    fn my_query(
+        &self,
+        py: Python<'_>,
+        sql: String,
+        infile: bool,
+        discarded: Option<String>,
+        reservation: u64,
+    ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let sql: Arc<str> = sql.into();
         let mut call = self.my_call(py, &state, Want::All, sql.clone())?;
         call.script = true;
         let discarded = discarded.map(Arc::from);
-        self.enqueue::<MySql>(py, state, Request::Query { sql, infile, discarded }, call)
+        self.my_enqueue(py, state, Request::Query { sql, infile, discarded }, call, reservation)
+    }
+
+    /// Queues a reservation of the connection: when its ticket is done, nothing is sent any more but what is within it.
+    /// Gives its number too. Everybody who makes one calls `my_release` in any case.
+    fn my_reserve(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, u64)> {
+        let mut state = self.hold(py)?;
+        let call = self.my_call(py, &state, Want::One, "".into())?;
+        let number = state.machine.of::<MySql>(py)?.next_id();
+        Ok((self.enqueue::<MySql>(py, state, Request::Reserve, call)?, number))
+    }
+
+    /// Ends a reservation, once what was queued within it is done.
+    fn my_release(&self, py: Python<'_>, number: u64) -> PyResult<()> {
+        self.hold(py)?.machine.of::<MySql>(py)?.release(number);
+        self.tell_waiting();
+        self.flush(py)
+    }
+
+    /// Whether `last_status` is only a guess, as the last answer was an error. `my_ping` makes it sure.
+    fn my_is_in_doubt(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.machine.of::<MySql>(py)?.is_in_doubt())
     }
 
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.

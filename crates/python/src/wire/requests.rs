@@ -71,7 +71,8 @@ impl Wire {
         self.enqueue_ungated(py, state, request, call)
     }
 
-    fn enqueue_ungated<D: Dialect>(
+    /// The same for a request that is part of what is open.
+    pub(super) fn enqueue_ungated<D: Dialect>(
         &self,
         py: Python<'_>,
         mut state: super::Held<'_>,
@@ -82,17 +83,9 @@ impl Wire {
         if !state.machine.is_ready() {
             return Err(errors::interface(py, "the connection is not ready for requests yet"));
         }
-        if state.stream.is_some() {
-            self.check_stream(py, &mut state)?;
-        }
         let object = call.completion.object(py);
         let busy = state.machine.in_flight() > 0;
-        let streams = call.block.is_some();
         state.machine.of::<D>(py)?.submit(request, call);
-        if streams {
-            let reader = if self.event_loop.is_some() { self.current_task(py)?.map(Bound::unbind) } else { None };
-            state.stream = self.id_of(&state, object.bind(py)).map(|id| (id, reader));
-        }
         if let Io::Transport { .. } = state.io {
             drop(state);
             if busy {
@@ -103,34 +96,6 @@ impl Wire {
             }
         }
         Ok(object)
-    }
-
-    /// A request behind a stream gets its answer only once the stream was read: a task that reads it would wait for
-    /// itself, and a thread would have all of it received into memory.
-    fn check_stream(&self, py: Python<'_>, state: &mut State) -> PyResult<()> {
-        let Some((id, reader)) = state.stream.take() else { return Ok(()) };
-        if !state.machine.is_streaming(id) {
-            return Ok(());
-        }
-        let mine = match (&reader, &self.event_loop) {
-            (Some(reader), Some(_)) => self.current_task(py)?.is_some_and(|task| task.is(reader)),
-            _ => true,
-        };
-        state.stream = Some((id, reader));
-        if mine {
-            return Err(errors::interface(
-                py,
-                "a stream is being read on this connection: read it to its end, close it, stream with on_server=True, \
-                 or use a second connection",
-            ));
-        }
-        Ok(())
-    }
-
-    /// The task that runs now.
-    pub(super) fn current_task<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let task = py.import("asyncio")?.call_method0("current_task")?;
-        Ok(Some(task).filter(|task| !task.is_none()))
     }
 
     pub(super) fn call<D: Dialect>(

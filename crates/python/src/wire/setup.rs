@@ -107,7 +107,6 @@ impl Wire {
             notified: None,
             drained: None,
             gates: Vec::new(),
-            stream: None,
         };
         Ok(Self {
             state: Mutex::new(state),

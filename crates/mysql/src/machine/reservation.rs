@@ -1,0 +1,105 @@
+//! Reservations: several requests of one caller that nobody else's come between. A load into a table is one: what undoes it,
+//! the LOAD DATA itself, its warnings, and its end.
+//!
+//! | from | event | to |
+//! |---|---|---|
+//! | (none) | `Request::Reserve` is started, with nothing in flight | Held |
+//! | Held | released | Ending |
+//! | Ending | no request within it is queued or in flight | (none) |
+//!
+//! Requests within the reservation go in front of those that wait, also while it is ending: what undoes a load that was
+//! given up comes before anything else.
+
+use super::request::Stage;
+use super::{Machine, MyCaller};
+
+/// A reservation of the connection.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    number: u64,
+    ending: bool,
+    /// Whether a transaction was open when it began.
+    in_transaction: bool,
+}
+
+impl<C: MyCaller> Machine<C> {
+    /// The request of this number has the connection to itself from now on.
+    pub(super) fn reserve(&mut self, number: u64) {
+        let in_transaction = self.session.in_transaction();
+        self.reservation = Some(Reservation { number, ending: false, in_transaction });
+    }
+
+    /// A request has ended. If it was that of the reservation, the status of the session is known now.
+    pub(super) fn note_reserved(&mut self, id: u64) {
+        let in_transaction = self.session.in_transaction();
+        if let Some(reservation) = self.reservation.as_mut().filter(|reservation| reservation.number == id) {
+            reservation.in_transaction = in_transaction;
+        }
+    }
+
+    /// Ends a reservation, once the requests within it that were queued are done; one that has not begun is taken back.
+    pub fn release(&mut self, number: u64) {
+        match &mut self.reservation {
+            Some(reservation) if reservation.number == number => reservation.ending = true,
+            _ => {
+                self.discard(number);
+            }
+        }
+    }
+
+    /// Whether requests wait for the holder of a reservation to go on.
+    pub fn is_occupied(&self) -> bool {
+        self.reservation.as_ref().is_some_and(|reservation| !reservation.ending)
+    }
+
+    /// Whether request `id` is one that waits so.
+    pub fn is_kept_waiting(&self, id: u64) -> bool {
+        let Some(reservation) = self.reservation.as_ref().filter(|reservation| !reservation.ending) else {
+            return false;
+        };
+        let mut waiting = self.queue.iter().skip(self.started);
+        waiting.any(|entry| entry.id == id && entry.reservation != reservation.number)
+    }
+
+    /// Whether a transaction is open for those who share the connection: one that a reservation or a batch has begun for
+    /// itself is over before anything else is started.
+    pub fn shares_transaction(&self) -> bool {
+        if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
+            return reservation.in_transaction;
+        }
+        match self.queue.front().map(|entry| &entry.stage) {
+            Some(Stage::Batch(batch)) if batch.has_own_transaction() => false,
+            _ => self.session.in_transaction(),
+        }
+    }
+
+    /// Whether the state of the transaction is only a guess, because the last answer was an error: a round trip tells.
+    pub fn is_in_doubt(&self) -> bool {
+        self.session.doubtful
+    }
+
+    fn is_over(&self, reservation: &Reservation) -> bool {
+        let mut within = self.queue.iter();
+        reservation.ending && !within.any(|entry| entry.reservation == reservation.number)
+    }
+
+    /// Puts the next request within the reservation in front of those that wait; returns whether a request may be started,
+    /// one that waited if the reservation is over.
+    pub(super) fn bring_forward(&mut self) -> bool {
+        let Some(reservation) = &self.reservation else { return true };
+        if self.is_over(reservation) {
+            self.reservation = None;
+            return true;
+        }
+        let number = reservation.number;
+        let Some(at) = (self.started..self.queue.len()).find(|&at| self.queue[at].reservation == number) else {
+            return false;
+        };
+        if at > self.started
+            && let Some(entry) = self.queue.remove(at)
+        {
+            self.queue.insert(self.started, entry);
+        }
+        true
+    }
+}
