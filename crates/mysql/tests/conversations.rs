@@ -521,3 +521,39 @@ fn a_packet_of_many_parts_can_only_be_a_row() {
         assert!(session.run().unwrap_err().message.contains("where no row can be"));
     }
 }
+
+/// The texts of the COM_QUERYs that the server was sent.
+fn queries(heard: &mut Vec<u8>) -> Vec<String> {
+    let (mut rest, mut texts) = (std::mem::take(heard), Vec::new());
+    while rest.len() > 4 {
+        let len = usize::from(rest[0]) | usize::from(rest[1]) << 8;
+        if rest[4] == 3 {
+            texts.push(String::from_utf8_lossy(&rest[5..4 + len]).into_owned());
+        }
+        rest.drain(..4 + len);
+    }
+    texts
+}
+
+#[test]
+fn requests_within_a_reservation_go_before_those_that_wait() {
+    let mut session = session(mysql8());
+    let query = |sql: &str| Request::Query { sql: sql.into(), infile: false, discarded: None };
+    let ask = |session: &mut Session<Script>, request| session.ask(request, Vec::new(), Vec::new());
+    let (number, reserved) = ask(&mut session, Request::Reserve);
+    ask(&mut session, query("another's"));
+    session.pump(|_| reserved.borrow().end.is_some()).unwrap();
+    assert!(session.machine.is_occupied());
+    for (sql, sent) in [("first", vec!["first"]), ("last", vec!["last", "another's"])] {
+        let request = Request::Within { reservation: number, request: Box::new(query(sql)) };
+        ask(&mut session, request);
+        if sql == "last" {
+            session.machine.release(number);
+        }
+        session.peer.says.push_back(packet(1, OK));
+        session.pump(|machine| machine.queued() == 1).unwrap();
+        assert_eq!(queries(&mut session.peer.heard), sent);
+    }
+    session.peer.says.push_back(packet(1, OK));
+    session.run().unwrap();
+}
