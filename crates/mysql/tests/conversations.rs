@@ -542,7 +542,7 @@ fn requests_within_a_reservation_go_before_those_that_wait() {
     let ask = |session: &mut Session<Script>, request| session.ask(request, Vec::new(), Vec::new());
     let (number, reserved) = ask(&mut session, Request::Reserve);
     ask(&mut session, query("another's"));
-    session.pump(|_| reserved.borrow().end.is_some()).unwrap();
+    session.pump(|_| reserved.get().end.is_some()).unwrap();
     assert!(session.machine.is_occupied());
     for (sql, sent) in [("first", vec!["first"]), ("last", vec!["last", "another's"])] {
         let request = Request::Within { reservation: number, request: Box::new(query(sql)) };
