@@ -114,6 +114,8 @@ pub struct Machine<C: Caller> {
     introspection: bool,
     status: TransactionStatus,
     parameters: BTreeMap<String, String>,
+    /// The session was set to another encoding than UTF8.
+    foreign_encoding: bool,
     process_id: i32,
     secret: Vec<u8>,
     server: Server,
@@ -148,6 +150,7 @@ impl<C: PgCaller> Machine<C> {
             introspection: true,
             status: TransactionStatus::Idle,
             parameters: BTreeMap::new(),
+            foreign_encoding: false,
             process_id: 0,
             secret: Vec::new(),
             server: Server::Unknown,

@@ -133,6 +133,9 @@ impl<C: PgCaller> Machine<C> {
                 if name == "DateStyle" {
                     self.registry.date_order = Some(DateOrder::of_style(&value));
                 }
+                if name == "client_encoding" {
+                    self.foreign_encoding = !matches!(value.as_str(), "UTF8" | "UNICODE");
+                }
                 self.parameters.insert(name, value);
                 Ok(())
             }
@@ -501,7 +504,17 @@ impl<C: PgCaller> Machine<C> {
                 return Err(Fatal::peer("the server was ready before the authentication was over"));
             }
             self.phase = Phase::Ready;
+            // What a pooler says of other sessions before it has one for us is not about ours.
+            self.foreign_encoding = false;
             return Ok(());
+        }
+        if self.foreign_encoding {
+            // The server would take every text that follows for another one, and store it.
+            let encoding = self.parameters.get("client_encoding").map_or("", String::as_str);
+            return Err(Fatal::refused(format!(
+                "client_encoding was set to {encoding}, but text is sent and read in UTF8 only: the connection is closed. \
+                 Leave client_encoding as it is, and name the encoding of a COPY by its option ENCODING"
+            )));
         }
         let skipping = self.skipping;
         let entry = self.front("ReadyForQuery")?;
