@@ -295,10 +295,14 @@ class Connection(BlockingConnection[R]):
         while stop_after is None or count < stop_after:
             notify = self._core.notification()
             if notify is None:
+                wire = self._core.wire
+                waiting = wire.notified()
                 try:
-                    self._core.wire.wait(self._core.wire.notified(), timeout)
+                    wire.wait(waiting, timeout)
                 except TimeoutError:
                     return
+                finally:
+                    wire.forget_notified(waiting)
                 continue
             count += 1
             yield notify

@@ -327,10 +327,15 @@ class AsyncConnection(LoopConnection[R]):
         while stop_after is None or count < stop_after:
             notify = self._core.notification()
             if notify is None:
-                done, _ = await asyncio.wait([self._core.wire.notified()], timeout=timeout)
+                wire = self._core.wire
+                waiting = wire.notified()
+                try:
+                    done, _ = await asyncio.wait([waiting], timeout=timeout)
+                finally:
+                    wire.forget_notified(waiting)
                 if not done:
                     return
-                done.pop().result()
+                waiting.result()
                 continue
             count += 1
             yield notify

@@ -72,8 +72,8 @@ struct State {
     dead: Option<Fatal>,
     /// Who waits for the session to be ready.
     ready: Option<Completion>,
-    /// Who waits for a notification.
-    notified: Option<Completion>,
+    /// Who waits for notifications: each looks for one when some have come.
+    notified: Vec<Completion>,
     /// Who waits for the outbox to have room.
     drained: Option<Completion>,
     /// Called before a request is queued: each may refuse it.
@@ -178,10 +178,10 @@ impl Wire {
                 ready.complete(py, Ok(py.None()));
             }
         }
-        if state.machine.notifications() > 0
-            && let Some(notified) = state.notified.take()
-        {
-            notified.complete(py, Ok(py.None()));
+        if state.machine.notifications() > 0 {
+            for waiting in std::mem::take(&mut state.notified) {
+                waiting.complete(py, Ok(py.None()));
+            }
         }
     }
 
@@ -195,7 +195,8 @@ impl Wire {
             reason.message = format!("{} (the server said: {words})", reason.message);
         }
         state.machine.abort(py, &reason);
-        for waiting in [state.ready.take(), state.notified.take(), state.drained.take()].into_iter().flatten() {
+        let notified = std::mem::take(&mut state.notified);
+        for waiting in [state.ready.take(), state.drained.take()].into_iter().flatten().chain(notified) {
             let error = state.machine.last_error(py).unwrap_or_else(|| errors::fatal(py, &reason));
             waiting.complete(py, Err(error));
         }

@@ -348,7 +348,8 @@ impl Wire {
         Ok(at)
     }
 
-    /// What is done when a notification has come.
+    /// What is done when a notification has come, or the connection has ended. Several may wait. Who waits no longer says so
+    /// by `forget_notified`.
     fn notified(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let mut state = self.hold(py)?;
@@ -357,9 +358,15 @@ impl Wire {
         if state.machine.notifications() > 0 {
             completion.complete(py, Ok(py.None()));
         } else {
-            state.notified = Some(completion);
+            state.notified.push(completion);
         }
         Ok(object)
+    }
+
+    /// Nobody waits any more for what `notified` returned.
+    fn forget_notified(&self, py: Python<'_>, waiting: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.hold(py)?.notified.retain(|completion| !completion.is(waiting));
+        Ok(())
     }
 
     /// Registers loaders and dumpers. `loaders` maps a type's oid to a callable that takes bytes, `binary_loaders` are the

@@ -104,7 +104,7 @@ impl Wire {
             settings: Arc::new(settings),
             dead: None,
             ready: None,
-            notified: None,
+            notified: Vec::new(),
             drained: None,
             gates: Vec::new(),
         };
