@@ -258,6 +258,9 @@ IN: list[tuple[str, Any]] = [
     ("text", "tab\t\\N\nline"),
     ("text", "\\N"),
     ("text", ""),
+    ('"char"', ""),
+    ('"char"', "a"),
+    ('"char"[]', ["", "a", None]),
     ("time", dt.time(1, 2, 3, 4)),
     ("date", dt.date(1, 1, 1)),
     ("timetz", dt.time(1, tzinfo=dt.timezone(dt.timedelta(hours=-5, minutes=-30)))),
@@ -295,6 +298,24 @@ def test_what_one_way_refuses_the_others_refuse(connect: Connect, value: Any) ->
         with pytest.raises(errors.Error):
             fails()
         conn.rollback()
+
+
+def test_one_character_is_not_cut_out_of_more(connect: Connect) -> None:
+    conn = connect(autocommit=True)
+    conn.execute('CREATE TEMP TABLE w (v "char", a "char"[], z tsvector)')
+    for text in ("ab", "é"):
+        for fails in (
+            lambda text=text: conn.execute("INSERT INTO w (v) VALUES ($1)", (text,)),
+            lambda text=text: conn.execute("INSERT INTO w (a) VALUES ($1)", ([text],)),
+            lambda text=text: conn.copy_in("w", [(text,)], columns=["v"]),
+            lambda text=text: conn.copy_in("w", [(text, [text], None)]),
+        ):
+            with pytest.raises(errors.DataError, match="does not fit char"):
+                fails()
+    assert conn.fetchval("SELECT count(*) FROM w") == 0
+    byte = conn.fetchval("SELECT 'é'::\"char\"")
+    assert byte == b"\xc3"
+    assert conn.fetchval('SELECT $1::"char"', byte) == byte
 
 
 def test_late_timestamps_are_themselves(connect: Connect) -> None:

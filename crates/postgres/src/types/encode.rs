@@ -103,8 +103,12 @@ impl Encoder {
                 self.binary(value, kind, out)?;
                 Format::Binary
             }
-            (Form::Scalar(Scalar::Text | Scalar::Char), ValueKind::Text) => {
+            (Form::Scalar(Scalar::Text), ValueKind::Text) => {
                 value.with_text(|text| put_text(out, text))??;
+                Format::Binary
+            }
+            (Form::Scalar(Scalar::Char), ValueKind::Text) => {
+                self.char(value, kind, out)?;
                 Format::Binary
             }
             (_, ValueKind::Text) => {
@@ -196,7 +200,10 @@ impl Encoder {
                 }
             }
             (Form::AsText, _) => literal::write(value, kind, out),
-            (_, ValueKind::Text) => Ok(value.with_text(|text| put_text(out, text))??),
+            // More than one character would be cut by the server, without a word.
+            (form, ValueKind::Text) if !matches!(form, Form::Scalar(Scalar::Char)) => {
+                Ok(value.with_text(|text| put_text(out, text))??)
+            }
             (Form::Scalar(scalar), _) => {
                 let mut bytes = Vec::new();
                 self.binary(value, kind, &mut bytes)?;
@@ -265,9 +272,17 @@ impl Encoder {
 
     /// The text of a scalar's binary form.
     fn as_text<V: Value>(&self, scalar: Scalar, bytes: &[u8], value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
-        if matches!(scalar, Scalar::Text | Scalar::Char | Scalar::Json) {
-            put_text(out, bytes)?;
-            return Ok(());
+        match (scalar, bytes) {
+            (Scalar::Char, [0]) => return Ok(()),
+            (Scalar::Char, [byte]) if !byte.is_ascii() => {
+                out.extend_from_slice(format!("\\{byte:o}").as_bytes());
+                return Ok(());
+            }
+            (Scalar::Text | Scalar::Char | Scalar::Json, _) => {
+                put_text(out, bytes)?;
+                return Ok(());
+            }
+            _ => {}
         }
         let bytes = if scalar == Scalar::Jsonb { bytes.get(1..).unwrap_or(&[]) } else { bytes };
         let scalar = if scalar == Scalar::Jsonb { Scalar::Json } else { scalar };
@@ -432,7 +447,8 @@ impl Encoder {
                 let n = self.unsigned(value, kind)?;
                 out.extend_from_slice(&n.to_be_bytes());
             }
-            (Scalar::Text | Scalar::Char, _) => self.text(value, kind, out)?,
+            (Scalar::Text, _) => self.text(value, kind, out)?,
+            (Scalar::Char, _) => self.char(value, kind, out)?,
             (Scalar::Float8, ValueKind::Float | ValueKind::Int | ValueKind::Decimal) => {
                 out.extend_from_slice(&value.float()?.to_be_bytes());
             }
@@ -509,6 +525,21 @@ impl Encoder {
     }
 
     /// A value that is not text for a column that is: its SQL text.
+    /// The type "char" is one byte: zero where its text is empty, and `bytes` in Python where it is no ASCII.
+    fn char<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let start = out.len();
+        match kind {
+            ValueKind::Bytes => value.with_bytes(|bytes| out.extend_from_slice(bytes))?,
+            _ => self.text(value, kind, out)?,
+        }
+        match out.len() - start {
+            0 => out.push(0),
+            1 => {}
+            _ => return Err(self.outside(value, "one ASCII character, or one byte")),
+        }
+        Ok(())
+    }
+
     fn text<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         match kind {
             ValueKind::Text => value.with_text(|text| put_text(out, text))??,
