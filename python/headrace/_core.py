@@ -247,3 +247,12 @@ def timings(wire: Wire) -> dict[str, dict[str, int]]:
 
 class Rollback(Exception):
     """Raised inside a ``transaction()`` block it rolls the block back, and is not seen outside."""
+
+    def __init__(self, *args: str | None) -> None:
+        # psycopg's Rollback(transaction) undoes an outer block: taken for an inner one's, it would commit the outer.
+        if not all(argument is None or isinstance(argument, str) for argument in args):
+            raise TypeError(
+                "a Rollback undoes the block that it is raised in, and takes no transaction: to undo an outer block, "
+                "raise an exception of your own through the inner ones and catch it around the outer one"
+            )
+        super().__init__(*args)
