@@ -258,3 +258,28 @@ async def test_the_errors_of_a_pipeline_that_is_cancelled_are_nobodys(url: str) 
         gc.collect()
         await asyncio.sleep(0)
     assert reported == []
+
+
+def test_a_failed_transaction_is_not_prepared_in_silence(url: str) -> None:
+    with headrace.connect(url) as conn:
+        for end in (conn.tpc_prepare, conn.tpc_commit):
+            conn.tpc_begin("failed")
+            conn.execute("insert into t values (9)")
+            with pytest.raises(errors.DivisionByZero):
+                conn.execute("select 1 / 0")
+            with pytest.raises(errors.InFailedSqlTransaction, match="not committed"):
+                end()
+            assert conn.transaction_status is TransactionStatus.IDLE
+            assert conn.fetchval("select count(*) from t where n = 9") == 0
+            conn.rollback()
+        assert conn.tpc_recover() == []
+
+
+def test_a_rollback_of_an_outer_block_is_refused(conn: Conn, url: str) -> None:
+    with pytest.raises(TypeError, match="an exception of your own"), conn.transaction() as outer:
+        conn.execute("insert into t values (10)")
+        with conn.transaction():
+            raise headrace.Rollback(outer)  # type: ignore[arg-type]
+    assert conn.fetchval("select count(*) from t where n = 10") == 0
+    with conn.transaction():
+        raise headrace.Rollback("with a reason")

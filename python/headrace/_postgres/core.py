@@ -194,7 +194,8 @@ class ConnectionCore(Core):
             raise ProgrammingError("tpc_prepare() needs tpc_begin() first")
         if self.tpc_prepared:
             raise ProgrammingError("the transaction is prepared already")
-        yield self.wire.script(f"PREPARE TRANSACTION {quote_literal(str(self.tpc))}", ends_block=True)
+        results = yield self.wire.script(f"PREPARE TRANSACTION {quote_literal(str(self.tpc))}", ends_block=True)
+        self._check_two_phase(results)
         self.tpc_prepared = True
 
     def tpc_finish(self, word: str, xid: Xid | str | None) -> Flow[None]:
@@ -206,9 +207,19 @@ class ConnectionCore(Core):
         if xid is not None or self.tpc_prepared:
             yield self.wire.script(f"{word} PREPARED {quote_literal(str(xid or self.tpc))}")
         else:
-            yield self.wire.script(word, ends_block=True)
+            results = yield self.wire.script(word, ends_block=True)
+            if word == "COMMIT":
+                self._check_two_phase(results)
         self.tpc = None
         self.tpc_prepared = False
+
+    def _check_two_phase(self, results: Sequence[PgResult]) -> None:
+        """Whether a failed transaction was not rolled back instead: nothing of it is left then."""
+        try:
+            check_committed(results)
+        except InFailedSqlTransaction:
+            self.tpc = None
+            raise
 
     def tpc_recover(self) -> Flow[list[Xid]]:
         """The prepared transactions of this database."""
