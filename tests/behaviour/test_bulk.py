@@ -274,3 +274,14 @@ async def test_async_pipeline_stream_copy_notify(aconn: Any) -> None:
     await aconn.execute("notify anews, 'hi'")
     await aconn.commit()
     assert [n.payload async for n in aconn.notifies(timeout=2, stop_after=1)] == ["hi"]
+
+
+def test_data_of_a_copy_that_nobody_receives_is_an_error(conn: Conn) -> None:
+    for execute in (conn.execute, conn.executescript):
+        with pytest.raises(errors.ProgrammingError, match=r"use copy_out"):
+            execute("copy (select 1) to stdout")
+        assert conn.fetchval("select 2") == 2
+
+
+def test_a_query_with_a_comment_at_its_end_is_copied(conn: Conn) -> None:
+    assert list(conn.copy_out("select 1 -- one")) == [(1,)]

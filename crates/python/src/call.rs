@@ -152,6 +152,8 @@ pub struct PyCall<D> {
     last_tag: Vec<u8>,
     /// A result has come.
     told: bool,
+    /// Data of a COPY came that nobody receives.
+    lost: bool,
     generated: Option<i128>,
     warnings: u32,
     dialect: PhantomData<fn() -> D>,
@@ -183,6 +185,7 @@ impl<D: Dialect> PyCall<D> {
             affected: None,
             last_tag: Vec::new(),
             told: false,
+            lost: false,
             generated: None,
             warnings: 0,
             dialect: PhantomData,
@@ -325,8 +328,9 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn block(&mut self, py: Python<'_>, bytes: &[u8]) {
-        if let Some(copy) = &self.copy {
-            copy.get().push(bytes);
+        match &self.copy {
+            Some(copy) => copy.get().push(bytes),
+            None => self.lost = true,
         }
         self.step(py);
     }
@@ -366,6 +370,10 @@ impl<D: Dialect> Caller for PyCall<D> {
 
     fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, Fault>) {
         let result = match outcome {
+            Outcome::Done if self.lost => Err(errors::programming(
+                py,
+                "the statement sent the data of a COPY, which nobody received: use copy_out(), or copy() of a cursor",
+            )),
             Outcome::Done => self.outcome(py),
             Outcome::Server { error, row } => {
                 let error = D::error(py, &error, self.statement.as_deref(), row);

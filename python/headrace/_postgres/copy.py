@@ -30,7 +30,8 @@ def copy_statement(table: str | Sequence[str], columns: Sequence[str] | None, fo
     if format not in ("binary", "text", "csv"):
         raise ProgrammingError(f"the COPY format {format!r} is not one of binary, text, csv")
     if out and isinstance(table, str) and _QUERY.match(table):
-        return f"COPY ({table}) TO STDOUT (FORMAT {format})"
+        # A comment at the end of the query ends with the line.
+        return f"COPY ({table}\n) TO STDOUT (FORMAT {format})"
     names = f" ({_listed(columns)})" if columns else ""
     direction = "TO STDOUT" if out else "FROM STDIN"
     return f"COPY {quote_table(table)}{names} {direction} (FORMAT {format})"
