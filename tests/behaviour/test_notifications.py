@@ -19,7 +19,8 @@ async def test_each_task_that_waits_gets_a_notification(aconn: Any, conn: Any) -
     await aconn.listen("news")
 
     async def one() -> str:
-        return [notify.payload async for notify in aconn.notifies(timeout=20, stop_after=1)][0]
+        (notify,) = [notify async for notify in aconn.notifies(timeout=20, stop_after=1)]
+        return str(notify.payload)
 
     waiting = [asyncio.create_task(one()) for _ in SENT]
     await asyncio.sleep(0)
@@ -32,10 +33,7 @@ async def test_each_task_that_waits_gets_a_notification(aconn: Any, conn: Any) -
 def test_each_thread_that_waits_gets_a_notification(conn: Any, url: str) -> None:
     with headrace.connect(url, autocommit=True) as listener, ThreadPoolExecutor(3) as threads:
         listener.listen("news")
-        waiting = [
-            threads.submit(lambda: [notify.payload for notify in listener.notifies(timeout=20, stop_after=1)][0])
-            for _ in SENT
-        ]
+        waiting = [threads.submit(lambda: next(listener.notifies(timeout=20, stop_after=1)).payload) for _ in SENT]
         for payload in SENT:
             conn.execute("select pg_notify('news', %s)", (payload,))
             conn.commit()
