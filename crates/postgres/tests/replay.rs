@@ -448,3 +448,17 @@ fn a_portal_says_itself_what_its_rows_are() {
     session.feed(&[portal(25), data_row(&[Some(b"text")]), done()].concat()).unwrap();
     assert_eq!(second.get().rows, vec![vec!["text".to_owned()]]);
 }
+
+#[test]
+fn who_is_the_first_to_wait_hears_why_the_server_ended_the_session() {
+    let mut session = Session::start();
+    session.execute("select a", None, Vec::new(), true);
+    let discarded = session.machine.find(|_| true).unwrap();
+    let first = session.execute("select b", None, Vec::new(), true);
+    let second = session.execute("select c", None, Vec::new(), true);
+    session.machine.discard(discarded);
+    session.feed(&msg(b'E', b"SFATAL\0VFATAL\0C57P01\0Mno\0\0")).unwrap();
+    session.machine.abort((), &Fatal::gone("closed"));
+    assert_eq!(first.get().end.as_deref(), Some("server 57P01"));
+    assert_eq!(second.get().end.as_deref(), Some("fatal closed"));
+}

@@ -333,6 +333,11 @@ impl Engine {
         each!(self, machine => machine.find(|call| call.completion.is(ticket)))
     }
 
+    /// Whether anybody waits for a request.
+    pub fn is_awaited(&self) -> bool {
+        each!(self, machine => machine.find(|_| true).is_some())
+    }
+
     /// Says goodbye.
     pub fn terminate(&mut self, outbox: &mut Outbox) {
         each!(self, machine => machine.terminate(outbox));

@@ -312,8 +312,10 @@ impl<C: MyCaller> Protocol for Machine<C> {
 
     fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
-        if let (Some(error), Some(front)) = (self.last_words.clone(), self.queue.front_mut()) {
-            front.fail(error);
+        // Whoever is the first to wait hears it: in front of it may stand what was discarded.
+        let first = self.queue.iter_mut().find(|entry| entry.caller.is_some());
+        if let (Some(error), Some(first)) = (self.last_words.clone(), first) {
+            first.fail(error);
         }
         self.started = 0;
         self.reservation = None;

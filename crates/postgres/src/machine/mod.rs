@@ -485,10 +485,11 @@ impl<C: PgCaller> Protocol for Machine<C> {
     fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         let said = self.last_words.take();
-        if let (Some(error), Some(front)) = (said.clone(), self.queue.front_mut())
-            && front.failure.is_none()
+        // Whoever is the first to wait hears it: in front of it may stand what was asked for the driver's own sake.
+        if let (Some(error), Some(first)) = (said.clone(), self.queue.iter_mut().find(|entry| entry.caller.is_some()))
+            && first.failure.is_none()
         {
-            front.failure = Some(request::Failure::Server { error, row: None });
+            first.failure = Some(request::Failure::Server { error, row: None });
         }
         let mut entries = std::mem::take(&mut self.queue);
         self.started = 0;

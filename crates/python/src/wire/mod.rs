@@ -70,6 +70,8 @@ struct State {
     queries_bytes: Cell<usize>,
     settings: Arc<Settings>,
     dead: Option<Fatal>,
+    /// The server said why it ended the session while nobody waited: whoever asks next hears it.
+    unheard: Cell<bool>,
     /// Who waits for the session to be ready.
     ready: Option<Completion>,
     /// Who waits for notifications: each looks for one when some have come.
@@ -194,11 +196,14 @@ impl Wire {
         {
             reason.message = format!("{} (the server said: {words})", reason.message);
         }
+        let unheard = state.dead.is_none() && !state.machine.is_awaited();
         state.machine.abort(py, &reason);
+        state.unheard.set(unheard || state.unheard.get());
         let notified = std::mem::take(&mut state.notified);
         for waiting in [state.ready.take(), state.drained.take()].into_iter().flatten().chain(notified) {
             let error = state.machine.last_error(py).unwrap_or_else(|| errors::fatal(py, &reason));
             waiting.complete(py, Err(error));
+            state.unheard.set(false);
         }
         state.dead.get_or_insert(reason);
         self.tell_waiting();
@@ -208,6 +213,11 @@ impl Wire {
     }
 
     fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+        if state.unheard.take()
+            && let Some(error) = state.machine.last_error(py)
+        {
+            return Err(error);
+        }
         match &state.dead {
             Some(reason) => {
                 let mut closed = reason.clone();

@@ -103,6 +103,7 @@ impl Wire {
             queries_bytes: Cell::new(0),
             settings: Arc::new(settings),
             dead: None,
+            unheard: Cell::new(false),
             ready: None,
             notified: Vec::new(),
             drained: None,

@@ -1,0 +1,35 @@
+"""A session that the server ends says why, with the error's own class, to whoever is the first to ask."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import headrace
+import headrace.aio
+from headrace import errors
+from headrace.lab.servers import Server
+
+END = "select pg_terminate_backend(%s, 10000)"
+
+
+def test_who_asks_next_hears_why_an_idle_session_was_ended(server: Server) -> None:
+    with headrace.connect(server.url) as conn, headrace.connect(server.url) as admin:
+        assert admin.fetchval(END, conn.backend_pid)
+        assert not conn.check_alive()
+        with pytest.raises(errors.AdminShutdown, match="terminating connection"):
+            conn.execute("select 1")
+        with pytest.raises(errors.ConnectionClosed, match="terminating connection"):
+            conn.execute("select 1")
+
+
+async def test_who_asks_next_hears_why_an_idle_session_was_ended_on_a_loop(server: Server) -> None:
+    async with await headrace.aio.connect(server.url) as conn, await headrace.aio.connect(server.url) as admin:
+        assert await admin.fetchval(END, conn.backend_pid)
+        while not conn.closed:
+            await asyncio.sleep(0.001)
+        with pytest.raises(errors.AdminShutdown, match="terminating connection"):
+            await conn.execute("select 1")
+        with pytest.raises(errors.ConnectionClosed, match="terminating connection"):
+            await conn.execute("select 1")
