@@ -6,7 +6,9 @@
 mod support;
 
 use headrace_core::{Inbox, Outbox};
-use headrace_postgres::machine::{Binding, Execute, Machine, Options, Portal, Prepare, Purpose, Request, Rows, Tls};
+use headrace_postgres::machine::{
+    Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
+};
 use headrace_testkit::{Questions, TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
@@ -67,10 +69,11 @@ fuzz_target!(|data: &[u8]| {
                 prepare: Prepare::Named,
                 prelude: (script >> 5 & 1 == 1).then(|| "BEGIN".into()),
                 portal: (more >> 2 & 1 == 1 && i == 1 && !batch).then(|| Portal {
-                    name: "p".into(),
+                    id: PortalId { name: "p".into(), number: 1 },
                     max_rows: 2,
                     reserves: more >> 3 & 1 == 1,
                 }),
+                cursor: None,
                 expected: None,
                 sync: script >> 6 & 1 == 1 || i == 2,
                 ordered: script >> 7 & 1 == 1,

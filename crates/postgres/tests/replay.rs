@@ -115,6 +115,7 @@ impl Session {
             prepare,
             prelude: None,
             portal: None,
+            cursor: None,
             sync,
             ordered: false,
             expected: None,

@@ -25,11 +25,6 @@ def quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def portal_name(name: str) -> str:
-    """The name of the portal that a cursor declared as ``name`` has: the server cuts identifiers to 63 bytes."""
-    return name.encode()[:63].decode(errors="ignore")
-
-
 def quote_literal(text: str) -> str:
     """Text as an SQL string literal, safe with standard_conforming_strings on or off."""
     if "\0" in text:
@@ -232,9 +227,9 @@ class ConnectionCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params, expected: PgColumns | None = None) -> Any:
-        """Queues one statement; ``expected`` are the columns of one that fetches from a cursor which was described."""
-        return self.wire.execute(sql, params, prelude=self.begin, named=self.named, expected=expected)
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+        return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
 
     def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
         """Queues one statement of a pipeline."""

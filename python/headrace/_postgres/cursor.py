@@ -9,10 +9,10 @@ from .. import defaults
 from .._core import Limit, until
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
-from .._native import PgColumns
 from ..errors import NotSupportedError, ProgrammingError
 from ..rows import RowFactory
-from .core import portal_name, quote_identifier
+from .core import quote_identifier
+from .declared import Declared
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -69,10 +69,8 @@ class ServerCursor(Cursor[R]):
         self.scrollable = scrollable
         self.withhold = withhold
         self.itersize: int = defaults.FETCH_SIZE
-        self._declared = False
+        self._declared: Declared | None = None
         self._exhausted = False
-        self._fetched: PgColumns | None = None
-        """The columns of the cursor as it was declared last."""
 
     @property
     def rowcount(self) -> int:
@@ -82,23 +80,14 @@ class ServerCursor(Cursor[R]):
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
         """Declares the cursor for a query."""
         self._check()
-        if self._core.autocommit and not self.withhold and not self._core.in_transaction():
-            raise ProgrammingError(
-                "a server-side cursor needs a transaction: use conn.transaction(), or declare it withhold=True"
-            )
-        limit = until(timeout)
-        if self._declared:
-            self._forget(limit)
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
-        hold = "WITH HOLD " if self.withhold else ""
-        name = quote_identifier(self.name)
-        self._ask(f"DECLARE {name} {scroll}CURSOR {hold}FOR {sql}", params, limit)
-        self._declared = True
+        declared = Declared(self._core, self.name, self.withhold)
+        limit = until(timeout)
+        self._forget(limit)
+        self._connection._wait(declared.declare(scroll, sql, params), limit)
+        self._declared = declared
         self._exhausted = False
-        # What the cursor gives is a matter of the cursor, not of the text that fetches from it.
-        described = self._connection._wait(self._core.wire.describe_portal(portal_name(self.name)), limit)
-        self._fetched = described.columns
-        self._set(described)
+        self._set(declared.described(self._connection._wait(declared.describe(), limit)))
         return self
 
     def executemany(
@@ -107,16 +96,15 @@ class ServerCursor(Cursor[R]):
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
-    def _ask(self, sql: str, params: Params = None, limit: Limit = None, expected: PgColumns | None = None) -> Any:
-        """The result of a statement, which is waited for in a pipeline too."""
-        ticket = self._core.submit(sql, params, expected)
-        return self._connection._wait(ticket, limit)
+    def _use(self, verb: str, what: str, limit: Limit) -> Any:
+        """The result of FETCH or MOVE, which is waited for in a pipeline too."""
+        declared = self._declared
+        if declared is None:
+            raise ProgrammingError("the cursor was not executed")
+        return declared.used(self._connection._wait(declared.use(verb, what), limit))
 
     def _fetch_block(self, what: str, limit: Limit) -> None:
-        if not self._declared:
-            raise ProgrammingError("the cursor was not executed")
-        sql = f"FETCH {what} FROM {quote_identifier(self.name)}"
-        self._set(self._ask(sql, None, limit, self._fetched))
+        self._set(self._use("FETCH", what, limit))
 
     def _more_rows(self, limit: Limit) -> None:
         if self._position >= len(self._rows or ()) and not self._exhausted:
@@ -157,20 +145,19 @@ class ServerCursor(Cursor[R]):
             value -= len(self._rows or ()) - self._position
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
-        name = quote_identifier(self.name)
-        self._ask(f"MOVE {mode.upper()} {value} FROM {name}", limit=timeout)
+        self._use("MOVE", f"{mode.upper()} {value}", timeout)
         self._rows = []
         self._position = 0
         self._exhausted = False
 
     def _forget(self, limit: Limit) -> None:
-        self._declared = False
-        if not self._core.wire.closed and (self.withhold or self._core.wire.last_status() == 2):
-            # Not CLOSE, which fails, and the transaction with it, where the cursor went with an earlier transaction.
-            self._connection._wait(self._core.wire.close_portal(portal_name(self.name)), limit)
+        declared, self._declared = self._declared, None
+        ended = declared.close() if declared is not None else None
+        if ended is not None:
+            self._connection._wait(ended, limit)
 
     def close(self, *, timeout: float | None = None) -> None:
         """Closes the server's cursor."""
-        if self._declared and not self._closed:
+        if not self._closed:
             self._forget(timeout)
         super().close()

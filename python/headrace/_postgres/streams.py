@@ -20,8 +20,9 @@ BUSY: Final = (
     "a named cursor with withhold=True"
 )
 _ENDED: Final = (
-    "the stream cannot be read on: the transaction that it reads in was ended, by commit() or rollback() while it was "
-    "open; collect its rows first, use a second connection, or a named cursor with withhold=True"
+    "the stream cannot be read on: the transaction that it reads in was ended while it was open, by commit(), "
+    "rollback() or the end of a transaction() block, or was rolled back to an earlier savepoint; collect its rows "
+    "first, use a second connection, or a named cursor with withhold=True"
 )
 _RESET: Final = "the stream cannot be read on: the connection was reset while it was open"
 
@@ -42,7 +43,8 @@ class Reading(Opened):
         self._core = core
         self._query = (sql, params)
         self._fetch_size = fetch_size
-        self._portal = f"headrace_{next(core.numbers)}"
+        number = next(core.numbers)
+        self._portal = f"headrace_{number}", number
         self._columns: PgColumns | None = None
         self._asked: Any = None
         self._gate: Callable[[], None] | None = None
@@ -59,10 +61,13 @@ class Reading(Opened):
         core = self._core
         if self._fetch_size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
-        prelude, own = (core.begin, False) if core.begin is not None else ("BEGIN" + core.characteristics(), True)
-        portal = (self._portal, self._fetch_size, own)
         self._resets = core.resets
-        self._asked = core.wire.execute(*self._query, prelude=prelude, portal=portal, named=core.named)
+        self._asked = core.wire.execute(
+            *self._query,
+            prelude="BEGIN" + core.characteristics(),
+            portal=(self._portal, self._fetch_size),
+            named=core.named,
+        )
         self.began = True
         core.readings.add(self)
         return self._asked
@@ -73,7 +78,7 @@ class Reading(Opened):
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         self._columns = result.columns
-        self.own = self._core.wire.is_reserved(self._portal)
+        self.own = self._core.wire.is_reserved(self._portal[1])
         if self.own:
             self._gate = gate
             self._core.wire.occupy(gate)
@@ -114,4 +119,4 @@ class Reading(Opened):
             return None
         if discard and self._asked is not None and not self._asked.done():
             core.wire.discard(self._asked)
-        return core.wire.close_portal(self._portal) if core.wire.has_portal(self._portal) else None
+        return core.wire.close_portal(self._portal) if core.wire.has_portal(self._portal[1]) else None

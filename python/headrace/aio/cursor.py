@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import defaults
 from .._core import Limit, until
 from .._cursor_base import Params
-from .._native import PgColumns
-from .._postgres.core import portal_name, quote_identifier
+from .._postgres.core import quote_identifier
+from .._postgres.declared import Declared
 from ..errors import NotSupportedError, ProgrammingError
 from ..rows import RowFactory
 from ._cursor import LoopCursor
@@ -61,10 +61,8 @@ class AsyncServerCursor(AsyncCursor[R]):
         self.scrollable = scrollable
         self.withhold = withhold
         self.itersize: int = defaults.FETCH_SIZE
-        self._declared = False
+        self._declared: Declared | None = None
         self._exhausted = False
-        self._fetched: PgColumns | None = None
-        """The columns of the cursor as it was declared last."""
 
     @property
     def rowcount(self) -> int:
@@ -74,23 +72,14 @@ class AsyncServerCursor(AsyncCursor[R]):
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
         """Declares the cursor for a query."""
         self._check()
-        if self._core.autocommit and not self.withhold and not self._core.in_transaction():
-            raise ProgrammingError(
-                "a server-side cursor needs a transaction: use conn.transaction(), or declare it withhold=True"
-            )
-        limit = until(timeout)
-        if self._declared:
-            await self._forget(limit)
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
-        hold = "WITH HOLD " if self.withhold else ""
-        statement = f"DECLARE {quote_identifier(self.name)} {scroll}CURSOR {hold}FOR {sql}"
-        await self._ask(statement, params, limit)
-        self._declared = True
+        declared = Declared(self._core, self.name, self.withhold)
+        limit = until(timeout)
+        await self._forget(limit)
+        await self._connection._wait(declared.declare(scroll, sql, params), limit)
+        self._declared = declared
         self._exhausted = False
-        # What the cursor gives is a matter of the cursor, not of the text that fetches from it.
-        described = await self._connection._wait(self._core.wire.describe_portal(portal_name(self.name)), limit)
-        self._fetched = described.columns
-        self._set(described)
+        self._set(declared.described(await self._connection._wait(declared.describe(), limit)))
         return self
 
     async def executemany(
@@ -99,18 +88,15 @@ class AsyncServerCursor(AsyncCursor[R]):
         """Not possible on the server's side."""
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
-    async def _ask(
-        self, sql: str, params: Params = None, limit: Limit = None, expected: PgColumns | None = None
-    ) -> Any:
-        """The result of a statement, which is waited for in a pipeline too."""
-        future = self._core.submit(sql, params, expected)
-        return await self._connection._wait(future, limit)
+    async def _use(self, verb: str, what: str, limit: Limit) -> Any:
+        """The result of FETCH or MOVE, which is waited for in a pipeline too."""
+        declared = self._declared
+        if declared is None:
+            raise ProgrammingError("the cursor was not executed")
+        return declared.used(await self._connection._wait(declared.use(verb, what), limit))
 
     async def _fetch_block(self, what: str, limit: Limit) -> None:
-        if not self._declared:
-            raise ProgrammingError("the cursor was not executed")
-        sql = f"FETCH {what} FROM {quote_identifier(self.name)}"
-        self._set(await self._ask(sql, None, limit, self._fetched))
+        self._set(await self._use("FETCH", what, limit))
 
     async def fetchone(self, *, timeout: float | None = None) -> R | None:
         """The next row, or ``None`` after the last."""
@@ -149,19 +135,19 @@ class AsyncServerCursor(AsyncCursor[R]):
             value -= len(self._rows or ()) - self._position
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
-        await self._ask(f"MOVE {mode.upper()} {value} FROM {quote_identifier(self.name)}", limit=timeout)
+        await self._use("MOVE", f"{mode.upper()} {value}", timeout)
         self._rows = []
         self._position = 0
         self._exhausted = False
 
     async def _forget(self, limit: Limit) -> None:
-        self._declared = False
-        if not self._core.wire.closed and (self.withhold or self._core.wire.last_status() == 2):
-            # Not CLOSE, which fails, and the transaction with it, where the cursor went with an earlier transaction.
-            await self._connection._wait(self._core.wire.close_portal(portal_name(self.name)), limit)
+        declared, self._declared = self._declared, None
+        ended = declared.close() if declared is not None else None
+        if ended is not None:
+            await self._connection._wait(ended, limit)
 
     async def close(self, *, timeout: float | None = None) -> None:
         """Closes the server's cursor."""
-        if self._declared and not self._closed:
+        if not self._closed:
             await self._forget(timeout)
         await super().close()

@@ -1,4 +1,4 @@
-//! Which statements of the user's begin or end a transaction block.
+//! Which statements of the user's begin or end a transaction block, or are about savepoints.
 //!
 //! The machine puts BEGIN in front of a statement where no block is open, by what it has sent. A COMMIT in the user's
 //! own words changes that, and with AND CHAIN, or an error, not in a way that its text tells. So the text only says that
@@ -9,10 +9,30 @@
 pub(super) enum Control {
     /// Nothing.
     None,
+    /// It sets a savepoint, or returns to one.
+    Nests,
     /// It may begin one.
     Begins,
     /// It may end one.
     Ends,
+}
+
+impl Control {
+    /// Whether a block may be open or not once the text was executed.
+    pub(super) fn is_about_block(self) -> bool {
+        matches!(self, Control::Begins | Control::Ends)
+    }
+}
+
+/// What a statement does to savepoints. A name is `None` where it is written with escapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Nesting {
+    /// SAVEPOINT
+    Savepoint(Option<String>),
+    /// RELEASE
+    Release(Option<String>),
+    /// ROLLBACK TO
+    RollbackTo(Option<String>),
 }
 
 /// What one statement may do, by its first words.
@@ -33,10 +53,35 @@ pub(super) fn of_script(sql: &str) -> Control {
         match of_word(word, &mut words.clone()) {
             Control::Ends => return Control::Ends,
             Control::Begins => control = Control::Begins,
-            Control::None => {}
+            Control::Nests if control == Control::None => control = Control::Nests,
+            Control::Nests | Control::None => {}
         }
     }
     control
+}
+
+/// What the statements of a text do to savepoints, in their order; words in strings and comments count too.
+pub(super) fn nestings(sql: &str) -> Vec<Nesting> {
+    let mut words = Words { rest: sql.as_bytes() };
+    let mut found = Vec::new();
+    while let Some(word) = words.next_anywhere() {
+        let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+        let mut following = words.clone();
+        let nesting = if is("savepoint") {
+            Nesting::Savepoint(following.name())
+        } else if is("release") {
+            following.skip("savepoint");
+            Nesting::Release(following.name())
+        } else if is("rollback") && following.is_back_to() {
+            following.skip("savepoint");
+            Nesting::RollbackTo(following.name())
+        } else {
+            continue;
+        };
+        found.push(nesting);
+        words = following;
+    }
+    found
 }
 
 fn of_word(word: &[u8], following: &mut Words<'_>) -> Control {
@@ -48,15 +93,10 @@ fn of_word(word: &[u8], following: &mut Words<'_>) -> Control {
         Some(b'p') if is("prepare") && following.next_is("transaction") => Control::Ends,
         Some(b'r') if is("rollback") => {
             // ROLLBACK [WORK | TRANSACTION] TO SAVEPOINT stays in the block.
-            let optional = following
-                .clone()
-                .next()
-                .is_some_and(|word| word.eq_ignore_ascii_case(b"work") || word.eq_ignore_ascii_case(b"transaction"));
-            if optional {
-                following.next();
-            }
-            if following.next_is("to") { Control::None } else { Control::Ends }
+            if following.is_back_to() { Control::Nests } else { Control::Ends }
         }
+        Some(b's') if is("savepoint") => Control::Nests,
+        Some(b'r') if is("release") => Control::Nests,
         Some(b'b') if is("begin") => Control::Begins,
         Some(b's') if is("start") && following.next_is("transaction") => Control::Begins,
         _ => Control::None,
@@ -90,6 +130,49 @@ impl<'a> Words<'a> {
 
     fn next_is(&mut self, name: &str) -> bool {
         self.next().is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+    }
+
+    /// Leaves out the next word if it is this one; says whether it was.
+    fn skip(&mut self, name: &str) -> bool {
+        let found = self.clone().next_is(name);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// Whether ROLLBACK is followed by TO.
+    fn is_back_to(&mut self) -> bool {
+        let _optional = self.skip("work") || self.skip("transaction");
+        self.next_is("to")
+    }
+
+    /// The identifier that comes next, as the server has it.
+    fn name(&mut self) -> Option<String> {
+        if let Some(word) = self.next() {
+            let escaped = word.eq_ignore_ascii_case(b"u") && self.rest.starts_with(b"&");
+            return (!escaped).then(|| String::from_utf8_lossy(word).to_ascii_lowercase());
+        }
+        let [b'"', quoted @ ..] = self.rest else { return None };
+        let mut name = Vec::new();
+        let mut rest = quoted;
+        loop {
+            match rest {
+                [b'"', b'"', behind @ ..] => {
+                    name.push(b'"');
+                    rest = behind;
+                }
+                [b'"', behind @ ..] => {
+                    self.rest = behind;
+                    return String::from_utf8(name).ok();
+                }
+                [byte, behind @ ..] => {
+                    name.push(*byte);
+                    rest = behind;
+                }
+                [] => return None,
+            }
+        }
     }
 
     /// The next word, whatever is in front of it.
@@ -126,7 +209,7 @@ fn after_comment(mut rest: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Control, of_script, of_statement};
+    use super::{Control, Nesting, nestings, of_script, of_statement};
 
     #[test]
     fn statements_that_begin_or_end_a_block_are_known_by_their_first_words() {
@@ -137,8 +220,10 @@ mod tests {
             ("abort", Control::Ends),
             ("ROLLBACK", Control::Ends),
             ("rollback work", Control::Ends),
-            ("ROLLBACK TO SAVEPOINT s", Control::None),
-            ("rollback transaction/**/to s", Control::None),
+            ("ROLLBACK TO SAVEPOINT s", Control::Nests),
+            ("rollback transaction/**/to s", Control::Nests),
+            ("savepoint s", Control::Nests),
+            ("release s", Control::Nests),
             ("PREPARE TRANSACTION 'x'", Control::Ends),
             ("PREPARE p AS SELECT 1", Control::None),
             ("BEGIN", Control::Begins),
@@ -159,12 +244,35 @@ mod tests {
             ("INSERT INTO t VALUES (1); COMMIT", Control::Ends),
             ("BEGIN; INSERT INTO t VALUES (1)", Control::Begins),
             ("BEGIN; INSERT INTO t VALUES (1); END", Control::Ends),
-            ("ROLLBACK TO SAVEPOINT \"s\"; RELEASE SAVEPOINT \"s\"", Control::None),
-            ("SAVEPOINT \"headrace_1\"", Control::None),
+            ("ROLLBACK TO SAVEPOINT \"s\"; RELEASE SAVEPOINT \"s\"", Control::Nests),
+            ("SAVEPOINT \"headrace_1\"", Control::Nests),
+            ("SAVEPOINT a; BEGIN", Control::Begins),
             ("INSERT INTO recommitted VALUES (1)", Control::None),
         ];
         for (sql, control) in cases {
             assert_eq!(of_script(sql), control, "{sql}");
+        }
+    }
+
+    #[test]
+    fn savepoints_have_the_names_that_the_server_gives_them() {
+        let name = |name: &str| Some(name.to_owned());
+        let cases = [
+            ("SAVEPOINT \"headrace_1\"", vec![Nesting::Savepoint(name("headrace_1"))]),
+            ("savepoint Big", vec![Nesting::Savepoint(name("big"))]),
+            ("savepoint \"a\"\"b\"", vec![Nesting::Savepoint(name("a\"b"))]),
+            ("savepoint U&\"d\\0061t\"", vec![Nesting::Savepoint(None)]),
+            ("rollback to a", vec![Nesting::RollbackTo(name("a"))]),
+            ("rollback work to savepoint a", vec![Nesting::RollbackTo(name("a"))]),
+            ("rollback", vec![]),
+            (
+                "ROLLBACK TO SAVEPOINT \"s\"; RELEASE SAVEPOINT \"s\"",
+                vec![Nesting::RollbackTo(name("s")), Nesting::Release(name("s"))],
+            ),
+            ("release savepoint s", vec![Nesting::Release(name("s"))]),
+        ];
+        for (sql, expected) in cases {
+            assert_eq!(nestings(sql), expected, "{sql}");
         }
     }
 }

@@ -8,6 +8,7 @@ mod control;
 mod copy;
 mod held;
 mod pooled;
+mod portals;
 mod receive;
 mod request;
 mod send;
@@ -15,19 +16,19 @@ mod startup;
 mod statement;
 mod typing;
 
-pub use request::{Copy, Execute, Portal, Prepare, Request, Rows};
+pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls, TlsStep};
 pub use statement::{Columns, Shape, Statement};
 
 use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::types::TypeRegistry;
-use control::Control;
 use headrace_core::{Caller, Discarded, Fatal, Outbox, Outcome, Protocol, StatementCache, limits};
+use portals::Portals;
 use request::{Entry, Stage};
 use startup::{Startup, State};
 use statement::Key;
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// A caller that speaks PostgreSQL.
@@ -87,12 +88,12 @@ pub struct Machine<C: Caller> {
     /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a statement
     /// of the user's that begins or ends one: only its answer tells.
     in_block: Option<bool>,
-    /// The portals that are open as of what has been sent: none outlives its transaction block.
-    portals: HashSet<String>,
+    /// The portals that are open as of what has been sent.
+    portals: Portals,
     /// The portal that the open transaction block belongs to: nothing else is started.
-    reserved: Option<String>,
+    reserved: Option<u64>,
     /// The last portal that had a transaction block of its own, until the end of that block is answered.
-    streamed: Option<String>,
+    streamed: Option<u64>,
     next_id: u64,
     /// No new request is started: a cancel request is under way, and must not hit the next statement.
     held: bool,
@@ -133,7 +134,7 @@ impl<C: PgCaller> Machine<C> {
             queue: VecDeque::new(),
             started: 0,
             in_block: Some(false),
-            portals: HashSet::new(),
+            portals: Portals::default(),
             reserved: None,
             streamed: None,
             next_id: 1,
@@ -203,7 +204,7 @@ impl<C: PgCaller> Machine<C> {
         let joins = match &mut request {
             Request::Execute(execute) => {
                 // Where it leaves the transaction is said with the answer to its Sync.
-                execute.sync |= control::of_statement(&execute.sql) != Control::None;
+                execute.sync |= control::of_statement(&execute.sql).is_about_block();
                 group == Some(execute.pipeline)
             }
             Request::Sync => true,
@@ -329,14 +330,14 @@ impl<C: PgCaller> Machine<C> {
         if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
     }
 
-    /// Whether a portal is open as of what has been sent.
-    pub fn has_portal(&self, name: &str) -> bool {
-        self.portals.contains(name)
+    /// Whether a portal is open as of what has been sent, by its number.
+    pub fn has_portal(&self, number: u64) -> bool {
+        self.portals.is_open(number)
     }
 
     /// The portal that the open transaction block belongs to: requests for anything else wait until it is closed.
-    pub fn reserved(&self) -> Option<&str> {
-        self.reserved.as_deref()
+    pub fn reserved(&self) -> Option<u64> {
+        self.reserved
     }
 
     /// Whether requests wait for something that their senders have no part in: a portal that has the connection for
@@ -445,6 +446,13 @@ impl<C: PgCaller> Machine<C> {
         if let Some(entry) = self.queue.pop_front() {
             self.started = self.started.saturating_sub(1);
             self.forget_unbound(&entry);
+            let is_done = matches!(outcome, Outcome::Done);
+            if entry.keeps_cursors {
+                self.portals.block_ended(is_done && !entry.rolled_back);
+            }
+            if let Some(number) = entry.request.declared_cursor().filter(|_| !is_done) {
+                self.portals.close(number);
+            }
             if let Some(caller) = entry.caller {
                 caller.finish(cx, outcome);
             }

@@ -236,6 +236,7 @@ impl<C: PgCaller> Machine<C> {
             return self.copy_described(cx, outbox);
         }
         entry.results += 1;
+        entry.rolled_back = tag == b"ROLLBACK";
         changed |= (tag == b"SET" || tag == b"RESET") && entry.request.sets_path();
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
         changed |= tag.starts_with(b"SELECT ") && entry.columns.is_none();
@@ -260,6 +261,9 @@ impl<C: PgCaller> Machine<C> {
             self.changes += 1;
             self.changed_in_block = true;
             self.registry.forget();
+        }
+        if matches!(tag, b"DISCARD ALL" | b"CLOSE CURSOR ALL") {
+            self.portals.clear();
         }
         if forgotten {
             self.statements.drain();
@@ -494,7 +498,7 @@ impl<C: PgCaller> Machine<C> {
         };
         self.status = status;
         if let (Some(streamed), Some(entry)) = (&self.streamed, self.queue.front())
-            && matches!(&entry.request, Request::ClosePortal { portal } if portal == streamed)
+            && matches!(&entry.request, Request::ClosePortal { portal } if portal.number == *streamed)
         {
             self.streamed = None;
         }

@@ -36,16 +36,40 @@ impl Rows {
     }
 }
 
+/// Which portal is meant: a cursor of the same name may be another one by now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortalId {
+    /// Its name on the server.
+    pub name: String,
+    /// A number that no other portal of the session has.
+    pub number: u64,
+}
+
 /// A portal that outlives its request, so that more rows can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portal {
-    /// Its name.
-    pub name: String,
+    /// Which one.
+    pub id: PortalId,
     /// Rows to fetch at first.
     pub max_rows: i32,
     /// Where no transaction block is open, the block that the prelude begins is the portal's own: only requests for the
     /// portal are sent while it lasts, and [`Request::ClosePortal`] commits it.
     pub reserves: bool,
+}
+
+/// What a statement has to do with a cursor that SQL declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cursor {
+    /// It declares the cursor.
+    Declare {
+        /// Its portal.
+        portal: PortalId,
+        /// WITH HOLD: it outlives the transaction.
+        hold: bool,
+    },
+    /// It needs the cursor of this number. If that is not open any more nothing is sent, and the request ends without a
+    /// result.
+    Use(u64),
 }
 
 /// An execution by the extended protocol.
@@ -63,6 +87,8 @@ pub struct Execute {
     pub prelude: Option<Arc<str>>,
     /// Keep a portal open.
     pub portal: Option<Portal>,
+    /// The cursor that it declares or reads.
+    pub cursor: Option<Cursor>,
     /// End the group with Sync. Without it an error makes the server skip all that follows up to the next Sync.
     pub sync: bool,
     /// Later requests rely on this one's place in the order, so it must not be repeated behind them.
@@ -70,7 +96,8 @@ pub struct Execute {
     /// The columns that whoever asks expects, of a statement without parameters that is executed in one round trip,
     /// unnamed: a FETCH from a cursor that was described. The rows are decoded by what the server then says of them.
     pub expected: Option<Arc<Columns>>,
-    /// The pipeline that it belongs to, 0 for none: what belongs to another one is not skipped after its errors.
+    /// The pipeline that it belongs to, 0 for none: what belongs to another one is not skipped after its errors, and where
+    /// no transaction block is open each of its statements stands for itself.
     pub pipeline: u64,
 }
 
@@ -84,24 +111,24 @@ pub enum Request {
         /// The statement.
         sql: Arc<str>,
     },
-    /// Describe a portal, a cursor for one.
+    /// Describe a portal, a cursor for one. If it is not open nothing is sent, and the request ends without a result.
     DescribePortal {
-        /// Its name.
-        portal: String,
+        /// Which one.
+        portal: PortalId,
     },
-    /// Fetch more rows from a portal. If its transaction is over nothing is sent, and the request ends without a result.
+    /// Fetch more rows from a portal. If it is not open nothing is sent, and the request ends without a result.
     Fetch {
-        /// Its name.
-        portal: String,
+        /// Which one.
+        portal: PortalId,
         /// How many rows, 0 for all.
         max_rows: i32,
         /// The columns, as the first part of the result had them.
         columns: Arc<Columns>,
     },
-    /// Close a portal, and commit the transaction that is its own.
+    /// Close a portal if it is open, and commit the transaction that is its own.
     ClosePortal {
-        /// Its name.
-        portal: String,
+        /// Which one.
+        portal: PortalId,
     },
     /// Statements separated by semicolons, by the simple protocol. COPY goes this way too.
     Script {
@@ -177,9 +204,26 @@ impl Request {
     }
 
     /// The portal that gets a transaction block of its own where this request begins one.
-    pub(super) fn reserving_portal(&self) -> Option<&str> {
+    pub(super) fn reserving_portal(&self) -> Option<u64> {
         match self {
-            Request::Execute(Execute { portal: Some(portal), .. }) if portal.reserves => Some(&portal.name),
+            Request::Execute(Execute { portal: Some(portal), .. }) if portal.reserves => Some(portal.id.number),
+            _ => None,
+        }
+    }
+
+    /// The number of the portal without which this request is not worth sending.
+    pub(super) fn needed_portal(&self) -> Option<u64> {
+        match self {
+            Request::Execute(Execute { cursor: Some(Cursor::Use(number)), .. }) => Some(*number),
+            Request::Fetch { portal, .. } | Request::DescribePortal { portal } => Some(portal.number),
+            _ => None,
+        }
+    }
+
+    /// The number of the cursor that this request declares.
+    pub(super) fn declared_cursor(&self) -> Option<u64> {
+        match self {
+            Request::Execute(Execute { cursor: Some(Cursor::Declare { portal, .. }), .. }) => Some(portal.number),
             _ => None,
         }
     }
@@ -293,6 +337,10 @@ pub(super) struct Entry<C, E> {
     pub awaits_portal: bool,
     /// BindComplete has come: what fails before it has executed nothing.
     pub bound: bool,
+    /// It may end a transaction block, and its answer tells which of the block's cursors are left.
+    pub keeps_cursors: bool,
+    /// The last command that was completed was a ROLLBACK.
+    pub rolled_back: bool,
     /// Whether this script may set DateStyle itself, once that was asked for.
     pub sets_style: Option<bool>,
     /// The first result still to come is the prelude's.
@@ -334,6 +382,8 @@ impl<C, E> Entry<C, E> {
             describes_portal: false,
             awaits_portal: false,
             bound: false,
+            keeps_cursors: false,
+            rolled_back: false,
             sets_style: None,
             prelude_open: false,
             began: false,

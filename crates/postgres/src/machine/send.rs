@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::control::{self, Control};
-use super::request::{Entry, Execute, Failure, Prepare, Request, Rows, Stage};
+use super::request::{Cursor, Entry, Execute, Failure, Prepare, Request, Rows, Stage};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
@@ -59,9 +59,9 @@ impl<C: PgCaller> Machine<C> {
     /// Puts the first request that may be sent while a portal has the connection for itself in front of those that
     /// wait; says whether there is one. A round trip may be made at any time, unless it ends a group that waits.
     fn bring_forward(&mut self) -> bool {
-        let reserved = self.reserved.as_deref();
+        let reserved = self.reserved;
         let found = (self.started..self.queue.len()).find(|&at| match &self.queue[at].request {
-            Request::Fetch { portal, .. } | Request::ClosePortal { portal } => Some(portal.as_str()) == reserved,
+            Request::Fetch { portal, .. } | Request::ClosePortal { portal } => Some(portal.number) == reserved,
             Request::Sync => at == self.started || self.queue[at - 1].request.syncs(),
             _ => false,
         });
@@ -144,6 +144,10 @@ impl<C: PgCaller> Machine<C> {
             self.queue[at].stage = Stage::AwaitSync;
             return;
         }
+        if self.queue[at].request.needed_portal().is_some_and(|number| !self.portals.is_open(number)) {
+            self.queue[at].stage = Stage::AwaitSync;
+            return;
+        }
         if let Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) = self.queue[at].request {
             self.start_statement(at, cx, outbox);
             return;
@@ -164,42 +168,36 @@ impl<C: PgCaller> Machine<C> {
                 frontend::query(out, &prefix, sql);
                 let open = open || entry.prelude_open;
                 let control = if *ends_block { Control::Ends } else { control::of_script(sql) };
-                if control == Control::Ends {
-                    self.portals.clear();
-                }
-                self.in_block = match control {
-                    Control::None => Some(open),
-                    _ if *ends_block => Some(false),
-                    _ => None,
-                };
-            }
-            Request::Fetch { portal, .. } if !self.portals.contains(portal) => {
-                entry.stage = Stage::AwaitSync;
+                let is_certain = !control.is_about_block() || (*ends_block && !self.portals.has_uncommitted());
+                self.in_block = is_certain.then_some(open && control != Control::Ends);
+                self.follow(at, control);
             }
             Request::Fetch { portal, max_rows, columns } => {
                 entry.columns = Some(columns.clone());
-                frontend::execute(out, portal, *max_rows);
+                frontend::execute(out, &portal.name, *max_rows);
                 frontend::sync(out);
                 if let Some(caller) = &mut entry.caller {
                     caller.columns(cx, columns);
                 }
             }
             Request::DescribePortal { portal } => {
-                frontend::describe(out, b'P', portal);
+                frontend::describe(out, b'P', &portal.name);
                 frontend::flush(out);
                 entry.described = true;
                 entry.stage = Stage::Describing { parameters: Vec::new() };
                 entry.statement = Some(Arc::new(Statement::draft(String::new(), "".into(), self.changes, self.names)));
             }
-            Request::ClosePortal { portal } if self.reserved.as_ref() == Some(portal) => {
+            Request::ClosePortal { portal } if self.reserved == Some(portal.number) => {
                 frontend::query(out, "", "COMMIT");
                 self.reserved = None;
                 self.in_block = Some(false);
-                self.portals.clear();
+                self.portals.end_block();
             }
             Request::ClosePortal { portal } => {
-                self.portals.remove(portal);
-                frontend::close(out, b'P', portal);
+                if self.portals.is_open(portal.number) {
+                    self.portals.close(portal.number);
+                    frontend::close(out, b'P', &portal.name);
+                }
                 frontend::sync(out);
             }
             Request::Sync => frontend::sync(out),
@@ -212,6 +210,23 @@ impl<C: PgCaller> Machine<C> {
             }
             Request::LookUp { .. } => self.look_up(at, outbox),
             Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) => unreachable!("handled above"),
+        }
+    }
+
+    /// Notes what the text of the entry `at`, which is being sent, does to the transaction block and its savepoints.
+    fn follow(&mut self, at: usize, control: Control) {
+        if control == Control::None {
+            return;
+        }
+        let entry = &mut self.queue[at];
+        if control == Control::Ends {
+            entry.keeps_cursors = self.portals.has_uncommitted();
+            self.portals.end_block();
+        }
+        if let Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. } = &entry.request {
+            for nesting in control::nestings(sql) {
+                self.portals.nest(nesting);
+            }
         }
     }
 
@@ -230,28 +245,33 @@ impl<C: PgCaller> Machine<C> {
             entry.prelude_open = true;
             entry.began = true;
             self.in_block = Some(true);
-            if let Some(portal) = entry.request.reserving_portal() {
-                self.reserved = Some(portal.to_owned());
-                self.streamed = self.reserved.clone();
+            if let Some(number) = entry.request.reserving_portal() {
+                self.reserved = Some(number);
+                self.streamed = self.reserved;
             }
         }
-        if let Request::Execute(Execute { portal: Some(portal), .. }) = &entry.request {
-            self.portals.insert(portal.name.clone());
+        let in_block = self.in_block == Some(true);
+        if let Request::Execute(execute) = &mut entry.request {
+            // Without a Sync of its own an error behind it would undo it.
+            execute.sync |= execute.pipeline != 0 && !in_block;
+            match (&execute.portal, &execute.cursor) {
+                (Some(portal), _) if in_block => self.portals.open(&portal.id),
+                (_, Some(Cursor::Declare { portal, hold: true })) => self.portals.open_held(portal, in_block),
+                (_, Some(Cursor::Declare { portal, .. })) => self.portals.open(portal),
+                _ => {}
+            }
         }
         if let Request::Copy(_) = &entry.request {
             self.describe_copy(at, outbox);
             return;
         }
         let (sql, ..) = entry_statement(&entry.request);
-        match control::of_statement(sql) {
-            Control::None => {}
-            control => {
-                self.in_block = None;
-                if control == Control::Ends {
-                    self.portals.clear();
-                }
-            }
+        let control = control::of_statement(sql);
+        if control.is_about_block() {
+            self.in_block = None;
         }
+        self.follow(at, control);
+        let entry = &mut self.queue[at];
         if let Request::Execute(Execute { sql, expected: Some(expected), .. }) = &entry.request {
             let draft = Statement::draft(String::new(), sql.clone(), self.changes, self.names);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
@@ -455,6 +475,9 @@ impl<C: PgCaller> Machine<C> {
             entry.stage = Stage::AwaitSync;
         } else if let Some(entry) = self.queue.remove(at) {
             self.started -= 1;
+            if let Some(number) = entry.request.declared_cursor() {
+                self.portals.close(number);
+            }
             if let Some(caller) = entry.caller {
                 caller.finish(cx, Outcome::Caller { error, row });
             }
@@ -539,7 +562,7 @@ fn send_row<C: PgCaller>(
     let Request::Execute(execute) = &entry.request else { return Ok(()) };
     let Some(caller) = &mut entry.caller else { return Ok(()) };
     let (portal, max_rows) = match &execute.portal {
-        Some(portal) => (portal.name.as_str(), portal.max_rows),
+        Some(portal) => (portal.id.name.as_str(), portal.max_rows),
         None => ("", 0),
     };
     let params = caller.params(cx);

@@ -9,7 +9,7 @@ use crate::params::{Args, PyValue};
 use crate::query::Query;
 use crate::sink::Settings;
 use headrace_core::{Discarded, Fatal, Protocol, limits};
-use headrace_postgres::machine::{Execute, Portal, Prepare, Request, Rows};
+use headrace_postgres::machine::{Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -51,10 +51,10 @@ impl Wire {
     }
 
     /// What begins a transaction in front of a request, unless nothing is to begin one any more: between the look of the
-    /// thread that gives it and the lock another one may have ended the block that it was for. One of the request's own
-    /// does not depend on blocks.
-    fn prelude(&self, prelude: Option<&str>, is_own: bool) -> Option<Arc<str>> {
-        prelude.filter(|_| is_own || self.begins.load(Ordering::SeqCst)).map(Arc::from)
+    /// thread that gives it and the lock another one may have ended the block that it was for. A portal needs a
+    /// transaction in any case.
+    fn prelude(&self, prelude: Option<&str>, is_needed: bool) -> Option<Arc<str>> {
+        prelude.filter(|_| is_needed || self.begins.load(Ordering::SeqCst)).map(Arc::from)
     }
 
     /// Queues a request, unless the caller has something open that it would wait for, and sees that its bytes get going.
@@ -114,15 +114,17 @@ impl Wire {
 impl Wire {
     /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
     ///
-    /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open, the
-    /// rows to fetch at first, and whether a transaction that the prelude begins is the portal's own: all other requests
-    /// then wait until it is closed. `named` false prepares nothing that outlives the request. `pipeline` is the number
+    /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open and the
+    /// rows to fetch at first: where statements begin no transactions, one that the prelude begins is the portal's own, and
+    /// all other requests wait until it is closed. `declares` is the cursor that the statement declares, and whether it is
+    /// one WITH HOLD; `uses` is the number of the one that it needs: where that is gone nothing is sent, and the result
+    /// has no tag. `named` false prepares nothing that outlives the request. `pipeline` is the number
     /// of the pipeline that it belongs to, whose errors let the server skip what has no `sync` before it.
     /// `expected` are the columns of a statement without parameters that goes in one round trip, whatever the server then
     /// says of its rows.
     #[pyo3(signature = (
-        sql, params=None, *, prelude=None, portal=None, named=true, sync=true, ordered=false, pipeline=0,
-        expected=None
+        sql, params=None, *, prelude=None, portal=None, declares=None, uses=None, named=true, sync=true,
+        ordered=false, pipeline=0, expected=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -131,7 +133,9 @@ impl Wire {
         sql: &Bound<'_, PyString>,
         params: Option<&Bound<'_, PyAny>>,
         prelude: Option<&str>,
-        portal: Option<(String, i32, bool)>,
+        portal: Option<(PortalKey, i32)>,
+        declares: Option<(PortalKey, bool)>,
+        uses: Option<u64>,
         named: bool,
         sync: bool,
         ordered: bool,
@@ -144,14 +148,17 @@ impl Wire {
         let row = query.arrange(py, params)?;
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
         let call = self.call::<Postgres>(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
-        let is_own = portal.as_ref().is_some_and(|(_, _, reserves)| *reserves);
+        // Under the lock: another thread may have ended or begun a block since the caller looked.
+        let reserves = !self.begins.load(Ordering::SeqCst);
+        let declares = declares.map(|(portal, hold)| Cursor::Declare { portal: portal_id(portal), hold });
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
             hints,
             rows: Rows::One,
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
-            prelude: self.prelude(prelude, is_own),
-            portal: portal.map(|(name, max_rows, reserves)| Portal { name, max_rows, reserves }),
+            prelude: self.prelude(prelude, portal.is_some()),
+            portal: portal.map(|(portal, max_rows)| Portal { id: portal_id(portal), max_rows, reserves }),
+            cursor: declares.or(uses.map(Cursor::Use)),
             sync,
             ordered,
             pipeline,
@@ -196,6 +203,7 @@ impl Wire {
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
             prelude: self.prelude(prelude, false),
             portal: None,
+            cursor: None,
             sync: true,
             ordered: false,
             pipeline,
@@ -240,20 +248,21 @@ impl Wire {
         self.enqueue(py, state, Request::Describe { sql }, call)
     }
 
-    /// Queues the description of a portal, a cursor for one: the result has its columns, and no rows.
-    fn describe_portal(&self, py: Python<'_>, portal: String) -> PyResult<Py<PyAny>> {
+    /// Queues the description of a portal, a cursor for one: the result has its columns, and no rows. Where it is gone
+    /// nothing is sent, and the result has no columns.
+    fn describe_portal(&self, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
-        self.enqueue(py, state, Request::DescribePortal { portal }, call)
+        self.enqueue(py, state, Request::DescribePortal { portal: portal_id(portal) }, call)
     }
 
     /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result.
-    /// Where its transaction is over nothing is sent, and the result has no tag.
+    /// Where it is gone nothing is sent, and the result has no tag.
     fn fetch(
         &self,
         py: Python<'_>,
-        portal: String,
+        portal: PortalKey,
         max_rows: i32,
         columns: &Bound<'_, PgColumns>,
     ) -> PyResult<Py<PyAny>> {
@@ -261,7 +270,7 @@ impl Wire {
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         let columns = columns.get().columns.clone();
-        self.enqueue_ungated(py, state, Request::Fetch { portal, max_rows, columns }, call)
+        self.enqueue_ungated(py, state, Request::Fetch { portal: portal_id(portal), max_rows, columns }, call)
     }
 
     /// Whether statements begin a transaction where none is open: not with autocommit on, outside of blocks.
@@ -269,14 +278,14 @@ impl Wire {
         self.begins.store(begins, Ordering::SeqCst);
     }
 
-    /// Whether a portal is open, as far as what was sent tells.
-    fn has_portal(&self, py: Python<'_>, portal: &str) -> PyResult<bool> {
+    /// Whether the portal of this number is open, as far as what was sent tells.
+    fn has_portal(&self, py: Python<'_>, portal: u64) -> PyResult<bool> {
         Ok(self.hold(py)?.machine.postgres(py)?.has_portal(portal))
     }
 
-    /// Whether a portal has the connection for itself: the one of this name, or any.
+    /// Whether a portal has the connection for itself: the one of this number, or any.
     #[pyo3(signature = (portal=None))]
-    fn is_reserved(&self, py: Python<'_>, portal: Option<&str>) -> PyResult<bool> {
+    fn is_reserved(&self, py: Python<'_>, portal: Option<u64>) -> PyResult<bool> {
         let mut state = self.hold(py)?;
         let reserved = state.machine.postgres(py)?.reserved();
         Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
@@ -295,12 +304,12 @@ impl Wire {
         Ok(())
     }
 
-    /// Queues the end of a portal, and of the transaction that is its own.
-    fn close_portal(&self, py: Python<'_>, portal: String) -> PyResult<Py<PyAny>> {
+    /// Queues the end of a portal where it is open, and of the transaction that is its own.
+    fn close_portal(&self, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, "".into())?;
-        self.enqueue_ungated(py, state, Request::ClosePortal { portal }, call)
+        self.enqueue_ungated(py, state, Request::ClosePortal { portal: portal_id(portal) }, call)
     }
 
     /// Queues the Sync that ends a group of requests submitted with `sync=False`.
@@ -485,6 +494,13 @@ impl Wire {
     pub(super) fn id_of(&self, state: &State, ticket: &Bound<'_, PyAny>) -> Option<u64> {
         state.machine.find(ticket)
     }
+}
+
+/// A portal's name on the server, and its number.
+type PortalKey = (String, u64);
+
+fn portal_id((name, number): PortalKey) -> PortalId {
+    PortalId { name, number }
 }
 
 fn hints(row: &Bound<'_, PyTuple>, settings: &Settings) -> Vec<Oid> {
