@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from headrace import errors
+
 from .places import Place
 from .worker import ALONE, READS, WRITES, Chosen, Worker, operation, same
 
@@ -21,7 +23,7 @@ async def copies_out(self: Worker, conn: Any) -> None:
     same("rows of a COPY", rows, [(mark, n) for n in range(1, count + 1)])
 
 
-@operation(READS)
+@operation(WRITES)
 async def copies_out_left(self: Worker, conn: Any) -> None:
     mark = self.marker()
     rows = await conn.copy_out(copied(mark, 3000))
@@ -120,5 +122,10 @@ def postgresql(url: str, name: str = "postgresql", **keywords: Any) -> Place:
         "insert into company select %s::int, %s::int, 'slow' from (select pg_sleep(0.02)) s",
         {"fetch_size": 100},
         OPERATIONS,
+        # What is opened in another worker's block ends with that, a cursor WITH HOLD if it is rolled back.
+        refusals=(
+            ("", errors.InvalidCursorName, "the stream cannot be read on: the transaction"),
+            ("", errors.InvalidCursorName, "the cursor 'held_"),
+        ),
         keywords=keywords,
     )

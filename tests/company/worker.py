@@ -384,20 +384,22 @@ async def cancelled_tasks(self: Worker, conn: Any) -> None:
     if not self.shell.tasks:
         await timeouts.run(self, conn)
         return
-    rows = self.values(self.rng.choice((1, 40, 800)), "cancelled")
-    if len(rows) > 1:
-        work = conn.executemany(self.place.insert, rows)
-    elif self.rng.random() < 0.5:
+    count = self.rng.choice((1, 40, 800))
+    slow = count == 1 and self.rng.random() < 0.5
+    rows = self.values(count, "slow" if slow else "cancelled")
+    if slow:
+        work = conn.execute(self.place.slow, rows[0][:2])
+    elif count == 1:
         work = conn.execute(self.place.insert, rows[0])
     else:
-        work = conn.execute(self.place.slow, rows[0][:2])
+        work = conn.executemany(self.place.insert, rows)
     if await self.cancelled(work):
         await self.settle(conn, rows)
     else:
         self.stored(rows)
 
 
-@operation(READS)
+@operation(WRITES)
 async def cancelled_reads(self: Worker, conn: Any) -> None:
     if self.shell.tasks:
         await self.cancelled(conn.fetch(self.place.marked(1000), self.marker()))
