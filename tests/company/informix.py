@@ -69,6 +69,9 @@ def informix(server: InformixServer, *, url: str = "", name: str = "informix", *
         {"fetch_bytes": 1024},
         OPERATIONS,
         # The end of another's transaction ends it, as documented.
-        refusals=(("", errors.InvalidCursorName, "fetch on a cursor that is not open"),),
+        refusals=(
+            ("", errors.InvalidCursorName, "fetch on a cursor that is not open"),
+            ("", errors.InvalidCursorName, "the stream cannot be read on: the transaction"),
+        ),
         keywords={"lock_wait": 20, **keywords},
     )
