@@ -119,7 +119,9 @@ async def _piped(scene: Scene) -> None:
 
 
 async def _named(scene: Scene) -> None:
-    scene.kept["cursor"] = scene.conn.cursor("named", withhold=True)
+    # A scroll cursor of Informix reads nothing ahead.
+    more = {"scrollable": True} if scene.place.kind == "informix" else {}
+    scene.kept["cursor"] = scene.conn.cursor("named", withhold=True, **more)
     await scene.kept["cursor"].execute(scene.place.marked(1900), ("a",))
 
 
@@ -216,5 +218,15 @@ async def _plain(value: Any) -> Any:
     return await value if isinstance(value, Now) else value
 
 
-ALWAYS_ENDS = ("check_alive", "close", "cancel", "stream_close", "reset_discard", "reset_in_transaction")
-"""Calls that may succeed although nothing was answered."""
+ALWAYS_ENDS = (
+    "check_alive",
+    "close",
+    "cancel",
+    "stream_close",
+    "reset_discard",
+    "reset_in_transaction",
+    "informix:named_cursor_close",
+)
+"""Calls that may succeed although nothing was answered, of one database or of all. Nobody waits for SQ_CLOSE."""
+ENDLESS = ("copy_out",)
+"""Calls that give rows as they come. Each step is bounded, and all of them together as long as the server drips."""

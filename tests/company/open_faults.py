@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 OPEN: tuple[tuple[str, str], ...] = (
-    (r"^test_every_call_ends", "closing a stream of a silent server on asyncio"),
     (r"^test_workers_on_a_pool_of_a_pooler.*system", "now and then a ReadyForQuery that nothing asked for; closed"),
     (
         r"^test_(dropped_pools|connections_dropped).*(tasks|uvloop)",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace import errors
 
 from .shells import Shell
 from .worker import Chosen
+
+_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,20 @@ class Place:
     async def connect(self, shell: Shell, **keywords: Any) -> Any:
         """A connection in autocommit."""
         return await shell.connect(self.url, **{"autocommit": True, **self.keywords, **keywords})
+
+    async def apart(self, shell: Shell) -> Place:
+        """The same with tables of its own, for one of many that would else wait for one another's rows."""
+        name = f"apart_{next(_numbers)}"
+        sql = {"informix": f"create database {name} with log", "mysql": f"create database {name}"}
+        admin = await self.connect(shell)
+        await admin.execute(sql.get(self.kind, f"create schema {name}"))
+        await admin.close()
+        if self.kind == "postgresql":
+            made = replace(self, keywords={**self.keywords, "options": f"-c search_path={name}"})
+        else:
+            made = replace(self, url=re.sub(r"(:\d+/)\w+", rf"\g<1>{name}", self.url, count=1))
+        await made.prepare(shell)
+        return made
 
     async def prepare(self, shell: Shell) -> None:
         """Makes the tables."""
