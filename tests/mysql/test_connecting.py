@@ -99,6 +99,18 @@ def test_tls_modes(tls_server: MariaDB, certificates: Certificates) -> None:
         tls_of(**elsewhere, ssl_ca=ca, ssl_mode="VERIFY_IDENTITY")
 
 
+def test_a_second_connection_resumes_the_tls_session_of_the_first(
+    tls_server: MariaDB, certificates: Certificates
+) -> None:
+    given: dict[str, Any] = {"host": "localhost", "port": tls_server.port, "user": "plain", "password": "tiger"}
+    found: list[bool] = []
+    for _ in range(3):
+        with headrace.mysql.connect(**given, ssl_ca=str(certificates.ca), ssl_mode="VERIFY_IDENTITY") as conn:
+            assert conn.fetchval("select 1") == 1
+            found.append(conn.wire.tls_resumed())
+    assert found[1:] == [True, True]
+
+
 @pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"])
 def test_no_silent_downgrade(mariadb_server: MariaDB, certificates: Certificates, mode: str) -> None:
     plain = {"host": "127.0.0.1", "port": mariadb_server.port, "user": "tester", "password": "tiger"}
