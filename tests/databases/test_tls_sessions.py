@@ -49,6 +49,6 @@ def test_the_informix_test_server_resumes_sessions() -> None:
 
 
 async def test_postgresql_gives_out_no_tickets(tls_server: Server) -> None:
-    """PostgreSQL turns session tickets off by itself; should one begin to send them, docs/howto/connecting.md is wrong."""
+    """It turns session tickets off by itself; should it begin to send them, docs/howto/connecting.md is wrong."""
     assert resumed(tls_server.url, sslmode="require") == [False] * 3
     assert await resumed_on_a_loop(tls_server.url, sslmode="require") == [False] * 3
