@@ -28,6 +28,8 @@ const DECODERS: [Decoder; 22] = [
     Decoder::DateTime,
     Decoder::Time,
     Decoder::Bits(13),
+    Decoder::DecimalBits(13),
+    Decoder::DoubtfulBits(16),
     Decoder::Text,
     Decoder::Bytes,
     Decoder::Json,

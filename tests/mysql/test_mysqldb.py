@@ -55,6 +55,17 @@ def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(connec
         assert other.fetchall() == ((42,),)
 
 
+def test_a_select_into_variables_has_no_rows_on_a_streaming_cursor(connection: Any) -> None:
+    server_side = (
+        sys.modules[connection.cursorclass.__module__].SSCursor if hasattr(connection, "cursorclass") else None
+    )
+    with connection.cursor(server_side) as cursor:
+        cursor.execute("select 7 into @seven")
+        assert cursor.description is None
+        cursor.execute("select @seven")
+        assert cursor.fetchall() == ((7,),)
+
+
 def test_the_first_statement_that_fails_raises_at_once(connection: Any) -> None:
     with connection.cursor() as cursor:
         with pytest.raises(Exception, match="no_such_table"):

@@ -51,7 +51,8 @@ fn each_column_type_has_its_decoder() {
         (ColumnType::INT24, 0, 63, Decoder::Int(4)),
         (ColumnType::LONGLONG, 32, 63, Decoder::UInt(8)),
         (ColumnType::YEAR, 32, 63, Decoder::UInt(2)),
-        (ColumnType::BIT, 32, 63, Decoder::Bits(10)),
+        (ColumnType::BIT, 32, 63, Decoder::DoubtfulBits(10)),
+        (ColumnType::BIT, 160, 63, Decoder::DecimalBits(10)),
         (ColumnType::BLOB, 0x90, 63, Decoder::Bytes),
         (ColumnType::BLOB, 0x10, 45, Decoder::Text),
         (ColumnType::STRING, 0x80, 83, Decoder::Text),
@@ -67,6 +68,8 @@ fn each_column_type_has_its_decoder() {
         let flags = ColumnFlags::from_bits_retain(flags);
         assert_eq!(Decoder::new(&Column { flags, collation, ..column(kind) }), decoder, "{kind:?}");
     }
+    let bits = Column { org_table: "t".into(), flags: ColumnFlags::UNSIGNED, ..column(ColumnType::BIT) };
+    assert_eq!(Decoder::new(&bits), Decoder::Bits(10));
     assert_eq!(ColumnType::LONGLONG.name(), Some("LONGLONG"));
     assert_eq!(ColumnType(200).name(), None);
     let uuid = Column { extended_type: Some("uuid".into()), ..column(ColumnType::STRING) };
@@ -100,6 +103,17 @@ fn binary_values_as_the_manual_lists_them() {
         (Decoder::Decimal, b"\x05-1.50", "d-1.50"),
         (Decoder::Decimal, b"\x03abc", "invalid: the server sent \"abc\" as DECIMAL"),
         (Decoder::Bits(10), &[2, 2, 1], "bits 10 8040"),
+        (Decoder::DecimalBits(10), b"\x03513", "bits 10 8040"),
+        (Decoder::DecimalBits(10), b"\x041024", "invalid: the server sent \"1024\" as BIT"),
+        (Decoder::DoubtfulBits(10), b"\x03513", "bits 10 8040"),
+        (Decoder::DoubtfulBits(10), &[2, 2, 1], "bits 10 8040"),
+        (Decoder::DoubtfulBits(10), b"\x0212", "bits 10 0300"),
+        (
+            Decoder::DoubtfulBits(16),
+            b"\x0212",
+            "invalid: the server sent \"12\" as BIT, which may be these digits or these bytes: add 0 to the expression, \
+             or cast it to UNSIGNED",
+        ),
         (Decoder::Vector, &[4, 0, 0, 0x80, 0x3f], "list 1"),
         (Decoder::Inet, b"\x03::1", "inet 00000000000000000000000000000001/128"),
     ] {

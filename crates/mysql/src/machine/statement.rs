@@ -71,7 +71,12 @@ impl Draft {
             fields.push(Column::read(&self.raw[start..end], capabilities)?);
             start = end;
         }
-        let decoders = fields.iter().map(Decoder::new).collect();
+        let marks_numbers = capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS);
+        let decoders = fields.iter().map(|field| match Decoder::new(field) {
+            Decoder::DoubtfulBits(bits) if marks_numbers => Decoder::Bits(bits),
+            decoder => decoder,
+        });
+        let decoders = decoders.collect();
         Ok(Arc::new(Columns { fields, decoders, binary, raw: self.raw }))
     }
 }

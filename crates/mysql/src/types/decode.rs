@@ -144,7 +144,15 @@ pub(super) fn unsigned<S: Sink>(n: u64, sink: &mut S) {
 pub(super) fn string<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
     let done = match decoder {
         Decoder::Decimal => text::decimal(body, sink),
-        Decoder::Bits(bits) => bit_string(bits, body, sink),
+        Decoder::Bits(bits) => {
+            let whole = body.len() * 8 >= usize::from(bits);
+            bit_string(bits, bits_of(body).filter(|_| whole), sink)
+        }
+        Decoder::DecimalBits(bits) => bit_string(bits, digits_of(bits, body), sink),
+        Decoder::DoubtfulBits(bits) => match (raw_bits_of(bits, body), digits_of(bits, body)) {
+            (Some(_), Some(_)) => None,
+            (raw, digits) => bit_string(bits, raw.or(digits), sink),
+        },
         Decoder::Uuid => text::uuid(body, sink),
         Decoder::Inet => text::inet(body, sink),
         Decoder::Vector => vector(body, sink),
@@ -155,14 +163,32 @@ pub(super) fn string<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
     }
 }
 
-/// BIT: the number's bytes, the highest first, the bits at the low end; sinks want them at the high end.
-fn bit_string<S: Sink>(bits: u8, body: &[u8], sink: &mut S) -> Option<()> {
-    let bits = usize::from(bits);
-    if body.len() > 8 || body.len() * 8 < bits {
-        return None;
+/// The number of a BIT: its bytes, the highest first.
+fn bits_of(body: &[u8]) -> Option<u64> {
+    (body.len() <= 8).then(|| body.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// The same where nothing else has these bytes: as many as there have to be, and no more bits than there are.
+fn raw_bits_of(bits: u8, body: &[u8]) -> Option<u64> {
+    bits_of(body).filter(|number| body.len() == usize::from(bits).div_ceil(8) && fits(bits, *number))
+}
+
+/// The number of a BIT that was sent in digits.
+fn digits_of(bits: u8, body: &[u8]) -> Option<u64> {
+    match text::integer(body) {
+        Some((false, number)) if fits(bits, number) => Some(number),
+        _ => None,
     }
-    let number = body.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
-    let aligned = if bits == 0 { 0 } else { number << (64 - bits) };
+}
+
+fn fits(bits: u8, number: u64) -> bool {
+    number.checked_shr(u32::from(bits)).unwrap_or(0) == 0
+}
+
+/// BIT: the bits are at the low end of the number; sinks want them at the high end.
+fn bit_string<S: Sink>(bits: u8, number: Option<u64>, sink: &mut S) -> Option<()> {
+    let bits = usize::from(bits);
+    let aligned = if bits == 0 { 0 } else { number? << (64 - bits) };
     sink.bits(bits, &aligned.to_be_bytes()[..bits.div_ceil(8)]);
     Some(())
 }

@@ -27,6 +27,10 @@ pub enum Decoder {
     Time,
     /// BIT of so many bits.
     Bits(u8),
+    /// BIT that was computed, which MariaDB sends as a number in decimal digits, and marks.
+    DecimalBits(u8),
+    /// BIT that may be such a number: MySQL marks it not.
+    DoubtfulBits(u8),
     /// Text in the connection's character set.
     Text,
     /// Bytes.
@@ -61,11 +65,22 @@ impl Decoder {
             ColumnType::DATE | ColumnType::NEWDATE => Decoder::Date,
             ColumnType::DATETIME | ColumnType::TIMESTAMP => Decoder::DateTime,
             ColumnType::TIME => Decoder::Time,
-            ColumnType::BIT => Decoder::Bits(column.length.min(64) as u8),
+            ColumnType::BIT => Self::bit(column),
             ColumnType::JSON => Decoder::Json,
             ColumnType::VECTOR => Decoder::Vector,
             ColumnType::GEOMETRY => Decoder::Bytes,
             _ => Self::string(column),
+        }
+    }
+
+    /// BIT: of a table's column it is bits. `coalesce(v, v)` sends a number: MariaDB (10.11 is one) says BINARY of it, MySQL
+    /// (9.7 is one) nothing.
+    fn bit(column: &Column) -> Self {
+        let bits = column.length.min(64) as u8;
+        match column.org_table.is_empty() {
+            _ if column.flags.contains(ColumnFlags::BINARY) => Decoder::DecimalBits(bits),
+            true => Decoder::DoubtfulBits(bits),
+            false => Decoder::Bits(bits),
         }
     }
 
@@ -92,7 +107,10 @@ impl Decoder {
             Decoder::Date => "DATE",
             Decoder::DateTime => "DATETIME",
             Decoder::Time => "TIME",
-            Decoder::Bits(_) => "BIT",
+            Decoder::Bits(_) | Decoder::DecimalBits(_) => "BIT",
+            Decoder::DoubtfulBits(_) => {
+                "BIT, which may be these digits or these bytes: add 0 to the expression, or cast it to UNSIGNED"
+            }
             Decoder::Text => "text",
             Decoder::Bytes => "bytes",
             Decoder::Json => "JSON",

@@ -47,9 +47,13 @@ fn value<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
             Some((false, n)) => unsigned(n, sink),
             _ => refuse(decoder, body, sink),
         },
-        Decoder::Decimal | Decoder::Bits(_) | Decoder::Uuid | Decoder::Inet | Decoder::Vector => {
-            string(decoder, body, sink);
-        }
+        Decoder::Decimal
+        | Decoder::Bits(_)
+        | Decoder::DecimalBits(_)
+        | Decoder::DoubtfulBits(_)
+        | Decoder::Uuid
+        | Decoder::Inet
+        | Decoder::Vector => string(decoder, body, sink),
         Decoder::Float | Decoder::Double => {
             let text = std::str::from_utf8(body).ok();
             // A FLOAT goes through f32, so that it is the number that the binary protocol gives.
@@ -89,7 +93,7 @@ pub(super) fn refuse<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
 
 /// Sign and digits; `None` for anything else, or more than 64 bits hold.
 #[inline]
-fn integer(body: &[u8]) -> Option<(bool, u64)> {
+pub(super) fn integer(body: &[u8]) -> Option<(bool, u64)> {
     let (negative, digits) = body.strip_prefix(b"-").map_or((false, body), |rest| (true, rest));
     Some((negative, number(digits)?))
 }

@@ -16,6 +16,8 @@ from .rows import RE_INSERT_VALUES
 
 _EXECUTEMANY_MULTI_SEPARATOR: Final = b"\n;\n"
 _DML: Final = ("insert", "replace", "update", "delete")
+NO_CURSOR_INTO: Final = 1323
+"""ER_SP_BAD_CURSOR_SELECT: SELECT ... INTO gives no rows, so it has no cursor."""
 SS_ROWS: Final = 1_000
 """Rows that an SSCursor fetches at a time."""
 
@@ -353,8 +355,14 @@ class CursorUseResultMixIn(BaseCursor):
         text = query.decode()
         if text.lstrip(" \t\r\n(").lower().startswith(("select", "with")) and ";" not in text:
             self._blocks = _blocks(db, text)
-            db._current, db._results = next(self._blocks)
-            return
+            try:
+                db._current, db._results = next(self._blocks)
+            except exceptions.OperationalError as error:
+                # Nothing was executed.
+                if error.args[0] != NO_CURSOR_INTO:
+                    raise
+            else:
+                return
         self._blocks = None
         super()._send(db, query)
 
