@@ -69,7 +69,7 @@ def start_mariadb(
     with prepared_root() as where:
         made = subprocess.run(
             [
-                install, "--no-defaults", *based, f"--datadir={where.data}",
+                install, "--no-defaults", *based, f"--datadir={where.data}", where.own_tmpdir,
                 "--auth-root-authentication-method=normal", *where.as_user,
             ],
             capture_output=True,

@@ -117,7 +117,7 @@ def _initialize(program: Installation, root: Root, certificates: str) -> None:
     made = subprocess.run(
         [
             program.server, "--no-defaults", "--initialize-insecure", *program.based, *root.as_user, certificates,
-            f"--datadir={root.data}", f"--init-file={first}",
+            f"--datadir={root.data}", f"--init-file={first}", root.own_tmpdir,
         ],
         capture_output=True,
         text=True,

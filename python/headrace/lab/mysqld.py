@@ -81,6 +81,12 @@ class Root:
         """The option that makes a program change to the account."""
         return [f"--user={self.account.pw_name}"] if self.account else []
 
+    @property
+    def own_tmpdir(self) -> str:
+        """The option for a folder of temporary tables. In one that servers share, one that starts removes the others':
+        that of an installer too, which then aborts."""
+        return f"--tmpdir={self.path / 'tmp'}"
+
     def give(self, path: Path) -> None:
         """Makes the account the owner of what we have made."""
         if self.account:
@@ -99,7 +105,6 @@ def prepared_root() -> Iterator[Root]:
     try:
         root.path.chmod(0o755)
         root.give(root.path)
-        # In a folder that servers share, one that starts removes the temporary tables of the others.
         (root.path / "tmp").mkdir()
         root.give(root.path / "tmp")
         yield root
@@ -126,7 +131,7 @@ def running(
         port = free_port()
         command = [
             server, "--no-defaults", f"--datadir={root.data}", f"--socket={path}", f"--port={port}",
-            f"--pid-file={root.path / 'pid'}", f"--tmpdir={root.path / 'tmp'}", *options,
+            f"--pid-file={root.path / 'pid'}", root.own_tmpdir, *options,
         ]  # fmt: skip
         process, pid = supervise(
             command,
