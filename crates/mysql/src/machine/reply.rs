@@ -454,7 +454,15 @@ impl<C: MyCaller> Machine<C> {
         self.reply = Reply::First;
         let entry = self.front()?;
         entry.pending = entry.pending.saturating_sub(1);
-        if entry.pending == 0 && matches!(entry.stage, Stage::Sent) {
+        let done = entry.pending == 0 && matches!(entry.stage, Stage::Sent);
+        if let Some(charset) = self.session.foreign_charset.as_ref().filter(|_| done) {
+            // The server would take every text that follows for another one, and store it.
+            return Err(Fatal::refused(format!(
+                "the session's character set was set to {charset}, but text is sent and read as utf8mb4 only: the \
+                 connection is closed. Leave SET NAMES out; tables may have any character set, the server converts"
+            )));
+        }
+        if done {
             self.finish_front(cx);
         }
         Ok(())

@@ -30,6 +30,8 @@ pub struct Session {
     pub gtids: Option<String>,
     /// The state of the transaction, where the server reports it.
     pub transaction_state: Option<String>,
+    /// The character set that text is read or written in, where it is another one than UTF-8.
+    pub(super) foreign_charset: Option<String>,
     /// An error may have ended the transaction since; errors carry no status.
     pub(super) doubtful: bool,
     /// Statements that would begin a transaction like the present one, where the server reports them.
@@ -55,6 +57,15 @@ impl Session {
         }
         let scan = Scan::new(sql, self.modes());
         scan.variables > usize::from(scan.verb == "set")
+    }
+
+    /// The character set of statements or results, where it is one that changes text. `binary` and no character set at all
+    /// leave it as it is, and what is no UTF-8 then is an error where it is read.
+    fn text_in_another_charset(&self) -> Option<String> {
+        const HARMLESS: [&str; 6] = ["utf8mb4", "utf8mb3", "utf8", "binary", "NULL", ""];
+        let names = ["character_set_client", "character_set_results"];
+        let charsets = names.iter().filter_map(|name| self.variables.get(*name));
+        charsets.into_iter().find(|charset| !HARMLESS.contains(&charset.as_str())).cloned()
     }
 
     /// Whether a prepared statement keeps the types of the values that it was executed with.
@@ -94,7 +105,11 @@ impl Session {
             match change {
                 StateChange::SystemVariable(name, value) => {
                     renewed |= !is_harmless_variable(&name);
+                    let of_text = matches!(name.as_str(), "character_set_client" | "character_set_results");
                     self.variables.insert(name, value);
+                    if of_text {
+                        self.foreign_charset = self.text_in_another_charset();
+                    }
                 }
                 StateChange::Schema(schema) => {
                     renewed = true;
