@@ -248,7 +248,7 @@ def timings(wire: Wire) -> dict[str, dict[str, int]]:
 class Rollback(Exception):
     """Raised inside a ``transaction()`` block it rolls the block back, and is not seen outside."""
 
-    def __init__(self, *args: str | None) -> None:
+    def __init__(self, *args: object) -> None:
         # psycopg's Rollback(transaction) undoes an outer block: taken for an inner one's, it would commit the outer.
         if not all(argument is None or isinstance(argument, str) for argument in args):
             raise TypeError(

@@ -279,7 +279,7 @@ def test_a_rollback_of_an_outer_block_is_refused(conn: Conn, url: str) -> None:
     with pytest.raises(TypeError, match="an exception of your own"), conn.transaction() as outer:
         conn.execute("insert into t values (10)")
         with conn.transaction():
-            raise headrace.Rollback(outer)  # type: ignore[arg-type]
+            raise headrace.Rollback(outer)
     assert conn.fetchval("select count(*) from t where n = 10") == 0
     with conn.transaction():
         raise headrace.Rollback("with a reason")
