@@ -10,7 +10,7 @@ event                   what may follow
 ``checkout``            the connection itself, or None; ``Discard`` of those found unfit on the way
 ``enqueue``             ``Connect`` for the waiter; ``Fail`` where the queue is full
 ``connected``           ``Hand`` to the longest waiter, or it becomes idle
-``connect_failed``      a pause that grows; ``Fail`` of all waiters when the pool gives up
+``connect_failed``      a pause that grows; ``Fail`` of all waiters when the pool gives up, or can never have connected
 ``checkin``             the mode of a reset to run, or None; ``Hand``, or ``Discard`` when in doubt
 ``reset_done``          the same, after the reset
 ``cancel``, ``refuse``  a waiter went away, before or after it was handed a connection
@@ -23,16 +23,27 @@ idle, and who waits longest is served first.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import random
+import socket
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, Protocol, TypeVar
 
 from . import defaults
-from .errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
+from .errors import (
+    InvalidAuthorizationSpecification,
+    InvalidCatalogName,
+    InvalidPassword,
+    NotSupportedError,
+    PoolClosed,
+    PoolTimeout,
+    ProgrammingError,
+    TooManyRequests,
+)
 from .types import TransactionStatus
 
 ResetMode = Literal["none", "rollback", "discard"]
@@ -44,6 +55,29 @@ by ``drain()``; the pool was closed."""
 LostReason = Literal["dead", "broken", "doubt", "refused"]
 """Why a connection was lost: found dead while idle; came back closed or broken; came back in the middle of a request
 or could not be reset in time; a ``check`` or ``on_checkout`` callback raised."""
+
+_MISTAKES = (
+    ProgrammingError,
+    NotSupportedError,
+    TypeError,
+    InvalidPassword,
+    InvalidAuthorizationSpecification,
+    InvalidCatalogName,
+)
+"""What a connection attempt meets that waiting does not mend."""
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Whether a connection cannot be made as it was asked for: a wrong keyword or password, no such host."""
+    if isinstance(error, _MISTAKES):
+        return True
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, socket.gaierror):
+            return found.errno == socket.EAI_NONAME
+        found = found.__cause__ or found.__context__
+    return False
+
 
 _CLOSED: tuple[ClosedReason, ...] = ("lifetime", "idle", "surplus", "drain", "shutdown")
 _LOST: tuple[LostReason, ...] = ("dead", "broken", "doubt", "refused")
@@ -214,6 +248,16 @@ class _Attempt:
     round: int
 
 
+def told_again(error: Exception) -> Exception:
+    """The same error for somebody else: a traceback belongs to one of them."""
+    try:
+        again = copy.copy(error)
+    except Exception:
+        again = PoolTimeout(f"no connection can be made: {type(error).__name__}: {error}")
+    again.__cause__ = error
+    return again
+
+
 class PoolCore(Generic[C, W]):
     """See the module. ``W`` is what a shell waits with; it must be hashable by identity."""
 
@@ -225,7 +269,9 @@ class PoolCore(Generic[C, W]):
         self.wakeup = math.inf
         """When ``tick`` should be called next."""
         self._rng = rng
-        self._idle: list[_Entry[C]] = []  # the most recently used last, and used first: the others can age and go
+        # The most recently used last, and used first: the others can age and go.
+        self.idle = self._idle = list[_Entry[C]]()
+        """The connections that nobody uses: what is left to close of a pool that was dropped."""
         self._lent: dict[int, _Entry[C]] = {}
         self._severed: dict[int, C] = {}  # still with their borrowers, who may yet bring them back
         self._waiters: OrderedDict[W, float] = OrderedDict()  # since when they wait
@@ -240,6 +286,8 @@ class PoolCore(Generic[C, W]):
         self._failing_since = 0.0
         self._gave_up = False
         self._last_error: BaseException | None = None
+        self.mistake: Exception | None = None
+        """Why no connection could ever be made, where another attempt would meet the same."""
         # Statistics.
         self._requests = self._waits = self._timeouts = self._rejected = self._errors = self._opened = 0
         self._waited = self._used = self._connect_time = 0.0
@@ -334,6 +382,9 @@ class PoolCore(Generic[C, W]):
             waiting = len(self._waiters)
             error = TooManyRequests(f"{waiting} requests wait for a connection already (max_waiting={limit})")
             self.actions.append(Fail(waiter, error))
+        elif self.mistake is not None and now < self._retry_at:
+            # The next attempt is not due yet.
+            self.actions.append(Fail(waiter, told_again(self.mistake)))
         else:
             self._waits += 1
             self._waiters[waiter] = now
@@ -582,6 +633,7 @@ class PoolCore(Generic[C, W]):
         self._failures = 0
         self._gave_up = False
         self._last_error = None
+        self.mistake = None
 
     def _failed(self, round: int, error: BaseException, now: float) -> None:
         """The server was out of reach in this round of attempts: the next one is later, and is a single attempt."""
@@ -595,6 +647,12 @@ class PoolCore(Generic[C, W]):
         settings = self.settings
         pause = min(settings.backoff_max, settings.backoff * 2 ** min(self._failures - 1, 30))
         self._retry_at = now + pause * (0.5 + self._rng() / 2)
+        # A pool that has worked waits: a password may be in the middle of its change, and a name of its move.
+        if not self._opened and isinstance(error, Exception) and is_mistake(error):
+            mistake = self.mistake = error
+            self._fail_waiters(now, lambda: told_again(mistake))
+            return
+        self.mistake = None
         limit = settings.reconnect_timeout
         if limit is not None and now - self._failing_since >= limit and not self.closed:
             self._gave_up = True
@@ -604,6 +662,9 @@ class PoolCore(Generic[C, W]):
     def _timeout_error(self, what: str, cause: BaseException | None = None) -> PoolTimeout:
         cause = cause or self._last_error
         text = f"{what}; {self.in_use} of {self.settings.max_size} connections are in use"
+        if self._idle or self._attempts or self._waiters:
+            more = {"are idle": self._idle, "are being made": self._attempts, "requests wait": self._waiters}
+            text += "".join(f", {len(those)} {state}" for state, those in more.items() if those)
         if cause is not None:
             text += f"; the last attempt failed: {type(cause).__name__}: {cause}"
         error = PoolTimeout(text)

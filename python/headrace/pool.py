@@ -14,7 +14,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from . import defaults
-from ._pool_core import Connect, Discard, Fail, Hand, PoolCore, Pooled, PoolStats, ResetMode, Settings, Sever
+from ._pool_core import (
+    Connect,
+    Discard,
+    Fail,
+    Hand,
+    PoolCore,
+    Pooled,
+    PoolStats,
+    ResetMode,
+    Settings,
+    Sever,
+    told_again,
+)
 from .errors import PoolClosed
 from .types import TransactionStatus
 
@@ -252,6 +264,8 @@ class ConnectionPool(Generic[C]):
         with self._lock:
             self._core.connect_failed(attempt, error, time.monotonic())
             work = self._settle()
+            if self._watchers:
+                self._changed.notify_all()
         self._perform(work)
         self._wake.set()
 
@@ -272,7 +286,8 @@ class ConnectionPool(Generic[C]):
         """Lends a connection; bring it back with :meth:`putconn`.
 
         Raises PoolTimeout after ``timeout`` seconds (``None``: the pool's), with the last error of connecting in its
-        message; PoolClosed; TooManyRequests.
+        message; PoolClosed; TooManyRequests. Where the pool never had a connection, and can have none (a wrong keyword,
+        password, database or host), it raises what connecting raised, at once.
         """
         if self._pid != os.getpid():
             self._check_process()
@@ -280,7 +295,7 @@ class ConnectionPool(Generic[C]):
             return self._getconn_hooked(timeout)
         return self._getconn(timeout)
 
-    def _getconn(self, timeout: float | None) -> C:
+    def _getconn(self, timeout: float | None, said: float | None = None) -> C:
         core = self._core
         waiter: _Waiter[C] | None = None
         with self._lock:
@@ -313,7 +328,7 @@ class ConnectionPool(Generic[C]):
             raise
         if not got:
             with self._lock:
-                error = core.expire(waiter, time.monotonic(), limit)
+                error = core.expire(waiter, time.monotonic(), limit if said is None else said)
             if error is not None:
                 raise error
         # Set under the lock before ``ready`` was released, or before ``expire`` said that it waits no more.
@@ -326,7 +341,7 @@ class ConnectionPool(Generic[C]):
         limit = self._core.settings.timeout if timeout is None else timeout
         deadline = time.monotonic() + limit
         while True:
-            connection = self._getconn(max(0.0, deadline - time.monotonic()))
+            connection = self._getconn(max(0.0, deadline - time.monotonic()), limit)
             try:
                 if self._check is not None:
                     self._check(connection)
@@ -401,7 +416,8 @@ class ConnectionPool(Generic[C]):
     def wait(self, timeout: float = defaults.POOL_TIMEOUT) -> None:
         """Waits until ``min_size`` connections are there.
 
-        Raises PoolTimeout after ``timeout`` seconds, with the last error of connecting in its message; PoolClosed.
+        Raises PoolTimeout after ``timeout`` seconds, with the last error of connecting in its message; PoolClosed; what
+        connecting raised, as :meth:`getconn` does.
         """
         self._check_process()
         core = self._core
@@ -414,6 +430,8 @@ class ConnectionPool(Generic[C]):
             while not core.full:
                 if core.closed:
                     raise PoolClosed("the pool is not open")
+                if core.mistake is not None:
+                    raise told_again(core.mistake)
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise core.timed_out(timeout)

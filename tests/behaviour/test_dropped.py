@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import weakref
 from typing import Any
 
 import pytest
@@ -72,3 +74,80 @@ async def test_a_statement_under_way_keeps_its_connection(url: str) -> None:
     gc.collect()
     assert await waiting == 7
     await closing()
+
+
+async def test_dropped_pools_close_their_connections(url: str) -> None:
+    async def drop() -> None:
+        pool = headrace.aio.AsyncConnectionPool(url, min_size=2, max_size=3)
+        async with pool.connection() as conn:
+            assert await conn.fetchval("SELECT 1") == 1
+        await pool.wait()
+        del pool, conn
+        # The task that made its last connection ends a turn of the loop after that is there.
+        await asyncio.sleep(0)
+        gc.collect()
+
+    async with await headrace.aio.connect(url, autocommit=True) as watcher:
+        with pytest.warns(ResourceWarning, match=r"pool \('headrace-pool'\) was dropped"):
+            await drop()
+        await _none_left(watcher)
+
+
+async def test_a_pool_that_cannot_connect_is_dropped() -> None:
+    seen: list[int] = []
+
+    async def refuse(*_: Any, **__: Any) -> Any:
+        seen.append(1)
+        raise OSError
+
+    async def drop() -> None:
+        pool = headrace.aio.AsyncConnectionPool("", connect=refuse, min_size=1, backoff=0.01, backoff_max=0.01)
+        while len(seen) < 3:
+            await asyncio.sleep(0.01)
+        ref = weakref.ref(pool)
+        del pool
+        # An attempt that is under way holds it until it has failed.
+        while ref() is not None:
+            await asyncio.sleep(0.005)
+            gc.collect()
+
+    with pytest.warns(ResourceWarning, match="was dropped"):
+        await drop()
+    count = len(seen)
+    await asyncio.sleep(0.1)
+    assert len(seen) == count
+
+
+async def test_a_connection_that_outlives_its_pool_works(url: str) -> None:
+    kept = [headrace.aio.AsyncConnectionPool(url, min_size=1)]
+    conn = await kept[0].getconn()
+
+    def drop() -> None:
+        kept.clear()
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="pool"):
+        drop()
+    await asyncio.sleep(0.01)
+    assert await conn.fetchval("SELECT 1") == 1
+    await conn.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_waits_when_its_loop_is_closed_is_closed_too(url: str) -> None:
+    """The engine holds who waits for an answer, whose task holds the connection."""
+
+    async def begin() -> None:
+        conn = await headrace.aio.connect(url)
+        waiting.append(asyncio.ensure_future(conn.fetchval("SELECT pg_sleep(60)")))
+        await asyncio.sleep(0.05)
+
+    waiting: list[asyncio.Future[Any]] = []
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(begin())
+    before = len(os.listdir("/proc/self/fd"))
+    loop.close()
+    waiting.clear()
+    gc.collect()
+    # The loop's own three, and the connection's.
+    assert len(os.listdir("/proc/self/fd")) <= before - 4

@@ -4,9 +4,5 @@ from __future__ import annotations
 
 OPEN: tuple[tuple[str, str], ...] = (
     (r"^test_workers_on_a_pool_of_a_pooler.*system", "now and then a ReadyForQuery that nothing asked for; closed"),
-    (
-        r"^test_(dropped_pools|connections_dropped).*(tasks|uvloop)",
-        "M10: dropped pools, and tasks that still wait",
-    ),
 )
 """A pattern of tests' names, and the fault. With ``--runxfail`` they are run all the same."""

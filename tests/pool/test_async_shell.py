@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -300,19 +301,26 @@ async def test_configure_is_committed_and_its_failure_closes() -> None:
 
 
 def test_a_pool_made_outside_of_a_loop_opens_at_its_first_use() -> None:
-    pool = pool_on(Server())
+    kept = [pool_on(Server())]
 
     async def main() -> None:
-        async with pool.connection():
+        async with kept[0].connection():
             pass
 
     asyncio.run(main())
 
     async def elsewhere() -> None:
         with pytest.raises(ProgrammingError, match="another event loop"):
-            await pool.getconn()
+            await kept[0].getconn()
 
     asyncio.run(elsewhere())
+
+    def drop() -> None:
+        kept.clear()
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="dropped without close"):
+        drop()
 
 
 async def test_open_false_waits_for_open() -> None:

@@ -13,7 +13,7 @@ from pool_fakes import Fake
 
 from headrace import defaults
 from headrace._pool_core import Connect, Discard, Fail, Hand, PoolCore, Settings, Sever
-from headrace.errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
+from headrace.errors import InvalidPassword, PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
 from headrace.types import TransactionStatus as Status
 
 
@@ -529,3 +529,33 @@ class Machine(RuleBasedStateMachine):
 
 Machine.TestCase.settings = hypothesis_settings(max_examples=150, stateful_step_count=60, deadline=None)
 TestAnyOrderOfEvents = Machine.TestCase
+
+
+def test_a_pool_that_has_worked_waits_for_what_may_be_mended() -> None:
+    core, (conn,) = opened(min_size=1, max_size=1)
+    assert core.checkout(0) is conn
+    conn.closed = True
+    core.checkin(conn, Status.UNKNOWN, 0)
+    core.enqueue("w", 0)
+    *_, attempt = take(core)
+    core.connect_failed(attempt.attempt, InvalidPassword("in the middle of its change"), 0)
+    assert core.mistake is None
+    assert core.waiting == 1
+
+
+def test_a_mistake_is_told_until_the_next_attempt_is_due() -> None:
+    core: PoolCore[Fake, str] = PoolCore(Settings(backoff=1), lambda: 1.0)
+    core.open(0)
+    core.enqueue("w", 0)
+    core.connect_failed(take(core)[0].attempt, InvalidPassword("wrong"), 0)
+    core.enqueue("x", 0.5)
+    fails = take(core)
+    assert [(fail.waiter, type(fail.error), str(fail.error)) for fail in fails] == [
+        ("w", InvalidPassword, "wrong"),
+        ("x", InvalidPassword, "wrong"),
+    ]
+    core.enqueue("y", 1.5)
+    (attempt,) = take(core)
+    core.connected(attempt.attempt, Fake(), 2)
+    assert core.mistake is None
+    assert [type(action) for action in take(core)] == [Hand]

@@ -184,3 +184,43 @@ async def test_a_task_cancelled_inside_its_block_gives_a_clean_connection_back(u
         async with pool.connection(timeout=8) as conn:
             assert await conn.fetchval("select 42") == 42
         assert time.monotonic() - started < 6
+
+
+WRONG = {
+    "keyword": ({"kwargs": {"databse": "x"}}, errors.ProgrammingError, "dbname"),
+    "database": ({"kwargs": {"dbname": "nowhere"}}, errors.InvalidCatalogName, "nowhere"),
+    "user": ({"kwargs": {"user": "nobody_here"}}, errors.InvalidAuthorizationSpecification, "nobody_here"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_waiting_cannot_mend_is_raised_at_once(url: str, what: str) -> None:
+    options, kind, words = WRONG[what]
+    started = time.monotonic()
+    with ConnectionPool(url, min_size=1, timeout=60, **options) as pool:
+        for ask in (pool.getconn, pool.wait, pool.getconn):
+            with pytest.raises(kind, match=words):
+                ask()
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("what", WRONG)
+async def test_what_waiting_cannot_mend_is_raised_at_once_on_a_loop(url: str, what: str) -> None:
+    options, kind, words = WRONG[what]
+    started = time.monotonic()
+    async with headrace.aio.AsyncConnectionPool(url, min_size=1, timeout=60, **options) as pool:
+        for ask in (pool.getconn, pool.wait, pool.getconn):
+            with pytest.raises(kind, match=words):
+                await ask()
+    assert time.monotonic() - started < 10
+
+
+def test_a_check_that_always_fails_says_how_long_it_was_waited(url: str) -> None:
+    def check(_: Any) -> None:
+        raise LookupError("unfit")
+
+    with (
+        ConnectionPool(url, min_size=1, check=check, backoff=0.02) as pool,
+        pytest.raises(errors.PoolTimeout, match=r"no connection within 0\.3 s.*unfit"),
+    ):
+        pool.getconn(timeout=0.3)

@@ -3,7 +3,7 @@
 //! A call goes through one `match` here per request or per read; rows and values are decoded by code that is compiled for
 //! its protocol.
 
-use crate::call::PyCall;
+use crate::call::{Completion, PyCall};
 use crate::columns::{IfxColumns, MyColumns, PgColumns};
 use crate::errors;
 use crate::query::{self, Query};
@@ -336,6 +336,19 @@ impl Engine {
     /// Whether anybody waits for a request.
     pub fn is_awaited(&self) -> bool {
         each!(self, machine => machine.find(|_| true).is_some())
+    }
+
+    /// Shows everybody who waits, and who waits for the next step of a COPY, until one of these calls fails.
+    pub fn visit_callers<E>(
+        &self,
+        visit: &mut impl FnMut(&Completion, Option<&Completion>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut shown = Ok(());
+        let _ = each!(self, machine => machine.find(|call| {
+            shown = visit(&call.completion, call.progress.as_ref());
+            shown.is_err()
+        }));
+        shown
     }
 
     /// Says goodbye.

@@ -39,7 +39,9 @@ class LoopConnection(Generic[R]):
         core.me = asyncio.current_task
         # The loop holds the transport, and the transport the engine: nobody else would end the session. Not __del__:
         # a closed connection leaves nothing to run, in which an interrupt would be lost.
-        self._dropped = weakref.finalize(self, close_dropped, core, asyncio.get_running_loop())
+        self._dropped = weakref.finalize(
+            self, close_dropped, weakref.ref(core.wire), asyncio.get_running_loop(), core.where()
+        )
         self._dropped.atexit = False
         self.row_factory: RowFactory[R] = row_factory
         self._cancelling: set[asyncio.Task[None]] = set()
@@ -367,17 +369,19 @@ class LoopConnection(Generic[R]):
         return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
 
 
-def close_dropped(core: Core, loop: asyncio.AbstractEventLoop) -> None:
-    """Closes a session whose connection was collected, in whichever thread that was."""
-    if core.wire.closed:
+def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where: str) -> None:
+    """Closes a session whose connection was collected, in whichever thread that was. Where the engine was collected
+    with it, so was the socket."""
+    wire = ref()
+    if wire is None or wire.closed:
         return
     # A loop that is closed takes no callback; the transport goes with the last reference to it.
     with contextlib.suppress(RuntimeError):
         if loop.is_running():
-            loop.call_soon_threadsafe(core.wire.close)
+            loop.call_soon_threadsafe(wire.close)
         else:
-            core.wire.close()
-    warnings.warn(f"an asyncio connection ({core.where()}) was dropped without close()", ResourceWarning, stacklevel=2)
+            wire.close()
+    warnings.warn(f"an asyncio connection ({where}) was dropped without close()", ResourceWarning, stacklevel=2)
 
 
 def _look_at(future: asyncio.Future[Any]) -> None:

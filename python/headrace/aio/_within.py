@@ -21,6 +21,9 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait({task}, timeout=seconds)
+    except GeneratorExit:
+        # The loop is over, and nothing can be waited for any more. What closes a socket stands in callers' ends.
+        raise
     except BaseException:
         await _end(task)
         raise

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import warnings
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from .. import defaults
-from .._pool_core import Connect, Discard, Fail, Hand, PoolCore, Pooled, PoolStats, ResetMode, Settings
+from .._pool_core import Connect, Discard, Fail, Hand, PoolCore, Pooled, PoolStats, ResetMode, Settings, told_again
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
 
@@ -52,6 +54,9 @@ else:
     C = TypeVar("C", bound=AsyncPoolConnection)
 
 _IDLE = TransactionStatus.IDLE
+
+_ENDING: set[asyncio.Task[None]] = set()
+"""What closes the connections of dropped pools: a loop itself does not hold its tasks."""
 
 _FOREVER = 1e9
 """Seconds beyond which a timeout is none: loops refuse to count that far."""
@@ -117,6 +122,8 @@ class AsyncConnectionPool(Generic[C]):
         self._resets: dict[int, asyncio.Task[bool]] = {}
         self._watchers: list[asyncio.Future[None]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._dropped: weakref.finalize[..., Any] | None = None
+        self._ref: weakref.ref[Any] = weakref.ref(self)
         if open:
             with contextlib.suppress(RuntimeError):  # no loop yet
                 self._open(asyncio.get_running_loop())
@@ -133,6 +140,9 @@ class AsyncConnectionPool(Generic[C]):
         self._pid = os.getpid()
         self._lazy = False
         self._core.open(loop.time())
+        # Nothing that outlives a call may hold the pool: a loop would keep it, and its connections, for ever.
+        self._dropped = weakref.finalize(self, _end_dropped, self._core.idle, loop, self._pid, repr(self.name))
+        self._dropped.atexit = False
         self._settle()
 
     def _here(self) -> asyncio.AbstractEventLoop:
@@ -187,7 +197,7 @@ class AsyncConnectionPool(Generic[C]):
         elif self._timer is None or core.wakeup < self._timer.when():
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = loop.call_at(core.wakeup, self._tick)
+            self._timer = loop.call_at(core.wakeup, _tick_of, self._ref)
 
     def _tick(self) -> None:
         assert self._loop is not None
@@ -241,13 +251,14 @@ class AsyncConnectionPool(Generic[C]):
         """Lends a connection; bring it back with :meth:`putconn`.
 
         Raises PoolTimeout after ``timeout`` seconds (``None``: the pool's), with the last error of connecting in its
-        message; PoolClosed; TooManyRequests.
+        message; PoolClosed; TooManyRequests. Where the pool never had a connection, and can have none (a wrong keyword,
+        password, database or host), it raises what connecting raised, at once.
         """
         if self._hooked:
             return await self._getconn_hooked(timeout)
         return await self._getconn(timeout)
 
-    async def _getconn(self, timeout: float | None) -> C:
+    async def _getconn(self, timeout: float | None, said: float | None = None) -> C:
         core = self._core
         loop = self._here()
         now = loop.time()
@@ -260,7 +271,11 @@ class AsyncConnectionPool(Generic[C]):
         core.enqueue(waiter, now)
         self._settle()
         limit = core.settings.timeout if timeout is None else timeout
-        timer = loop.call_at(now + limit, self._expire, waiter, limit) if limit < _FOREVER else None
+        timer = (
+            loop.call_at(now + limit, self._expire, waiter, limit if said is None else said)
+            if limit < _FOREVER
+            else None
+        )
         try:
             return await waiter
         except BaseException:
@@ -286,7 +301,7 @@ class AsyncConnectionPool(Generic[C]):
         limit = self._core.settings.timeout if timeout is None else timeout
         deadline = loop.time() + limit
         while True:
-            connection = await self._getconn(max(0.0, deadline - loop.time()))
+            connection = await self._getconn(max(0.0, deadline - loop.time()), limit)
             try:
                 if self._check is not None:
                     await self._check(connection)
@@ -359,7 +374,8 @@ class AsyncConnectionPool(Generic[C]):
     async def wait(self, timeout: float = defaults.POOL_TIMEOUT) -> None:
         """Waits until ``min_size`` connections are there.
 
-        Raises PoolTimeout after ``timeout`` seconds, with the last error of connecting in its message; PoolClosed.
+        Raises PoolTimeout after ``timeout`` seconds, with the last error of connecting in its message; PoolClosed; what
+        connecting raised, as :meth:`getconn` does.
         """
         core = self._core
         loop = self._here()
@@ -369,6 +385,8 @@ class AsyncConnectionPool(Generic[C]):
         while not core.full:
             if core.closed:
                 raise PoolClosed("the pool is not open")
+            if core.mistake is not None:
+                raise told_again(core.mistake)
             if not await self._watch(deadline):
                 raise core.timed_out(timeout)
 
@@ -413,6 +431,8 @@ class AsyncConnectionPool(Generic[C]):
             return
         loop = self._here()
         deadline = loop.time() + timeout
+        if self._dropped is not None:
+            self._dropped.detach()
         self._core.close(loop.time())
         self._settle()
         for task in list(self._connecting):
@@ -469,6 +489,30 @@ class _Lease(AbstractAsyncContextManager[C]):
         # A task that is being cancelled is not held up: the reset goes on without it, within its own limit.
         if reset is not None and (kind is None or issubclass(kind, Exception)):
             await asyncio.wait((reset,))
+
+
+def _tick_of(ref: weakref.ref[Any]) -> None:
+    pool = ref()
+    if pool is not None:
+        pool._tick()
+
+
+def _end_dropped(idle: list[Any], loop: asyncio.AbstractEventLoop, pid: int, name: str) -> None:
+    """Closes what nobody uses of a pool that was collected, in whichever thread that was. What is lent ends with
+    whoever has it, and on a loop that is closed each connection ends by itself."""
+    if pid != os.getpid():
+        return
+
+    def end() -> None:
+        for entry in idle:
+            task = loop.create_task(_close(entry.connection))
+            _ENDING.add(task)
+            task.add_done_callback(_ENDING.discard)
+        idle.clear()
+
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(end)
+    warnings.warn(f"an asyncio pool ({name}) was dropped without close()", ResourceWarning, stacklevel=2)
 
 
 async def _connect(conninfo: str, **kwargs: Any) -> Any:

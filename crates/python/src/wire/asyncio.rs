@@ -27,6 +27,10 @@ impl InboxView {
         Self { wire }
     }
 
+    fn __traverse__(&self, visit: pyo3::gc::PyVisit<'_>) -> Result<(), pyo3::gc::PyTraverseError> {
+        visit.call(&self.wire)
+    }
+
     /// asyncio.BufferedProtocol.get_buffer: makes room, and lends it.
     fn get_buffer(slf: Bound<'_, Self>, _sizehint: isize) -> PyResult<Bound<'_, Self>> {
         let wire = slf.get().wire.get();

@@ -12,6 +12,7 @@
 
 mod asyncio;
 mod blocking;
+mod collected;
 mod copy;
 mod fork;
 mod informix;

@@ -1,0 +1,50 @@
+//! What Python's garbage collector sees of a connection: its transport, which holds the connection in turn, and those who
+//! wait for an answer, whose tasks do. Without it a connection whose loop has ended would hold itself for ever.
+
+use super::{Io, Wire};
+use crate::call::Completion;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use std::sync::TryLockError;
+
+fn visit_completion(visit: &PyVisit<'_>, completion: Option<&Completion>) -> Result<(), PyTraverseError> {
+    match completion {
+        Some(Completion::Future(future)) => visit.call(future),
+        _ => Ok(()),
+    }
+}
+
+#[pymethods]
+impl Wire {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.event_loop)?;
+        // Who has the lock uses the connection, and keeps it until the collection is over: the lock is not given back
+        // without the interpreter.
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        if let Io::Transport { transport, .. } = &state.io {
+            visit.call(transport)?;
+        }
+        for completion in state.ready.iter().chain(&state.notified).chain(&state.drained) {
+            visit_completion(&visit, Some(completion))?;
+        }
+        for gate in &state.gates {
+            visit.call(gate)?;
+        }
+        state.machine.visit_callers(&mut |completion, progress| {
+            visit_completion(&visit, Some(completion))?;
+            visit_completion(&visit, progress)
+        })
+    }
+
+    fn __clear__(&self) {
+        let Ok(mut state) = self.state.try_lock() else { return };
+        let io = std::mem::replace(&mut state.io, Io::None);
+        // Not with the lock held: what this frees may look at the connection.
+        drop(state);
+        drop(io);
+    }
+}
