@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import datetime as dt
 import enum
 import uuid
@@ -171,3 +172,25 @@ def test_pooled_connections_follow_their_tenants(url: str, dba: Any, schema: str
                 conn.execute("INSERT INTO e VALUES ($1, $2)", row)
                 conn.copy_in("e", [row])
                 assert conn.fetch("SELECT * FROM e") == list(conn.copy_out("e")) == [row, row]
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_a_pipeline_that_met_another_table_works_the_next_time(
+    connect: Connect, dba: Any, schema: str, autocommit: bool
+) -> None:
+    conn = connect(autocommit=autocommit)
+    dba.execute(f"CREATE TABLE {schema}.f AS SELECT 1 AS a")
+    query = f"SELECT * FROM {schema}.f"
+
+    def piped() -> list[Any]:
+        with conn.pipeline():
+            cursors = [conn.execute(query) for _ in range(3)]
+        return [cursor.fetchall() for cursor in cursors]
+
+    assert piped() == piped() == [[(1,)]] * 3
+    conn.rollback()
+    dba.execute(f"ALTER TABLE {schema}.f ADD b int")
+    with contextlib.suppress(errors.FeatureNotSupported):
+        piped()
+    conn.rollback()
+    assert piped() == piped() == [[(1, None)]] * 3

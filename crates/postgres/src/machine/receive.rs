@@ -484,9 +484,22 @@ impl<C: PgCaller> Machine<C> {
             self.queue[tail].stage = Stage::AwaitSync;
         }
         if !syncs {
+            if self.is_stale() {
+                // What is behind it is skipped with it, so it is not repeated; the next attempt is to prepare again.
+                let forgotten = self.front_sqlstate() == Some("26000");
+                self.forget_used(!forgotten);
+            }
             self.settle_front(cx);
         }
         Ok(())
+    }
+
+    /// The server's code for why the first entry failed.
+    fn front_sqlstate(&self) -> Option<&str> {
+        match self.queue.front().and_then(|entry| entry.failure.as_ref()) {
+            Some(Failure::Server { error, .. }) => Some(error.sqlstate()),
+            _ => None,
+        }
     }
 
     fn ready_for_query(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
@@ -587,8 +600,7 @@ impl<C: PgCaller> Machine<C> {
     /// behind it that relies on the order.
     fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let status = self.status;
-        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
-        let forgotten = matches!(&entry.failure, Some(Failure::Server { error, .. }) if error.sqlstate() == "26000");
+        let forgotten = self.front_sqlstate() == Some("26000");
         self.forget_used(!forgotten);
         let Some(entry) = self.queue.front_mut() else { return Ok(()) };
         let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
