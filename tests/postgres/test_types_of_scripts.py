@@ -60,7 +60,7 @@ def test_results_of_a_script_stay_in_order(connect: Connect, dba: Any, schema: s
 @pytest.mark.parametrize("rest", ["ALTER TYPE pair ALTER ATTRIBUTE a TYPE text", "DROP TYPE pair", "ROLLBACK"])
 def test_a_type_that_is_gone_before_its_script_ends_is_refused(conn: Any, schema: str, rest: str) -> None:
     conn.execute(f"SET search_path = {schema}")
-    with pytest.raises(errors.DataError, match="before the script was over"):
+    with pytest.raises(errors.DataError, match="before it could be looked up"):
         conn.executescript(f"BEGIN; CREATE TYPE pair AS (a int, b text); {COMPOSITE}; {rest}")
     conn.executescript("ROLLBACK")
     assert conn.fetchval("SELECT 1") == 1
@@ -83,6 +83,7 @@ def test_types_are_looked_up_behind_pipelined_statements(
 def test_a_failed_pipeline_keeps_what_a_script_has_given(connect: Connect, dba: Any, schema: str) -> None:
     dba.executescript("CREATE TYPE pair AS (a int, b text); CREATE TABLE t (a int primary key)")
     conn = connect(autocommit=True, options=f"-c search_path={schema}")
+    script: Any = None
     with pytest.raises(errors.DivisionByZero), conn.pipeline():
         script = conn.executescript(COMPOSITE)
         conn.execute("INSERT INTO t VALUES (1)")

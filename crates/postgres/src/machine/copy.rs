@@ -91,15 +91,24 @@ impl<C: PgCaller> Machine<C> {
             return Err(Fatal::peer("the server did not describe the columns of a COPY"));
         };
         fields.retain(|field| !left_out.contains(&field.number));
-        let missing = if self.introspection {
+        let (looked_up, into) = (entry.looked_up, matches!(&entry.request, Request::Copy(copy) if copy.into));
+        let mut missing = if self.introspection {
             self.registry.missing(&fields.iter().map(|field| field.type_oid).collect::<Vec<_>>())
         } else {
             Vec::new()
         };
+        if missing.is_empty() && !looked_up && !into && self.introspection {
+            let planned = Columns::plan(&self.registry, fields.clone());
+            if planned.fields.iter().any(|field| field.format == 0) {
+                // All of it is then text.
+                missing.extend(Columns::as_text(&self.registry, planned.fields).unsure);
+            }
+        }
         if !missing.is_empty() {
             let query = types::introspection_query(&missing);
             self.registry.mark_asked(&missing);
             let entry = self.front("RowDescription")?;
+            entry.looked_up = true;
             entry.stage = Stage::Introspecting { rows: Vec::new(), statement: None };
             frontend::query(outbox.tail(), "", &query);
             return Ok(());

@@ -1,34 +1,36 @@
-//! Results of scripts that cannot be decoded when they come.
+//! Results that cannot be decoded when they come.
 //!
 //! The simple protocol has no description before the rows, all of them are text, and the text of a composite value does not
-//! say what its attributes are. From the first result on whose types have to be looked up, a script's messages are held. Once
-//! the script is over its types are looked up, composite types each time, and what was held is decoded.
+//! say what its attributes are; composite types with an attribute that has no binary form here are text everywhere. From the
+//! first result on whose types have to be looked up, the messages of a request are held. Once the request is over its
+//! types are looked up, composite types each time, and what was held is decoded.
 
-use super::request::{Entry, Request, Stage};
+use super::request::{Entry, Failure, Request, Stage};
 use super::statement::Columns;
 use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field, header};
 use crate::messages::frontend;
 use crate::types::{self, Decoder, Oid, TypeRegistry};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Outbox};
+use headrace_core::{Fatal, Mismatch, Outbox};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Results that wait for their types.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// The messages, as the server sent them.
+    /// The messages, as the server sent them; an empty RowDescription where a result with other columns begins.
     messages: Vec<u8>,
-    /// What was known when each result came.
+    /// The columns of each.
     results: VecDeque<Known>,
     /// The types to look up.
     oids: Vec<Oid>,
 }
 
 /// What was known when a result came.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
+    fields: Vec<Field>,
     registry: TypeRegistry,
     /// How often the session had altered types.
     alterations: u64,
@@ -39,34 +41,76 @@ impl Held {
     pub(super) fn keep(&mut self, tag: u8, body: &[u8]) {
         frontend::message(&mut self.messages, tag, |out| out.extend_from_slice(body));
     }
+
+    /// Results from here on have these columns.
+    fn describe(&mut self, columns: &Columns, registry: TypeRegistry, alterations: u64) {
+        self.keep(b'T', &[]);
+        self.results.push_back(Known { fields: columns.fields.clone(), registry, alterations });
+        self.oids.extend(&columns.unsure);
+    }
+
+    /// The next row of a batch has these columns.
+    pub(super) fn turn(&mut self, columns: &Columns) {
+        if let Some(Known { registry, alterations, .. }) = self.results.back().cloned() {
+            self.describe(columns, registry, alterations);
+        }
+    }
 }
 
 impl<C: PgCaller> Machine<C> {
     /// A script's result has these columns.
-    pub(super) fn script_described(&mut self, cx: C::Cx<'_>, body: &[u8], fields: Vec<Field>) -> Result<(), Fatal> {
+    pub(super) fn script_described(&mut self, cx: C::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
         // What the server last said of its style may be over; it tells only at the end of a script.
         let order = if entry.may_set_style() { None } else { self.registry.date_order };
-        let oids: Vec<Oid> = fields.iter().map(|field| field.type_oid).collect();
-        let unsure = if self.introspection { self.registry.unsure(&oids) } else { Vec::new() };
         let mut registry = self.registry.clone();
         registry.date_order = order;
         let columns = Arc::new(Columns::as_sent(&registry, fields));
-        let alterations = self.alterations;
+        let (alterations, introspection) = (self.alterations, self.introspection);
         let entry = self.front("RowDescription")?;
-        if !unsure.is_empty() && matches!(entry.request, Request::Script { copy: false, .. }) && entry.caller.is_some()
-        {
+        if introspection && !columns.unsure.is_empty() && entry.can_be_held() {
             entry.held.get_or_insert_default();
         }
         if let Some(held) = &mut entry.held {
-            held.keep(b'T', body);
-            held.results.push_back(Known { registry, alterations });
-            held.oids.extend(unsure);
+            held.describe(&columns, registry, alterations);
         } else if let Some(caller) = &mut entry.caller {
             caller.columns(cx, &columns);
         }
         entry.columns = Some(columns);
         Ok(())
+    }
+
+    /// The first entry's rows have these columns, which have to be looked up.
+    pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
+        let (registry, alterations) = (self.registry.clone(), self.alterations);
+        let Some(entry) = self.queue.front_mut().filter(|entry| entry.can_be_held()) else { return };
+        if self.introspection {
+            entry.held.get_or_insert_default().describe(&columns, registry, alterations);
+        }
+    }
+
+    /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether that is
+    /// still so is looked at behind it.
+    pub(super) fn hold_end_of_copy(&mut self) {
+        let (registry, alterations) = (self.registry.clone(), self.alterations);
+        let Some(Entry { request: Request::Copy(copy), columns: Some(columns), held, looked_up: true, .. }) =
+            self.queue.front_mut()
+        else {
+            return;
+        };
+        if !copy.into && !columns.unsure.is_empty() {
+            held.get_or_insert_default().describe(columns, registry, alterations);
+        }
+    }
+
+    /// The first entry is over, unless its results are held.
+    pub(super) fn settle_or_look_up(&mut self, cx: C::Cx<'_>) {
+        match self.queue.front() {
+            Some(entry) if entry.held.is_some() && entry.failure.is_none() && entry.caller.is_some() => {
+                self.look_up_later();
+            }
+            _ => self.settle_front(cx),
+        }
     }
 
     /// The first entry's results are held: has their types looked up as soon as that can be sent.
@@ -82,6 +126,8 @@ impl<C: PgCaller> Machine<C> {
     /// Sends what looks up the types of the entry `at`.
     pub(super) fn look_up(&mut self, at: usize, outbox: &mut Outbox) {
         let Entry { request, held: Some(held), stage, .. } = &mut self.queue[at] else { return };
+        held.oids.sort_unstable();
+        held.oids.dedup();
         let out = outbox.tail();
         frontend::parse(out, "", &types::introspection_query(&held.oids), &[]);
         frontend::bind_empty(out, "", "");
@@ -104,6 +150,16 @@ impl<C: PgCaller> Machine<C> {
             // Plans that were made with what these types were.
             self.forget_statements();
         }
+        let registry = self.registry.clone();
+        let entry = self.front("CommandComplete")?;
+        if let (Some(held), true) = (&entry.held, entry.looked_up) {
+            let same = |known: &Known| held.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
+            if !held.results.iter().all(same) {
+                let why = "a composite type was altered while its values were copied as text: copy them again";
+                entry.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
+            }
+            entry.held = None;
+        }
         self.decode_held(cx)?;
         self.after_result(cx)
     }
@@ -123,14 +179,7 @@ impl<C: PgCaller> Machine<C> {
                 b'T' => {
                     let Some(known) = held.results.pop_front() else { return Ok(()) };
                     registry.date_order = known.registry.date_order;
-                    let mut described = Columns::as_sent(&registry, backend::row_description(body)?);
-                    let altered = known.alterations != alterations;
-                    for (decoder, Field { type_oid: oid, .. }) in described.decoders.iter_mut().zip(&described.fields) {
-                        let unsure = altered && registry.has_composite(*oid) && !registry.agrees(&known.registry, *oid);
-                        if unsure || !registry.knows(*oid) {
-                            *decoder = Decoder::Gone(registry.name(*oid));
-                        }
-                    }
+                    let described = known.columns(&registry, alterations);
                     caller.columns(cx, columns.insert(Arc::new(described)));
                 }
                 b'D' => {
@@ -142,6 +191,7 @@ impl<C: PgCaller> Machine<C> {
                     caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
                 }
                 b'I' => caller.result(cx, Summary::default()),
+                b's' => caller.result(cx, Summary { suspended: true, ..Summary::default() }),
                 b'H' => {
                     let (binary, columns) = backend::copy_response(body)?;
                     caller.bulk_ready(cx, binary, columns);
@@ -151,6 +201,30 @@ impl<C: PgCaller> Machine<C> {
             rest = after;
         }
         Ok(())
+    }
+}
+
+impl<C, E> Entry<C, E> {
+    /// Whether its results can wait: whoever feeds a COPY waits for the answer to it.
+    fn can_be_held(&self) -> bool {
+        self.caller.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
+    }
+}
+
+impl Known {
+    /// The columns, by what is known now.
+    fn columns(self, registry: &TypeRegistry, alterations: u64) -> Columns {
+        let mut columns = Columns::as_sent(registry, self.fields);
+        let altered = self.alterations != alterations;
+        for (decoder, field) in columns.decoders.iter_mut().zip(&columns.fields).filter(|(_, field)| field.format == 0)
+        {
+            let oid = field.type_oid;
+            let unsure = altered && registry.has_composite(oid) && !registry.agrees(&self.registry, oid);
+            if unsure || !registry.knows(oid) {
+                *decoder = Decoder::Gone(registry.name(oid));
+            }
+        }
+        columns
     }
 }
 

@@ -85,6 +85,12 @@ impl<C: PgCaller> Machine<C> {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
         let (mut at, mut rows) = (0, 0);
+        if entry.held.is_none() && !columns.unsure.is_empty() {
+            let columns = columns.clone();
+            self.hold_from_here(columns);
+        }
+        let entry = self.front("DataRow")?;
+        let Some(columns) = &entry.columns else { return Ok(0) };
         if let Some(held) = &mut entry.held {
             let (_, total) = header(unread)?.expect("checked by the caller");
             held.keep(b'D', &unread[5..total]);
@@ -168,7 +174,9 @@ impl<C: PgCaller> Machine<C> {
                 let entry = self.front("PortalSuspended")?;
                 entry.rows = 0;
                 entry.results += 1;
-                if let Some(caller) = &mut entry.caller {
+                if let Some(held) = &mut entry.held {
+                    held.keep(tag, body);
+                } else if let Some(caller) = &mut entry.caller {
                     caller.result(cx, Summary { suspended: true, ..Summary::default() });
                 }
                 self.after_result(cx)
@@ -277,7 +285,7 @@ impl<C: PgCaller> Machine<C> {
         let entry = self.front("a result")?;
         let done = !entry.request.syncs() && matches!(entry.stage, Stage::Sent | Stage::AwaitSync);
         if done && entry.results >= entry.rows_sent {
-            self.settle_front(cx);
+            self.settle_or_look_up(cx);
         }
         Ok(())
     }
@@ -300,7 +308,7 @@ impl<C: PgCaller> Machine<C> {
             Stage::Introspecting { .. } => Ok(()),
             Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, outbox),
             _ if std::mem::take(&mut entry.awaits_portal) => self.portal_described(cx, fields),
-            _ if entry.request.is_script() => self.script_described(cx, body, fields),
+            _ if entry.request.is_script() => self.script_described(cx, fields),
             _ => Err(Fatal::peer("the server described rows although no description was asked for")),
         }
     }
@@ -354,7 +362,7 @@ impl<C: PgCaller> Machine<C> {
             names: draft.names,
             shape: draft.shape,
             typed: false,
-            columns: fields.map(|fields| Arc::new(Columns { fields, decoders: Vec::new(), formats: Vec::new() })),
+            columns: fields.map(|fields| Arc::new(Columns::undecoded(fields))),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
         let missing = if self.introspection {
@@ -542,7 +550,7 @@ impl<C: PgCaller> Machine<C> {
         if skipping {
             self.skipping = false;
             while self.started > 0 && self.queue.front().is_some_and(|entry| !entry.request.syncs()) {
-                if self.queue.front().is_some_and(|entry| entry.held.is_some()) {
+                if self.queue.front().is_some_and(|entry| matches!(entry.request, Request::LookUp { .. })) {
                     self.look_up_later();
                 } else {
                     self.finish_front(cx, Outcome::Skipped);
@@ -570,11 +578,8 @@ impl<C: PgCaller> Machine<C> {
         if entry.failure.is_none() && entry.results < entry.rows_sent {
             return Err(Fatal::peer("the server sent ReadyForQuery before the results that it owes"));
         }
-        if entry.held.is_some() && entry.failure.is_none() && entry.caller.is_some() {
-            self.look_up_later();
-            return Ok(());
-        }
-        self.settle_front(cx);
+        self.hold_end_of_copy();
+        self.settle_or_look_up(cx);
         Ok(())
     }
 

@@ -150,7 +150,7 @@ pub enum Request {
     Sync,
     /// Ask which server process answers. The machine itself asks, to know whether a pooler is in between.
     AskServer,
-    /// Look up the types of a script's results, which are held until then. The machine itself makes a script into this.
+    /// Look up the types of results that are held until then. The machine itself makes a request into this.
     LookUp {
         /// The pipeline whose open group of requests it joins: a Sync, or a Query, would end the group.
         pipeline: Option<u64>,
@@ -255,7 +255,7 @@ impl Request {
 /// | Queued | COPY sent | Opening, then Copying at CopyInResponse, Sent at any other answer |
 /// | Queued | COPY of rows: its columns are asked for | DescribingCopy |
 /// | DescribingCopy | CommandComplete, or RowDescription where nothing is left out | Opening, or Introspecting |
-/// | Sent | ReadyForQuery after a script's results of types to look up | Queued, as a request to look them up |
+/// | Sent | the end of results whose types are to be looked up | Queued, as a request to look them up |
 /// | Queued | types to look up: their query sent | Introspecting, then Sent |
 /// | any but Sent | error | AwaitSync: a Sync must still be sent |
 #[derive(Debug)]
@@ -320,7 +320,9 @@ pub(super) struct Entry<C, E> {
     pub columns: Option<Arc<Columns>>,
     /// From which result on the rows have which other columns.
     pub next_columns: VecDeque<(u64, Arc<Columns>)>,
-    /// Results of a script that wait for their types.
+    /// The types of this COPY have been looked up.
+    pub looked_up: bool,
+    /// Results that wait for their types.
     pub held: Option<Box<Held>>,
     /// Where the outbox stood when the first byte of Bind was written.
     pub mark: u64,
@@ -373,6 +375,7 @@ impl<C, E> Entry<C, E> {
             pending: false,
             columns: None,
             next_columns: VecDeque::new(),
+            looked_up: false,
             held: None,
             mark: 0,
             described: false,

@@ -63,6 +63,7 @@ impl<C: PgCaller> Machine<C> {
         let found = (self.started..self.queue.len()).find(|&at| match &self.queue[at].request {
             Request::Fetch { portal, .. } | Request::ClosePortal { portal } => Some(portal.number) == reserved,
             Request::Sync => at == self.started || self.queue[at - 1].request.syncs(),
+            Request::LookUp { pipeline } => pipeline.is_none(),
             _ => false,
         });
         let Some(at) = found else { return false };

@@ -15,6 +15,9 @@ pub struct Columns {
     pub decoders: Vec<Decoder>,
     /// The last part of Bind: which format each column is asked for.
     pub(super) formats: Vec<u8>,
+    /// Types of columns in text form that have to be looked up before their values can be decoded, each time: composite
+    /// types, whose text does not say what their attributes are, and those that nobody knows.
+    pub(super) unsure: Vec<Oid>,
 }
 
 impl Columns {
@@ -28,6 +31,8 @@ impl Columns {
             decoders.push(decoder);
             wanted.push(format);
         }
+        let mut unsure = text_oids(&fields);
+        unsure.retain(|oid| registry.has_composite(*oid));
         let all_binary = wanted.iter().all(|f| *f == Format::Binary);
         let mut formats = Vec::new();
         if all_binary {
@@ -38,7 +43,7 @@ impl Columns {
                 formats.extend_from_slice(&[0, u8::from(format == Format::Binary)]);
             }
         }
-        Self { fields, decoders, formats }
+        Self { fields, decoders, formats, unsure }
     }
 
     /// Plans for a result whose formats the server tells: those of the simple protocol, and those of a portal.
@@ -50,7 +55,8 @@ impl Columns {
                 _ => Decoder::new_binary(registry, field.type_oid),
             })
             .collect();
-        Self { fields, decoders, formats: vec![0, 0] }
+        let unsure = registry.unsure(&text_oids(&fields));
+        Self { fields, decoders, formats: vec![0, 0], unsure }
     }
 
     /// Plans for a result that comes as text whatever its types.
@@ -59,10 +65,20 @@ impl Columns {
         Self::as_sent(registry, fields)
     }
 
+    /// Columns that nothing is known of but their description.
+    pub(super) fn undecoded(fields: Vec<Field>) -> Self {
+        Self { fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new() }
+    }
+
     /// Whether one format code stands for all columns, however many there are.
     pub(super) fn is_one_format(&self) -> bool {
         matches!(self.formats[..], [0, 0] | [0, 1, ..])
     }
+}
+
+/// The types of the columns in text form.
+fn text_oids(fields: &[Field]) -> Vec<Oid> {
+    fields.iter().filter(|field| field.format == 0).map(|field| field.type_oid).collect()
 }
 
 /// What vouches for the columns of a prepared statement when it is executed again.

@@ -212,7 +212,9 @@ impl<C: PgCaller> Entry<C, C::Error> {
             && *row <= self.results
             && let Some((_, columns)) = self.next_columns.pop_front()
         {
-            if let Some(caller) = &mut self.caller {
+            if let Some(held) = &mut self.held {
+                held.turn(&columns);
+            } else if let Some(caller) = &mut self.caller {
                 caller.columns(cx, &columns);
             }
             self.columns = Some(columns);

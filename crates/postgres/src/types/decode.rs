@@ -226,8 +226,8 @@ impl Decoder {
                  executescript() or a COPY with columns that have no binary form"
             )),
             Decoder::Gone(name) => sink.invalid(&format!(
-                "a value of the type {name} cannot be read: the type was altered or dropped, or what made it was rolled \
-                 back, before the script was over; leave it as it is until then, or use execute()"
+                "a value of the type {name} cannot be read: it came as text, and the type was altered or dropped, or what made \
+                 it was rolled back, before it could be looked up; leave the type as it is until the result is there"
             )),
             Decoder::Range(bound) => return range(bound, body, sink),
             Decoder::Multirange(inner) => {
