@@ -122,6 +122,45 @@ def test_a_connection_whose_server_does_not_react_is_closed(server: Server) -> N
         assert time.monotonic() - started < STOPPED
 
 
+@pytest.mark.parametrize("at", ["inside", "its end"])
+async def test_a_cancelled_pipeline_waits_for_nothing(server: Server, at: str) -> None:
+    conn = await headrace.aio.connect(server.url, autocommit=True)
+
+    async def work() -> None:
+        async with conn.pipeline():
+            first = await conn.execute("select 1")
+            await conn.execute("select 2")
+            await conn.execute("select 3")
+            if at == "inside":
+                await first.fetchall()
+
+    with stopped(conn.backend_pid):
+        task = asyncio.ensure_future(work())
+        await asyncio.wait([task], timeout=0.2)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=1.5)
+        assert done, "it waits for a server that does not react"
+        with pytest.raises(errors.OperationalError, match="did not react to a cancel request"):
+            await asyncio.wait_for(conn.fetchval("select 4"), STOPPED)
+        assert conn.closed
+
+
+async def test_a_connection_is_in_step_after_a_cancelled_pipeline(server: Server) -> None:
+    async with await headrace.aio.connect(server.url, autocommit=True) as conn:
+        for block in (False, True):
+
+            async def work(block: bool = block) -> None:
+                async with conn.transaction() if block else contextlib.nullcontext(), conn.pipeline():
+                    for _ in range(3):
+                        await conn.execute("select pg_sleep(20)")
+
+            started = time.monotonic()
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(work(), 0.3)
+            assert await conn.fetchval("select 7") == 7
+            assert time.monotonic() - started < 15.0
+
+
 async def test_a_cancelled_task_is_not_held_by_its_pool(server: Server) -> None:
     async with headrace.aio.AsyncConnectionPool(server.url, min_size=1, max_size=1) as pool:
         async with pool.connection() as conn:

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from abc import abstractmethod
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -233,6 +233,11 @@ class LoopConnection(Generic[R]):
         mine = core.begin_pipeline()
         try:
             yield AsyncPipeline(self, mine)
+        except asyncio.CancelledError:
+            cursors = core.leave_pipeline(mine)
+            if not core.wire.closed:
+                self._forsake(cursors, core.ask_for_answers(mine))
+            raise
         except BaseException:
             await self._drain(mine, core.leave_pipeline(mine), True, timeout)
             raise
@@ -256,14 +261,26 @@ class LoopConnection(Generic[R]):
                 if first is None or isinstance(first, errors.PipelineAborted):
                     first = error
             except asyncio.CancelledError:
-                for unread in cursors:
-                    if unread._pending is not None:
-                        unread._pending.add_done_callback(_look_at)
+                self._forsake(cursors, end)
                 raise
         if end is not None:
             await self._wait(end, limit)
         if first is not None and not quiet:
             raise first
+
+    def _forsake(self, cursors: Iterable[LoopCursor[Any]], end: Any) -> None:
+        """Forgets what a pipeline has asked for and not read: a task that is cancelled waits for none of it, and if all
+        that the server works on was forgotten it is cancelled too. ``end`` is the Sync behind them, or None."""
+        if end is not None:
+            end.add_done_callback(_look_at)
+        for cursor in cursors:
+            future, cursor._pending = cursor._pending, None
+            if future is None:
+                continue
+            if future.done():
+                _look_at(future)
+            else:
+                self._abandon(future)
 
     @property
     def autocommit(self) -> bool:
