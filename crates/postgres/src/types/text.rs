@@ -550,6 +550,9 @@ pub fn multirange<S: Sink>(inner: &Decoder, body: &[u8], sink: &mut S) -> Option
     // The ends are found first, so that the sink never sees half of a multirange.
     let (mut starts, mut at) = (Vec::new(), 0);
     while at < inside.len() {
+        if !matches!(inside[at], b'[' | b'(') {
+            return None;
+        }
         starts.push(at);
         let (_, comma) = part(inside, at + 1, b",")?;
         let (_, end) = part(inside, comma + 1, b")]")?;
@@ -728,6 +731,15 @@ mod tests {
             ("one day", None),
         ] {
             assert_eq!(interval(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_multirange_leaves_nothing_open() {
+        for text in ["{!){,1!)}", "{empty,1)}", "{[1,2),x,3)}"] {
+            let mut sink = headrace_testkit::CheckedSink::default();
+            let inner = Decoder::ParseRange(Box::new(Decoder::Parse(Scalar::Int4)));
+            assert_eq!((multirange(&inner, text.as_bytes(), &mut sink), sink.depth), (None, 0), "{text}");
         }
     }
 
