@@ -121,13 +121,18 @@ fn quoted<V: Value>(value: &V, kind: ValueKind, signs: &[u8], out: &mut Vec<u8>)
         out.extend_from_slice(&text);
         return Ok(());
     }
+    put_quoted(&text, out);
+    Ok(())
+}
+
+/// The text of an item in double quotes.
+pub(super) fn put_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for byte in text {
         if matches!(byte, b'"' | b'\\') {
             out.push(b'\\');
         }
-        out.push(byte);
+        out.push(*byte);
     }
     out.push(b'"');
-    Ok(())
 }

@@ -6,6 +6,7 @@ mod builtin;
 mod copy_text;
 mod decode;
 mod encode;
+mod hint;
 mod introspect;
 mod literal;
 mod numeric;
@@ -15,7 +16,8 @@ mod write;
 
 pub use copy_text::{decode_text_row, encode_text_row};
 pub use decode::{Decoder, decode_row};
-pub use encode::{Encoder, hint, hint_of};
+pub use encode::Encoder;
+pub use hint::{hint, hint_of};
 pub use introspect::introspection_query;
 pub use registry::{Kind, TypeRegistry, UserType};
 pub use text::DateOrder;
