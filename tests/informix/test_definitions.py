@@ -303,3 +303,32 @@ def test_a_client_that_goes_takes_its_transaction_along(run: Session, server: In
     run("set lock mode to wait 5", "insert into kept values (2)")
     assert run("select n from kept") == [(2,)]
     run.fails("execute procedure gone()", -674)
+
+
+@pytest.mark.parametrize(
+    ("create", "drop", "there", "gone"),
+    [
+        ("create sequence {}q", "drop sequence {}q", -8301, -8300),
+        ("create synonym {}q for systables", "drop synonym {}q", -310, -206),
+        ("create distinct type {}q as int", "drop type {}q", -9631, -9628),
+        ("create row type {}q (n int)", "drop row type {}q", -9631, -9628),
+        ("create table {}q (n int)", "drop table {}q", -310, -206),
+        ("create view {}q as select tabid from systables", "drop view {}q", -310, -206),
+    ],
+)
+def test_if_exists_is_heeded(run: Session, create: str, drop: str, there: int, gone: int) -> None:
+    run(drop.format("if exists "))
+    run.fails(drop.format(""), gone)
+    for _ in range(2):
+        run(create.format("if not exists "))
+    run.fails(create.format(""), there)
+    for _ in range(2):
+        run(drop.format("if exists "))
+    run("begin work", create.format("if not exists "), create.format("if not exists "), "rollback work")
+    run.fails(drop.format(""), gone)
+
+
+def test_a_database_may_be_dropped_if_it_exists(run: Session) -> None:
+    run("drop database if exists nowhere")
+    run.fails("drop database nowhere", -329)
+    run.fails("drop database if exists nowhere; drop database if exists nowhere", -555)

@@ -303,6 +303,16 @@ impl Session {
     }
 
     pub(super) fn run_action(&mut self, kind: i16, action: Action) -> Result<()> {
+        let action = match action {
+            Action::Unless(action, excused) => match self.run_action(kind, *action) {
+                Err(error) if error.code == excused => {
+                    self.finish(0);
+                    return Ok(());
+                }
+                done => return done,
+            },
+            action => action,
+        };
         self.start_statement();
         if matches!(action, Action::CloseDatabase) {
             self.save_objects()?;

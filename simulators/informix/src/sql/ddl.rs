@@ -22,6 +22,12 @@ impl Parser<'_> {
         Ok(true)
     }
 
+    /// A statement that is well also where `excused` and this error comes of it.
+    pub(super) fn unless(&self, excused: bool, code: i16, kind: i16, action: Action) -> Compiled {
+        let action = if excused { Action::Unless(Box::new(action), code) } else { action };
+        self.compiled(kind, action, Vec::new())
+    }
+
     pub(super) fn create(&mut self) -> Result<Compiled> {
         let offset = self.offset();
         let temporary = self.accept("temp") || self.accept("temporary");
@@ -394,11 +400,11 @@ impl Parser<'_> {
                 self.accept("online");
                 Ok(self.compiled(17, Action::DropIndex { name, if_exists }, Vec::new()))
             }
-            "synonym" => Ok(self.compiled(44, Action::DropSynonym(name), Vec::new())),
-            "sequence" => Ok(self.compiled(79, Action::DropSequence(name), Vec::new())),
+            "synonym" => Ok(self.unless(if_exists, -206, 44, Action::DropSynonym(name))),
+            "sequence" => Ok(self.unless(if_exists, -8300, 79, Action::DropSequence(name))),
             "type" => {
                 self.accept("restrict");
-                Ok(self.compiled(96, Action::DropType(name), Vec::new()))
+                Ok(self.unless(if_exists, -9628, 96, Action::DropType(name)))
             }
             "procedure" | "function" | "routine" => {
                 if self.is_symbol("(") {
@@ -409,7 +415,7 @@ impl Parser<'_> {
                 }
                 Ok(self.compiled(54, Action::DropRoutine(name), Vec::new()))
             }
-            "database" => Ok(self.compiled(13, Action::DropDatabase(name), Vec::new())),
+            "database" => Ok(self.unless(if_exists, -329, 13, Action::DropDatabase(name))),
             "role" | "trigger" | "cast" | "aggregate" | "opclass" | "security" | "xadatasource" => {
                 Err(SqlError::unsupported(format!("DROP {}", what.to_uppercase())).at(offset))
             }

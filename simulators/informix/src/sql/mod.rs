@@ -280,6 +280,8 @@ pub enum Action {
         step: i64,
     },
     DropSequence(String),
+    /// With IF EXISTS or IF NOT EXISTS: that error is none.
+    Unless(Box<Action>, i16),
     /// SET ISOLATION.
     Isolation(Isolation),
     CreateRoutine(String, Routine),
@@ -338,8 +340,9 @@ pub fn compile(text: &str, catalog: &dyn Catalog) -> Result<Compiled> {
         next = another;
     }
     let alone = |part: &Compiled| {
+        let action = if let Action::Unless(action, _) = &part.action { action } else { &part.action };
         matches!(
-            part.action,
+            action,
             Action::Query { .. }
                 | Action::Call { query: Some(_), .. }
                 | Action::OpenDatabase(_)

@@ -11,7 +11,7 @@ const FAR: u64 = 1 << 31;
 
 impl Parser<'_> {
     pub(super) fn create_sequence(&mut self) -> Result<Compiled> {
-        self.if_exists(true)?;
+        let if_not_exists = self.if_exists(true)?;
         let (_, name) = self.object_name()?;
         let (mut start, mut step) = (None, 1);
         loop {
@@ -45,7 +45,7 @@ impl Parser<'_> {
             return Err(SqlError::unsupported("a sequence that stands still").at(self.offset()));
         }
         let start = start.unwrap_or(if step > 0 { 1 } else { -1 });
-        Ok(self.compiled(77, Action::CreateSequence { name, start, step }, Vec::new()))
+        Ok(self.unless(if_not_exists, -8301, 77, Action::CreateSequence { name, start, step }))
     }
 
     /// `CREATE DISTINCT TYPE a AS INT`, `CREATE ROW TYPE a (…)`, `CREATE OPAQUE TYPE a (INTERNALLENGTH = 8)`.
@@ -53,7 +53,7 @@ impl Parser<'_> {
         let offset = self.offset();
         let TokenKind::Word(form) = self.next() else { return Err(self.syntax()) };
         self.expect("type")?;
-        self.if_exists(true)?;
+        let if_not_exists = self.if_exists(true)?;
         let (_, name) = self.object_name()?;
         let (definition, mode, kind) = match form.as_str() {
             "distinct" => {
@@ -74,6 +74,6 @@ impl Parser<'_> {
             }
             _ => return Err(SqlError::syntax(offset, &form)),
         };
-        Ok(self.compiled(kind, Action::CreateType(name, definition.column_type(), mode), Vec::new()))
+        Ok(self.unless(if_not_exists, -9631, kind, Action::CreateType(name, definition.column_type(), mode)))
     }
 }
