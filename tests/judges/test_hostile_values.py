@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from headrace._cursor_base import CursorBase
 from headrace._informix import lobs
 from headrace.lab.servers import Server
+from headrace.rows import dict_row
 from headrace.testing import InformixServer
 from headrace.types import Opaque
 
@@ -152,3 +154,47 @@ def test_an_unexpected_message_is_named_not_shown(informix_only: Judged) -> None
         with pytest.raises(errors.OperationalError, match="SQ_DESCRIBE") as caught:
             conn.ping()
         assert len(str(caught.value)) < 300
+
+
+# Rows without columns
+
+
+def said(tag: str, body: bytes = b"") -> bytes:
+    """A message of PostgreSQL."""
+    return tag.encode() + u32(len(body) + 4) + body
+
+
+NO_COLUMNS = said("1") + said("t", u16(0)) + said("n")
+BINARY = said("d", b"PGCOPY\n\xff\r\n\0" + u32(0) * 2) + said("d", u16(1) + u32(4) + u32(7)) + said("d", u16(-1))
+COPIED = (
+    said("1")
+    + said("2")
+    + said("H", b"\1" + u16(1) * 2)
+    + BINARY
+    + said("c")
+    + said("C", b"COPY 1\0")
+    + said("Z", b"I")
+)
+
+
+@pytest.mark.parametrize("answer", [NO_COLUMNS, NO_COLUMNS + COPIED], ids=["alone", "with rows"])
+def test_a_copied_query_without_columns_is_an_error(postgres: Judged, answer: bytes) -> None:
+    with HostileProxy(postgres.port) as proxy, postgres.connect(proxy.port, autocommit=True) as conn:
+        proxy.answer = lambda _: [answer]
+        with pytest.raises(errors.OperationalError, match="the server"):
+            list(conn.copy_out("select 1 as n"))
+
+
+@pytest.mark.parametrize("answer", [NO_COLUMNS, NO_COLUMNS + COPIED], ids=["alone", "with rows"])
+async def test_a_copied_query_without_columns_on_a_loop(postgres: Judged, answer: bytes) -> None:
+    with HostileProxy(postgres.port) as proxy:
+        async with await postgres.aconnect(proxy.port, autocommit=True) as conn:
+            proxy.answer = lambda _: [answer]
+            with pytest.raises(errors.OperationalError, match="the server"):
+                [row async for row in await conn.copy_out("select 1 as n")]
+
+
+def test_rows_without_columns_are_an_error() -> None:
+    cursor = CursorBase[Any](SimpleNamespace(), dict_row)
+    with pytest.raises(errors.OperationalError, match="without describing its columns"):
+        cursor._set(SimpleNamespace(rows=[(1,)], columns=None))  # type: ignore[arg-type]

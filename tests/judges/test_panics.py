@@ -1,0 +1,52 @@
+"""A panic in the engine, a fault of headrace itself, leaves a connection in the middle of anything: it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace import errors
+
+from .conftest import Judged
+
+# PyO3 has no name for it. One that is raised by Python goes on in Rust as the panic that it stands for: that is how a
+# panic is made here where the engine has none, with the connection's lock held.
+Panic: Any = next(found for found in BaseException.__subclasses__() if found.__name__ == "PanicException")
+CLOSED = "closed after an internal error of headrace"
+
+
+def rows(count: int) -> Iterator[tuple[int]]:
+    for n in range(count):
+        yield (n,)
+    raise Panic("made by a test")
+
+
+@pytest.mark.parametrize("count", [0, 5000])
+def test_a_panic_closes_the_connection(judged: Judged, count: int) -> None:
+    conn = judged.connect(autocommit=True)
+    conn.execute(judged.temporary)
+    with pytest.raises((Panic, errors.OperationalError), match=f"made by a test|{CLOSED}"):
+        conn.executemany(f"insert into r values ({judged.mark})", rows(count))
+    assert conn.closed
+    for call in (conn.commit, lambda: conn.execute(judged.answer), lambda: conn.execute("select count(*) from r")):
+        with pytest.raises(errors.Error):
+            call()
+    conn.close()
+
+
+@pytest.mark.parametrize("count", [0, 5000])
+async def test_a_panic_on_a_loop_closes_the_connection(judged: Judged, count: int) -> None:
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    conn = await judged.aconnect(autocommit=True)
+    await conn.execute(judged.temporary)
+    async with asyncio.timeout(20):
+        with pytest.raises((Panic, errors.OperationalError), match=f"made by a test|{CLOSED}"):
+            await conn.executemany(f"insert into r values ({judged.mark})", rows(count))
+        # At the latest when it is used again.
+        with pytest.raises(errors.OperationalError, match=CLOSED):
+            await conn.execute(judged.answer)
+        assert conn.closed
+        await conn.close()
