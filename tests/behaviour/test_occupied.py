@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import threading
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -102,3 +103,30 @@ async def test_a_loop_cursor_on_the_server_has_no_row_count_before_its_first_fet
         assert (cursor.rowcount, len(cursor.description)) == (-1, 1)
         await cursor.fetchall()
         assert cursor.rowcount == 5
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_a_stream_goes_on_beside_the_end_of_another_threads_pipeline(url: str, attempt: int) -> None:
+    """The pipeline waits for the stream's end, and its round trip is answered in front of the stream's next rows: one
+    of the two threads has to read that."""
+    with headrace.connect(url, autocommit=True) as conn:
+        asked, cursors = threading.Event(), []
+
+        def pipeline() -> None:
+            with conn.transaction(), conn.pipeline():
+                cursors.append(conn.execute("select 1"))
+                asked.set()
+
+        rows = conn.stream("select generate_series(1, 300)", fetch_size=10)
+        read = [next(rows)]
+        thread = threading.Thread(target=pipeline, daemon=True)
+        thread.start()
+        assert asked.wait(10)
+        for row in rows:
+            read.append(row)
+            # Somewhere in between the pipeline comes to its end.
+            time.sleep(0.0001 * attempt)
+        assert [n for (n,) in read] == list(range(1, 301))
+        thread.join(10)
+        assert not thread.is_alive()
+        assert cursors[0].fetchone() == (1,)

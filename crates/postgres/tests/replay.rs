@@ -6,7 +6,7 @@ mod support;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, Inbox, Outbox};
 use headrace_postgres::machine::{
-    Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls, TransactionStatus,
+    Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls, TransactionStatus,
 };
 use headrace_testkit::{Completion, Received, Shared, TestValue};
 use support::TestHandler;
@@ -462,4 +462,48 @@ fn who_is_the_first_to_wait_hears_why_the_server_ended_the_session() {
     session.machine.abort((), &Fatal::gone("closed"));
     assert_eq!(first.get().end.as_deref(), Some("server 57P01"));
     assert_eq!(second.get().end.as_deref(), Some("fatal closed"));
+}
+
+#[test]
+fn nobody_leaves_an_answer_unread_that_is_under_way_in_front_of_a_portals_end() {
+    let mut session = Session::start();
+    let portal = PortalId { name: "p".into(), number: 1 };
+    let ask = |session: &mut Session, lane: u64, request: Request| {
+        let (mut handler, received) = TestHandler::new(Vec::new(), Vec::new());
+        handler.lane = lane;
+        let id = session.machine.enqueue(request, handler);
+        session.machine.transmit((), &mut session.outbox);
+        (id, received)
+    };
+    let stream = Execute {
+        sql: "select n".into(),
+        hints: Vec::new(),
+        rows: Rows::One,
+        prepare: Prepare::Named,
+        prelude: Some("BEGIN".into()),
+        portal: Some(Portal { id: portal.clone(), max_rows: 1, reserves: true }),
+        cursor: None,
+        sync: true,
+        ordered: false,
+        expected: None,
+        pipeline: 0,
+    };
+    ask(&mut session, 1, Request::Execute(stream));
+    let began = [msg(b'1', b""), msg(b'2', b""), msg(b'C', b"BEGIN\0")].concat();
+    let described = [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", 23)])].concat();
+    session.feed(&[began, described].concat()).unwrap();
+    let first = [msg(b'2', b""), data_row(&[Some(&[0, 0, 0, 9])]), msg(b's', b""), ready(b'T')].concat();
+    session.feed(&first).unwrap();
+    let (waits, _) = ask(
+        &mut session,
+        3,
+        Request::Script { sql: "select 1".into(), prelude: None, copy: false, ends_block: false, discarded: None },
+    );
+    assert!(session.machine.is_kept_waiting(waits), "until the stream's reader goes on");
+    ask(&mut session, 2, Request::Sync);
+    let (end, ended) = ask(&mut session, 1, Request::ClosePortal { portal });
+    assert!(!session.machine.is_kept_waiting(end) && !session.machine.is_kept_waiting(waits));
+    session.feed(&ready(b'T')).unwrap();
+    session.feed(&[msg(b'C', b"COMMIT\0"), ready(b'I')].concat()).unwrap();
+    assert_eq!(ended.get().end.as_deref(), Some("done"));
 }

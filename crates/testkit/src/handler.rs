@@ -96,6 +96,8 @@ pub struct TestHandler<D> {
     next: usize,
     /// Whether the batch can be read again from its beginning.
     pub rewinds: bool,
+    /// Whose request it is, as [`Caller::lane`] says.
+    pub lane: u64,
     dialect: std::marker::PhantomData<fn() -> D>,
 }
 
@@ -104,7 +106,7 @@ impl<D> TestHandler<D> {
     pub fn new(row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (Self, Shared) {
         let received = Shared::default();
         let dialect = std::marker::PhantomData;
-        (Self { received: received.clone(), row, batch, next: 0, rewinds: true, dialect }, received)
+        (Self { received: received.clone(), row, batch, next: 0, rewinds: true, lane: 0, dialect }, received)
     }
 }
 
@@ -116,6 +118,9 @@ impl<D: Dialect> Caller for TestHandler<D> {
     type Columns = D::Columns;
     type ServerError = D::ServerError;
 
+    fn lane(&self) -> u64 {
+        self.lane
+    }
     fn next_row(&mut self, (): ()) -> Result<bool, Mismatch> {
         let Some(row) = self.batch.get(self.next) else { return Ok(false) };
         self.row.clone_from(row);

@@ -347,9 +347,11 @@ impl<C: PgCaller> Machine<C> {
         self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage, Stage::Copying))
     }
 
-    /// Whether request `id` is one that waits so.
+    /// Whether request `id` is one that waits so. While a portal has the connection for itself, answers to others' round
+    /// trips may be under way in front of its next rows: whoever waits has to read them.
     pub fn is_kept_waiting(&self, id: u64) -> bool {
-        self.is_occupied() && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
+        let answers_come = self.reserved.is_some() && self.started > 0;
+        self.is_occupied() && !answers_come && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
     }
 
     /// The server's parameters as last reported.
