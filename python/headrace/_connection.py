@@ -8,10 +8,10 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Generator
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from . import defaults, errors
-from ._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, overdue, timings, until
+from ._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
 from ._cursor import BlockingCursor
 from ._native import PgResult, Wire
 from .errors import ConnectionClosed, OperationalError
@@ -188,17 +188,23 @@ class BlockingConnection(Generic[R]):
         cursor._take(result)
         return cursor._all()
 
-    def fetch(self, sql: str, *args: Any, timeout: float | None = None) -> list[R]:
+    def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """All rows of a query, its parameters given one by one."""
+        if named:
+            raise no_keywords("fetch", named)
         return self._rows(self.row_factory, sql, args, timeout)
 
-    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None) -> R | None:
+    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """The first row of a query, or ``None``."""
+        if named:
+            raise no_keywords("fetchrow", named)
         rows = self._rows(self.row_factory, sql, args, timeout)
         return rows[0] if rows else None
 
-    def fetchval(self, sql: str, *args: Any, timeout: float | None = None) -> Any:
+    def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """The first value of the first row of a query, or ``None``."""
+        if named:
+            raise no_keywords("fetchval", named)
         rows = self._rows(tuple_row, sql, args, timeout)
         return rows[0][0] if rows else None
 

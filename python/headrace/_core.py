@@ -12,7 +12,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
 from ._cursor_base import Column, Params
@@ -57,6 +57,15 @@ def overdue(limit: Limit) -> TimeoutError:
     """The error of a call whose time is up."""
     seconds = limit.seconds if isinstance(limit, Until) else limit
     return TimeoutError(f"the statement took longer than {seconds} s and was cancelled")
+
+
+def no_keywords(method: str, named: Mapping[str, Any]) -> TypeError:
+    """The error of a query that was given its values by keywords."""
+    name = next(iter(named))
+    return TypeError(
+        f"{method}() has no keyword {name!r}: it takes a query's values one by one, or where they are written "
+        f"%({name})s one mapping, {method}(sql, {{{name!r}: ...}})"
+    )
 
 
 class Pipelined:

@@ -178,6 +178,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise ProgrammingError(f"{name}={value!r} is not a number of seconds")
+        if self.max_lifetime == 0:
+            raise ProgrammingError("max_lifetime=0 would replace each connection before it is used; None sets no limit")
 
     def resized(self, min_size: int, max_size: int | None) -> Settings:
         """The same with other sizes; without ``max_size`` it stays, or grows to ``min_size``."""

@@ -7,7 +7,9 @@ use crate::sink::Settings;
 use headrace_core::civil::{DAY_MICROS, days_from_civil};
 use headrace_core::params::RangeParts;
 use headrace_core::{Mismatch, Parameters, Value, ValueKind};
+use pyo3::PyTypeInfo;
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyFrozenSet, PyInt, PyIterator,
@@ -44,7 +46,8 @@ impl Args {
         let rows = match rows {
             Some(rows) => rows.bind(py).clone(),
             None => {
-                let iterator = PyIterator::from_object(source.bind(py))?;
+                let source = source.bind(py);
+                let iterator = PyIterator::from_object(source).map_err(|error| no_rows(source).unwrap_or(error))?;
                 *rows = Some(iterator.clone().unbind());
                 iterator
             }
@@ -83,6 +86,25 @@ impl Args {
         };
         PyParams { py, row: row.map(|row| row.bind(py)), settings }
     }
+}
+
+/// What is wrong with the rows of a batch that cannot be walked through; None where that is for their own iterator to
+/// say.
+#[cold]
+fn no_rows(source: &Bound<'_, PyAny>) -> Option<PyErr> {
+    let has = |name: &str| source.hasattr(name).unwrap_or(true);
+    if has("__iter__") {
+        return None;
+    }
+    let class = type_name(source);
+    let todo = if has("__aiter__") {
+        ", and cannot wait for the next one while it sends: give it lists of them, such as \
+         [row async for row in rows], in one transaction()"
+    } else {
+        ""
+    };
+    let message = format!("executemany() takes the rows from a list or an iterator, not {class}{todo}");
+    Some(pyo3::exceptions::PyTypeError::new_err(message))
 }
 
 /// A row of parameters as a tuple.
@@ -259,6 +281,16 @@ impl<'a> PyValue<'a> {
             }
         }
         self.value.clone()
+    }
+
+    /// The fault of a value of a composite type that has not all of its attributes.
+    #[cold]
+    fn no_field<E: PyTypeInfo>(&self, name: &str, error: PyErr) -> Fault {
+        if error.is_instance_of::<E>(self.py()) {
+            self.wrong(&format!("a composite value: it has no attribute {name}"))
+        } else {
+            error.into()
+        }
     }
 
     fn str_of(&self) -> PyResult<Bound<'a, PyString>> {
@@ -532,9 +564,9 @@ impl Value for PyValue<'_> {
         let value = if self.value.is_instance_of::<PyTuple>() || self.value.is_instance_of::<PyList>() {
             self.value.get_item(i)?
         } else if self.value.is_instance_of::<PyDict>() {
-            self.value.get_item(name)?
+            self.value.get_item(name).map_err(|error| self.no_field::<PyKeyError>(name, error))?
         } else {
-            self.value.getattr(name)?
+            self.value.getattr(name).map_err(|error| self.no_field::<PyAttributeError>(name, error))?
         };
         Ok(Self { value, settings: self.settings })
     }

@@ -7,10 +7,13 @@
 //! driver of this style: a literal one is written `%%`.
 
 use crate::errors::programming;
+use crate::globals::type_name;
 use crate::params::sequence;
 use headrace_mysql::sql::{Modes, Scan};
+use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 use std::sync::Arc;
 
 /// How a statement writes its parameters.
@@ -72,6 +75,9 @@ impl Query {
     pub fn arrange<'py>(&self, py: Python<'py>, params: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let Some(params) = params else { return Ok(PyTuple::empty(py)) };
         if self.style == Style::Numeric {
+            if params.is_instance_of::<PyDict>() {
+                return Err(programming(py, self.no_names()));
+            }
             let row = sequence(params)?;
             if row.len() != self.count {
                 let message =
@@ -81,8 +87,8 @@ impl Query {
             return self.reorder(&row);
         }
         if self.style != Style::Pyformat {
-            if self.style == Style::Format && params.is_instance_of::<PyDict>() {
-                return Err(programming(py, "the statement has %s parameters, so they are given as a sequence"));
+            if params.is_instance_of::<PyDict>() {
+                return Err(programming(py, self.no_names()));
             }
             let row = sequence(params)?;
             if self.style == Style::Format && row.len() != self.count {
@@ -120,6 +126,18 @@ impl Query {
         if self.order.is_empty() { Ok(row) } else { self.reorder(&row) }
     }
 
+    /// What is wrong with a mapping where the parameters have no names.
+    #[cold]
+    fn no_names(&self) -> &'static str {
+        match self.style {
+            Style::Format if self.count > 0 => "the statement has %s parameters, so they are given as a sequence",
+            Style::Format => "the statement has no parameters that are written %(name)s, so it takes no mapping",
+            Style::Native | Style::Numeric | Style::Pyformat => {
+                "the statement's parameters have no names, so they are given as a sequence"
+            }
+        }
+    }
+
     /// What to do where the count of parameters is wrong.
     fn advice(&self, row: &Bound<'_, PyTuple>) -> &'static str {
         if self.count == 0 && self.sql.contains('?') {
@@ -127,6 +145,9 @@ impl Query {
         }
         let only = row.get_item(0).ok().filter(|_| row.len() == 1);
         match only {
+            Some(only) if self.count == 0 && only.is_instance_of::<PyDict>() => {
+                "; a mapping is for parameters that are written %(name)s"
+            }
             Some(only) if self.count > 1 && (only.is_instance_of::<PyTuple>() || only.is_instance_of::<PyList>()) => {
                 "; the only value is a sequence: fetch(), fetchrow() and fetchval() take the values one by one"
             }
@@ -151,6 +172,29 @@ enum Marks {
     Numbers,
     /// `?`
     Questions,
+}
+
+/// The text of a statement.
+pub struct Sql<'py>(pub Bound<'py, PyString>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Sql<'py> {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PyString>() {
+            Ok(text) => Ok(Self(text.to_owned())),
+            Err(_) => Err(no_text(&given)),
+        }
+    }
+}
+
+#[cold]
+fn no_text(given: &Bound<'_, PyAny>) -> PyErr {
+    let class = type_name(given);
+    let bytes = given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>();
+    let todo = if bytes { ": decode it" } else { "" };
+    PyTypeError::new_err(format!("SQL is str, not {class}{todo}"))
 }
 
 fn check(py: Python<'_>, sql: &str) -> PyResult<()> {

@@ -12,10 +12,10 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from .. import defaults, errors
-from .._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, overdue, timings, until
+from .._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
 from .._native import PgResult, Wire
 from ..errors import OperationalError
 from ..rows import RowFactory, tuple_row
@@ -175,17 +175,23 @@ class LoopConnection(Generic[R]):
         cursor._take(result)
         return cursor._all()
 
-    async def fetch(self, sql: str, *args: Any, timeout: float | None = None) -> list[R]:
+    async def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """All rows of a query, its parameters given one by one."""
+        if named:
+            raise no_keywords("fetch", named)
         return await self._rows(self.row_factory, sql, args, timeout)
 
-    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None) -> R | None:
+    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """The first row of a query, or ``None``."""
+        if named:
+            raise no_keywords("fetchrow", named)
         rows = await self._rows(self.row_factory, sql, args, timeout)
         return rows[0] if rows else None
 
-    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None) -> Any:
+    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """The first value of the first row of a query, or ``None``."""
+        if named:
+            raise no_keywords("fetchval", named)
         rows = await self._rows(tuple_row, sql, args, timeout)
         return rows[0][0] if rows else None
 

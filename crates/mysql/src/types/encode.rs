@@ -300,9 +300,15 @@ pub(super) fn no_list<V: Value>(value: &V, lists: Lists) -> V::Error {
         Lists::Floats => "a VECTOR is a list of floats",
         Lists::Vector => "a VECTOR is a list of numbers",
     };
+    let tuple = match value.kind() {
+        ValueKind::Record => {
+            "; fetch(), fetchrow() and fetchval() take the values one by one, execute() takes one sequence of them"
+        }
+        _ => "",
+    };
     Mismatch::wrong_type(format!(
         "{} cannot be sent as one parameter: behind IN write the placeholder without parentheses (IN %s), for a JSON \
-         column wrap it in headrace.types.Json; {vector}",
+         column wrap it in headrace.types.Json; {vector}{tuple}",
         value.describe()
     ))
     .into()

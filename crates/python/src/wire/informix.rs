@@ -5,6 +5,7 @@ use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
 use crate::params::{Args, sequence};
+use crate::query::Sql;
 use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -42,11 +43,11 @@ impl Wire {
     fn sqli_execute(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
-        self.with_row(py, sql, params, |sql| Request::Execute(Execute { sql, rows: Rows::One, begin, road: None }))
+        self.with_row(py, &sql.0, params, |sql| Request::Execute(Execute { sql, rows: Rows::One, begin, road: None }))
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `road` says how it is to travel, for
@@ -55,7 +56,7 @@ impl Wire {
     fn sqli_execute_batch(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         rows: Py<PyAny>,
         begin: bool,
         road: Option<&str>,
@@ -70,7 +71,7 @@ impl Wire {
             }
         };
         let state = self.hold(py)?;
-        let query = self.query(&state, sql, true)?;
+        let query = self.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
         let call = self.call(py, &state, args, Want::One, query.get().sql.clone())?;
@@ -140,7 +141,7 @@ impl Wire {
         &self,
         py: Python<'_>,
         cursor: u64,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         name: Option<&str>,
         scroll: bool,
@@ -150,7 +151,7 @@ impl Wire {
     ) -> PyResult<Py<PyAny>> {
         let name = name.map(Into::into);
         let request = |sql| Request::Declare(Declare { cursor, sql, name, scroll, hold, begin, bytes });
-        self.with_row(py, sql, params, request)
+        self.with_row(py, &sql.0, params, request)
     }
 
     /// Queues the fetch of more rows of a cursor.

@@ -5,11 +5,12 @@ use crate::call::{Block, PyCall, Want};
 use crate::engine::{MyMachine, MySql};
 use crate::errors::{self, Fault};
 use crate::params::{Args, PyValue, sequence};
+use crate::query::Sql;
 use headrace_core::{Mismatch, limits};
 use headrace_mysql::machine::{Execute, InfileState, Request, Road, Rows};
 use headrace_mysql::types::write_field;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyTuple};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,14 +93,14 @@ impl Wire {
     fn my_execute(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         text: bool,
         block: Option<usize>,
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
-        let query = self.query(&state, sql, params.is_some())?;
+        let query = self.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
         let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
@@ -114,12 +115,12 @@ impl Wire {
     fn my_open_cursor(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         rows: u32,
     ) -> PyResult<(Py<PyAny>, u64)> {
         let mut state = self.hold(py)?;
-        let query = self.query(&state, sql, params.is_some())?;
+        let query = self.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
         let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
@@ -188,7 +189,7 @@ impl Wire {
     fn my_execute_batch(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         rows: Py<PyAny>,
         road: &str,
         atomic: bool,
@@ -198,7 +199,7 @@ impl Wire {
     ) -> PyResult<Py<PyAny>> {
         let road = self::road(py, road)?;
         let state = self.hold(py)?;
-        let query = self.query(&state, sql, true)?;
+        let query = self.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
         let want = match (returning, flat) {
@@ -219,13 +220,13 @@ impl Wire {
     fn my_query(
         &self,
         py: Python<'_>,
-        sql: String,
+        sql: Sql<'_>,
         infile: bool,
         discarded: Option<String>,
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
-        let sql: Arc<str> = sql.into();
+        let sql: Arc<str> = sql.0.to_str()?.into();
         let mut call = self.my_call(py, &state, Want::All, sql.clone())?;
         call.script = true;
         let discarded = discarded.map(Arc::from);

@@ -6,7 +6,7 @@ use crate::columns::PgColumns;
 use crate::engine::{Dialect, Postgres};
 use crate::errors;
 use crate::params::{Args, PyValue};
-use crate::query::Query;
+use crate::query::{Query, Sql};
 use crate::sink::Settings;
 use headrace_core::{Discarded, Fatal, Protocol, limits};
 use headrace_postgres::machine::{Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
@@ -130,7 +130,7 @@ impl Wire {
     fn execute(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         prelude: Option<&str>,
         portal: Option<(PortalKey, i32)>,
@@ -143,7 +143,7 @@ impl Wire {
         expected: Option<&Bound<'_, PgColumns>>,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
-        let query = self.query(&state, sql, params.is_some())?;
+        let query = self.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
@@ -174,7 +174,7 @@ impl Wire {
     fn execute_batch(
         &self,
         py: Python<'_>,
-        sql: &Bound<'_, PyString>,
+        sql: Sql<'_>,
         rows: Py<PyAny>,
         prelude: Option<&str>,
         named: bool,
@@ -183,7 +183,7 @@ impl Wire {
         pipeline: u64,
     ) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
-        let query = self.query(&state, sql, true)?;
+        let query = self.query(&state, &sql.0, true)?;
         let args = Args::Batch {
             source: rows,
             query: query.get().is_hinted().then(|| query.clone_ref(py)),
@@ -218,17 +218,17 @@ impl Wire {
     fn script(
         &self,
         py: Python<'_>,
-        sql: &str,
+        sql: Sql<'_>,
         prelude: Option<&str>,
         copy: Option<Py<super::CopyBuffer>>,
         ends_block: bool,
         discarded: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
-        if sql.contains('\0') {
+        if sql.0.to_str()?.contains('\0') {
             return Err(errors::programming(py, "the statement has a NUL character; remove it"));
         }
         let state = self.hold(py)?;
-        let sql: Arc<str> = sql.into();
+        let sql: Arc<str> = sql.0.to_str()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let mut call = self.call::<Postgres>(py, &state, args, Want::All, sql.clone())?;
         call.script = true;
@@ -240,9 +240,9 @@ impl Wire {
     }
 
     /// Queues a description: the result has the columns of a statement, and no rows.
-    fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<Py<PyAny>> {
+    fn describe(&self, py: Python<'_>, sql: Sql<'_>) -> PyResult<Py<PyAny>> {
         let state = self.hold(py)?;
-        let sql: Arc<str> = sql.into();
+        let sql: Arc<str> = sql.0.to_str()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Postgres>(py, &state, args, Want::One, sql.clone())?;
         self.enqueue(py, state, Request::Describe { sql }, call)

@@ -217,6 +217,13 @@ impl Encoder {
 
     #[cold]
     fn wrong<V: Value>(&self, value: &V, why: &str) -> V::Error {
+        let why = match value.kind() {
+            ValueKind::Record if why.is_empty() => {
+                ": a tuple is one value, of a composite type; fetch(), fetchrow() and fetchval() take the values one by \
+                 one, execute() takes one sequence of them"
+            }
+            _ => why,
+        };
         Mismatch::wrong_type(format!("{} cannot be sent as {}{why}", value.describe(), self.name)).into()
     }
 
