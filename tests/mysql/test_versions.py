@@ -156,3 +156,14 @@ def test_a_fresh_start(my_server: Served, my: Any) -> None:
     my.reset("discard")
     assert my.fetchval("select @mine") is None
     assert my.fetchval("select 'é'") == "é"
+
+
+def test_a_load_with_a_key_that_is_there_is_undone(my_url: str) -> None:
+    with headrace.mysql.connect(my_url, autocommit=True, local_infile=True) as conn:
+        fresh(conn, "table loaded (n int primary key) engine=innodb")
+        for rows in ([(1,), (2,), (1,)], [(5,), (4,)]):
+            conn.execute("replace into loaded values (4)")
+            with pytest.raises(errors.UniqueViolation):
+                conn.load_rows("loaded", rows)
+            assert conn.fetch("select n from loaded") == [(4,)]
+        assert conn.load_rows("loaded", [(4,), (5,)], duplicates="ignore") == 1

@@ -217,12 +217,12 @@ class Connection(BlockingConnection[R]):
         core, wire = self._core, self._core.wire
         limit = until(timeout)
         load.check_allowed(core)
-        sql, hexadecimal = load.statement(table, self._run(load.columns_of(core, table, columns), limit), duplicates)
+        sql, kinds = load.statement(table, self._run(load.columns_of(core, table, columns), limit), duplicates)
 
         def send(ticket: Any) -> None:
             iterator, sent, ended = iter(rows), 0, False
             while not ended:
-                count, ended = wire.my_infile_rows(ticket, iterator, hexadecimal, sent)
+                count, ended = wire.my_infile_rows(ticket, iterator, kinds, sent)
                 sent += count
                 self._push(defaults.COPY_BLOCK, limit)
 

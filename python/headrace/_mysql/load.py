@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from .._core import Flow
 from .._native import MyColumns, PgResult
@@ -19,6 +19,13 @@ DUPLICATES: Final = {"error": "", "ignore": "IGNORE ", "replace": "REPLACE "}
 _SKIPPED = re.compile(r"Skipped: (\d+)")
 _AT_ROW = re.compile(r" at row (\d+)$")
 _YEAR, _BIT, _VECTOR, _GEOMETRY = 13, 16, 242, 255
+FieldKind = Literal["text", "date", "bytes", "integer", "float", "decimal"]
+_KINDS: Final[dict[int, FieldKind]] = {
+    **dict.fromkeys((1, 2, 3, 8, 9, _YEAR, _BIT), "integer"),
+    **dict.fromkeys((4, 5), "float"),
+    **dict.fromkeys((0, 246), "decimal"),
+    **dict.fromkeys((7, 10, 12), "date"),
+}
 _BYTES: Final = frozenset((_VECTOR, _GEOMETRY))
 _STRINGS: Final = frozenset((15, *range(249, 255)))
 _BINARY_COLLATION: Final = 63
@@ -54,19 +61,19 @@ def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[st
     return cast("MyColumns", results[0].columns)
 
 
-def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -> tuple[str, list[bool]]:
-    """LOAD DATA for rows that :meth:`Wire.my_infile_rows` writes, and which columns are hexadecimal in them: those of
-    bytes, because the file as a whole is text."""
+def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -> tuple[str, list[FieldKind]]:
+    """LOAD DATA for rows that :meth:`Wire.my_infile_rows` writes, and what the columns are of: bytes are written in
+    hexadecimal, because the file as a whole is text."""
     if duplicates not in DUPLICATES:
         raise ProgrammingError(f"duplicates={duplicates!r} is not one of {', '.join(DUPLICATES)}")
     targets: list[str] = []
     assigned: list[str] = []
-    hexadecimal: list[bool] = []
+    kinds: list[FieldKind] = []
     for i, (name, kind, extended, _, collation, *_) in enumerate(columns.fields):
         column = quote_identifier(name)
         is_bytes = not extended and (kind in _BYTES or (kind in _STRINGS and collation == _BINARY_COLLATION))
         is_bytes |= extended == "vector"
-        hexadecimal.append(is_bytes)
+        kinds.append("bytes" if is_bytes else _KINDS.get(kind, "text"))
         # As text, the year 0 would be 2000, and bits would be characters.
         if is_bytes or kind in (_BIT, _YEAR):
             targets.append(f"@headrace_{i}")
@@ -80,7 +87,7 @@ def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -
         f"LOAD DATA LOCAL INFILE 'rows' {DUPLICATES[duplicates]}INTO TABLE {quote_table(table)} CHARACTER SET utf8mb4 "
         "FIELDS TERMINATED BY x'09' ENCLOSED BY '' ESCAPED BY x'5C' LINES STARTING BY '' TERMINATED BY x'0A' "
         f"({', '.join(targets)}){sets}",
-        hexadecimal,
+        kinds,
     )
 
 
@@ -147,7 +154,12 @@ def check(guard: Guard, result: PgResult, duplicates: str) -> Flow[None]:
     """Raises the first warning as an error. Of a LOAD DATA LOCAL the server makes a warning of everything: it cannot
     stop the client from sending."""
     skipped = _SKIPPED.search(result.tag)
-    allowed = int(skipped[1]) if skipped and duplicates == "ignore" else 0
+    number = int(skipped[1]) if skipped else 0
+    allowed = number if duplicates == "ignore" else 0
+    if number > allowed and not result.warnings:
+        # MySQL before 5.7 has no warnings of them.
+        text = f"{number} of the rows have a key that is there already, in the table or among themselves"
+        raise error_from_code(1062, _state_of(1062), text, None, None)
     if result.warnings <= allowed:
         return
     listed = yield guard.query("SHOW WARNINGS")

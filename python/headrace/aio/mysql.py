@@ -261,14 +261,12 @@ class AsyncConnection(LoopConnection[R]):
         core, wire = self._core, self._core.wire
         limit = until(timeout)
         load.check_allowed(core)
-        sql, hexadecimal = load.statement(
-            table, await self._run(load.columns_of(core, table, columns), limit), duplicates
-        )
+        sql, kinds = load.statement(table, await self._run(load.columns_of(core, table, columns), limit), duplicates)
 
         async def send_block(future: Any, block: Iterable[Any], sent: int) -> int:
             iterator, ended = iter(block), False
             while not ended:
-                count, ended = wire.my_infile_rows(future, iterator, hexadecimal, sent)
+                count, ended = wire.my_infile_rows(future, iterator, kinds, sent)
                 sent += count
                 await self._wait(wire.drained(), limit)
             return sent

@@ -5,7 +5,7 @@
 //! `SELECT ?` makes 0.0 of 'x'. What a statement gives would depend on what it was executed with earlier, so it is not
 //! executed again with values that are not of the same family. MySQL: "PREPARE Statement"; MariaDB settles nothing.
 
-use crate::sql::{Insert, Modes};
+use crate::sql::{Insert, Lexer, Modes};
 use headrace_core::{Parameters, Value, ValueKind};
 use std::sync::Mutex;
 
@@ -58,18 +58,22 @@ pub(super) struct Binding {
     families: Mutex<Vec<Option<Family>>>,
     /// Every parameter is the value of a column, of whose type it will be: any number is taken as it is.
     stored: bool,
+    /// Parameters may be values of columns that are text.
+    writes: bool,
 }
 
 impl Binding {
     /// That of a statement that nothing was executed with.
     pub fn new(sql: &str, modes: Modes) -> Self {
         let stored = Insert::new(sql, modes).is_some_and(|insert| insert.is_bare());
-        Self { families: Mutex::default(), stored }
+        let verb = Lexer::new(sql, modes).next().map_or("", |word| &sql[word.start..word.end]);
+        let writes = stored || verb.eq_ignore_ascii_case("update") || verb.eq_ignore_ascii_case("call");
+        Self { families: Mutex::default(), stored, writes }
     }
 
-    /// Whether every parameter is the value of a column.
-    pub fn is_stored(&self) -> bool {
-        self.stored
+    /// Whether parameters may be values of columns of text, in which MySQL stores moments without their fraction.
+    pub fn writes(&self) -> bool {
+        self.writes
     }
 
     /// Whether the statement can be executed with a row; notes its types if so.

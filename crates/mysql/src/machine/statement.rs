@@ -135,7 +135,7 @@ impl Statement {
 
     /// Whether it does no more with its values than to store each in a column; known where MySQL keeps their types.
     pub(super) fn stores(&self) -> bool {
-        self.binding.as_ref().is_some_and(Binding::is_stored)
+        self.binding.as_ref().is_some_and(Binding::writes)
     }
 
     /// Whether it can be executed with a row of parameters; if so, it will be.

@@ -29,13 +29,15 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
         ValueKind::Text => value.with_text(|text| string(out, "_utf8mb4 ", false, text))?,
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| string(out, "_utf8mb4 ", false, json))?,
         ValueKind::Bytes => value.with_bytes(|bytes| string(out, "_binary ", true, bytes))?,
-        ValueKind::Date => append(out, format_args!("'{}'", date_fields(value)?.text())),
+        // Without the type's name the server would take the text for whatever stands beside it: a number 2020, and a time
+        // for a date.
+        ValueKind::Date => append(out, format_args!("DATE'{}'", date_fields(value)?.text())),
         ValueKind::Timestamp => {
             let (date, clock) = timestamp_fields(value)?;
-            append(out, format_args!("'{} {}'", date.text(), clock.text()));
+            append(out, format_args!("TIMESTAMP'{} {}'", date.text(), clock.text()));
         }
         ValueKind::Time | ValueKind::Interval => {
-            append(out, format_args!("'{}'", time_text(time_micros(value, kind)?)));
+            append(out, format_args!("TIME'{}'", time_text(time_micros(value, kind)?)));
         }
         ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => {
             append(out, format_args!("'{}'", plain_text(value, kind)?));

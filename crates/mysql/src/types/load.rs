@@ -1,22 +1,50 @@
 //! Values as fields of a file for LOAD DATA, in the statement's default format: fields end with a tab, lines with a line
 //! feed, a backslash escapes, `\\N` is NULL. MySQL: "LOAD DATA Statement, Field and Line Handling".
 
-use super::civil::Clock;
 use super::encode::{
-    Lists, bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, timestamp_fields, vector,
+    Lists, bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, time_text,
+    timestamp_fields, vector,
 };
-use headrace_core::{Value, ValueKind};
+use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
 
-/// Appends a value as a field. Bytes for a column of bytes are written `hexadecimal`, for UNHEX: the file as a whole is
+/// What a field is for: all of them are text to the server, which reads a number or a date in them by the column's type
+/// alone, and not by the value's as in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A column of text and whatever else.
+    Text,
+    /// DATE, DATETIME or TIMESTAMP.
+    Date,
+    /// A column of bytes.
+    Bytes,
+    /// A column of whole numbers.
+    Integer,
+    /// FLOAT or DOUBLE.
+    Float,
+    /// DECIMAL.
+    Decimal,
+}
+
+impl FieldKind {
+    fn is_number(self) -> bool {
+        matches!(self, Self::Integer | Self::Float | Self::Decimal)
+    }
+}
+
+/// Appends a value as a field. Bytes for a column of bytes are written in hexadecimal, for UNHEX: the file as a whole is
 /// text.
 ///
 /// # Errors
 /// [`headrace_core::Mismatch`] for what the server has no type for; the buffer then holds part of a field.
-pub fn write_field<V: Value>(value: &V, hexadecimal: bool, out: &mut Vec<u8>) -> Result<(), V::Error> {
-    let kind = value.kind();
-    match kind {
-        ValueKind::Null => out.extend_from_slice(b"\\N"),
+pub fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    let hexadecimal = kind == FieldKind::Bytes;
+    let start = out.len();
+    match value.kind() {
+        ValueKind::Null => {
+            out.extend_from_slice(b"\\N");
+            return Ok(());
+        }
         ValueKind::Bytes => value.with_bytes(|bytes| field(bytes, hexadecimal, out))?,
         ValueKind::Text => value.with_text(|text| field(text, hexadecimal, out))?,
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| field(json, hexadecimal, out))?,
@@ -25,43 +53,90 @@ pub fn write_field<V: Value>(value: &V, hexadecimal: bool, out: &mut Vec<u8>) ->
             field(&vector(value, lists)?, hexadecimal, out);
         }
         ValueKind::Custom => value.with_custom(0, |bytes, _| field(bytes, hexadecimal, out))?,
+        ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => {
+            field(plain_text(value, value.kind())?.as_bytes(), hexadecimal, out);
+        }
         _ if hexadecimal => {
             // A number or a date in a column of bytes is its text there, as the server has it.
             let mut text = Vec::new();
             plain(value, kind, &mut text)?;
             field(&text, true, out);
         }
-        _ => plain(value, kind, out)?,
+        _ => return plain(value, kind, out),
+    }
+    // MySQL takes what a text begins with for the number, and calls that a note.
+    if kind == FieldKind::Decimal && !is_number(&out[start..]) {
+        return Err(Mismatch::out_of_range(format!("{} is no number for a DECIMAL column", value.describe())).into());
     }
     Ok(())
 }
 
 /// What holds nothing that would have to be escaped.
-fn plain<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    let kind = value.kind();
     match kind {
         ValueKind::Bool => out.push(b'0' + u8::from(value.bool()?)),
         ValueKind::Int => value.with_decimal(|text| out.extend_from_slice(text.as_bytes()))?,
-        ValueKind::Float => append(out, format_args!("{:e}", finite(value)?)),
-        ValueKind::Decimal => {
-            value.with_decimal(|text| plain_decimal(text).map(|plain| out.extend_from_slice(plain.as_bytes())))??;
+        // Of a text the server would round a half away from zero, of a DOUBLE to the even number.
+        ValueKind::Float if column == FieldKind::Integer => {
+            append(out, format_args!("{}", finite(value)?.round_ties_even() + 0.0));
         }
-        ValueKind::Date => out.extend_from_slice(date_fields(value)?.text().as_bytes()),
+        ValueKind::Float => float(finite(value)?, out),
+        ValueKind::Decimal => value.with_decimal(|text| {
+            plain_decimal(text).map(|plain| {
+                let zero = !plain.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+                let plain = if zero { plain.trim_start_matches('-') } else { &plain };
+                out.extend_from_slice(plain.as_bytes());
+            })
+        })??,
+        ValueKind::Date => moment(&date_fields(value)?.text(), column, out),
         ValueKind::Timestamp => {
             let (date, clock) = timestamp_fields(value)?;
-            append(out, format_args!("{} {}", date.text(), clock.text()));
+            moment(&format!("{} {}", date.text(), clock.text()), column, out);
         }
         ValueKind::Time | ValueKind::Interval => {
-            let micros = time_micros(value, kind)?;
-            let sign = if micros < 0 { "-" } else { "" };
-            append(out, format_args!("{sign}{}", Clock::of_micros(micros.abs()).text()));
-        }
-        ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => {
-            out.extend_from_slice(plain_text(value, kind)?.as_bytes());
+            if column == FieldKind::Date {
+                // The server would read 03:04:05 as 2003-04-05; in a statement it is that time of this day.
+                let message = format!("{} is a time, but the column is of dates", value.describe());
+                return Err(Mismatch::wrong_type(message).into());
+            }
+            let text = time_text(time_micros(value, kind)?);
+            match text.strip_prefix('-') {
+                Some(text) => {
+                    out.push(b'-');
+                    moment(text, column, out);
+                }
+                None => moment(&text, column, out),
+            }
         }
         ValueKind::Bits => append(out, format_args!("{}", bit_number(value)?)),
         _ => return Err(no_type(value)),
     }
     Ok(())
+}
+
+/// A date or time: its digits where it is a number.
+fn moment(text: &str, column: FieldKind, out: &mut Vec<u8>) {
+    let text = if column == FieldKind::Integer { text.split('.').next().unwrap_or(text) } else { text };
+    out.extend(text.bytes().filter(|byte| !column.is_number() || byte.is_ascii_digit() || *byte == b'.'));
+}
+
+/// A floating-point number, as the server makes text of one.
+fn float(number: f64, out: &mut Vec<u8>) {
+    let scientific = format!("{number:e}");
+    let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    if exponent.is_some_and(|exponent| (-15..15).contains(&exponent)) {
+        append(out, format_args!("{number}"));
+    } else {
+        out.extend_from_slice(scientific.as_bytes());
+    }
+}
+
+/// Whether a field is a number and nothing else.
+fn is_number(field: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(field) else { return false };
+    let text = text.trim_ascii();
+    text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) && text.parse::<f64>().is_ok()
 }
 
 /// Writing to a vector cannot fail.

@@ -8,7 +8,7 @@ use crate::params::{Args, PyValue, sequence};
 use crate::query::Sql;
 use headrace_core::{Mismatch, limits};
 use headrace_mysql::machine::{Execute, InfileState, Request, Road, Rows};
-use headrace_mysql::types::write_field;
+use headrace_mysql::types::{FieldKind, write_field};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
 use std::sync::Arc;
@@ -55,23 +55,37 @@ impl Wire {
 /// Appends a line of a LOAD DATA.
 fn field_row(
     row: &Bound<'_, PyAny>,
-    hexadecimal: &[bool],
+    kinds: &[FieldKind],
     settings: &crate::sink::Settings,
     block: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     let row = sequence(row)?;
-    if row.len() != hexadecimal.len() {
-        let message = format!("the row has {} values, but {} columns are loaded", row.len(), hexadecimal.len());
+    if row.len() != kinds.len() {
+        let message = format!("the row has {} values, but {} columns are loaded", row.len(), kinds.len());
         return Err(Mismatch::wrong_type(message).into());
     }
-    for (i, (value, hexadecimal)) in row.iter_borrowed().zip(hexadecimal).enumerate() {
+    for (i, (value, kind)) in row.iter_borrowed().zip(kinds).enumerate() {
         if i > 0 {
             block.push(b'\t');
         }
-        write_field(&PyValue::new(value.to_owned(), settings), *hexadecimal, block)?;
+        write_field(&PyValue::new(value.to_owned(), settings), *kind, block)?;
     }
     block.push(b'\n');
     Ok(())
+}
+
+fn field_kind(py: Python<'_>, name: &str) -> PyResult<FieldKind> {
+    match name {
+        "text" => Ok(FieldKind::Text),
+        "date" => Ok(FieldKind::Date),
+        "bytes" => Ok(FieldKind::Bytes),
+        "integer" => Ok(FieldKind::Integer),
+        "float" => Ok(FieldKind::Float),
+        "decimal" => Ok(FieldKind::Decimal),
+        _ => {
+            Err(errors::programming(py, &format!("{name:?} is not one of text, date, bytes, integer, float, decimal")))
+        }
+    }
 }
 
 fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
@@ -320,15 +334,16 @@ impl Wire {
     }
 
     /// Encodes rows for a LOAD DATA LOCAL until the outbox is full; gives how many there were, and whether they are at
-    /// their end. `hexadecimal` says of each column whether it is written so, `first` is the number of the first row.
+    /// their end. `kinds` says of each column what it is of, `first` is the number of the first row.
     fn my_infile_rows(
         &self,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
         rows: &Bound<'_, PyIterator>,
-        hexadecimal: Vec<bool>,
+        kinds: Vec<String>,
         first: u64,
     ) -> PyResult<(u64, bool)> {
+        let kinds = kinds.iter().map(|name| field_kind(py, name)).collect::<PyResult<Vec<_>>>()?;
         let mut state = self.hold(py)?;
         self.check_open(py, &state)?;
         let Some(id) = self.id_of(&state, ticket) else { return Ok((0, true)) };
@@ -344,7 +359,7 @@ impl Wire {
                 break;
             };
             let start = block.len();
-            let done = row.map_err(Fault::from).and_then(|row| field_row(&row, &hexadecimal, &settings, &mut block));
+            let done = row.map_err(Fault::from).and_then(|row| field_row(&row, &kinds, &settings, &mut block));
             if let Err(error) = done {
                 block.truncate(start);
                 fault = Some(error);
