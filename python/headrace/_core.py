@@ -13,11 +13,12 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ._cursor_base import Column, Params
 from ._native import Wire, after_fork_in_child
-from .errors import ConnectionClosed, ProgrammingError
+from .errors import ConnectionClosed, InterfaceError, ProgrammingError
 from .types import TransactionStatus
 
 T = TypeVar("T")
@@ -96,6 +97,26 @@ class Opened:
     """What tells that the generator that it belongs to is gone."""
 
 
+LOST = (
+    "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"
+    " block until then ended with that one, and what was done later stands for itself. Use a connection for each."
+)
+"""What is said at the end of such a block."""
+
+
+@dataclass(eq=False)
+class Block:
+    """A ``transaction()`` block."""
+
+    resets: int
+    """How often the session had been reset."""
+    state: Any = None
+    """What :meth:`Core.leave_transaction` needs."""
+    entered: bool = False
+    lost: bool = False
+    """A block that it was in has ended before it."""
+
+
 class Core(ABC):
     """State and flows of a connection."""
 
@@ -107,6 +128,8 @@ class Core(ABC):
         self.autocommit = False
         self.depth = 0
         """Blocks of ``transaction()`` that are open."""
+        self.blocks: list[Block] = []
+        """These blocks, and those that are being entered, from the outermost inwards."""
         self.resets = 0
         """How often the session was reset: a block from before is not there any more."""
         self.pipelines: dict[Any, Pipelined] = {}
@@ -223,21 +246,52 @@ class Core(ABC):
     def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:
         """Ends a block."""
 
-    def enter(self, savepoint: str | None) -> Flow[tuple[Any, int]]:
-        """Begins a block; gives what :meth:`leave` needs."""
-        block = yield from self.enter_transaction(savepoint)
-        return block, self.resets
+    def uncount(self, blocks: int) -> None:
+        """So many blocks are open no more."""
+        self.depth -= blocks
 
-    def leave(self, entered: tuple[Any, int], rollback: bool) -> Flow[None]:
-        """Ends a block, unless a reset has: the session may be somebody else's by now."""
-        block, resets = entered
-        if resets == self.resets:
-            yield from self.leave_transaction(block, rollback)
+    def enter(self, savepoint: str | None) -> Flow[Block]:
+        """Begins a block; gives what :meth:`leave` needs."""
+        block = Block(self.resets)
+        self.blocks.append(block)
+        try:
+            block.state = yield from self.enter_transaction(savepoint)
+        except BaseException:
+            if block in self.blocks:
+                self.blocks.remove(block)
+            raise
+        block.entered = True
+        if block.lost and block.resets == self.resets:
+            self.uncount(1)
+            if self.autocommit and self.in_transaction():
+                yield from self.end(True)
+            raise InterfaceError(LOST)
+        return block
+
+    def leave(self, block: Block, rollback: bool) -> Flow[None]:
+        """Ends a block, unless a reset has: the session may be somebody else's by now.
+
+        Another task's or thread's block may be inside of it: that one is at its end too, or what others write would be
+        in a transaction that nobody ends.
+        """
+        if block.resets != self.resets:
+            return
+        if block.lost:
+            raise InterfaceError(LOST)
+        at = self.blocks.index(block)
+        inside = self.blocks[at + 1 :]
+        del self.blocks[at:]
+        for other in inside:
+            other.lost = True
+        if ended := sum(other.entered for other in inside):
+            self.uncount(ended)
+        yield from self.leave_transaction(block.state, rollback)
 
     def renew(self, mode: str) -> Flow[None]:
         """Back to a fresh state; the blocks that are open end with it."""
         yield from self.reset(mode)
         self.resets += 1
+        self.blocks.clear()
 
     @abstractmethod
     def reset(self, mode: str) -> Flow[None]:

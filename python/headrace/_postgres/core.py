@@ -149,6 +149,10 @@ class ConnectionCore(Core):
             self.refresh_begin()
             return first
 
+    def uncount(self, blocks: int) -> None:
+        """So many blocks are open no more."""
+        self._nest(-blocks)
+
     def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block."""
         savepoint, outer = block
