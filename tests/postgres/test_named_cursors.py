@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Connect = Callable[..., Any]
 
 
@@ -45,3 +47,19 @@ def test_a_name_can_be_declared_again_in_the_next_transaction(connect: Connect) 
         cursor.execute(f"SELECT {value}")
         assert cursor.fetchall() == [(value,)]
         conn.commit()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "SELECT CASE WHEN true THEN 1 END; SELECT 'ROLLBACK; END' -- ; COMMIT",
+        "DO $$ BEGIN PERFORM 1; END $$; SELECT 'SAVEPOINT; RELEASE'",
+        "CREATE OR REPLACE FUNCTION pg_temp.one() RETURNS int BEGIN ATOMIC SELECT 1; END; SELECT 1",
+    ],
+)
+def test_words_that_end_nothing_leave_cursors_open(connect: Connect, script: str) -> None:
+    conn = connect()
+    cursor = conn.cursor("open")
+    cursor.execute("SELECT generate_series(1, 3)")
+    conn.executescript(script)
+    assert cursor.fetchall() == [(1,), (2,), (3,)]

@@ -150,6 +150,66 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
+/// The statements of a script. A semicolon in a string, a comment, a dollar quote or the body of a function does not end one.
+pub fn statements(sql: &str) -> Vec<&str> {
+    let bytes = sql.as_bytes();
+    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        let rest = &bytes[at..];
+        at += match byte {
+            b'-' if rest.starts_with(b"--") => {
+                rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len())
+            }
+            b'/' if rest.starts_with(b"/*") => comment(rest).unwrap_or(rest.len()),
+            b'\'' | b'"' => string(rest, 1, false),
+            b'e' | b'E' if rest.get(1) == Some(&b'\'') => string(rest, 2, true),
+            b'$' => dollar_quoted(rest),
+            b';' => {
+                found.push(&sql[start..at]);
+                start = at + 1;
+                1
+            }
+            _ if is_word(byte) => {
+                let length = rest.iter().take_while(|b| is_word(**b) || **b == b'$').count();
+                if rest[..length].eq_ignore_ascii_case(b"atomic") {
+                    // The body of a function in SQL, in which semicolons stand between statements: it is not looked into.
+                    break;
+                }
+                length
+            }
+            _ => 1,
+        };
+    }
+    found.push(&sql[start..]);
+    found
+}
+
+/// How long the string or quoted name is that begins here with so many bytes.
+fn string(bytes: &[u8], opening: usize, escapes: bool) -> usize {
+    let quote = bytes[opening - 1];
+    let mut at = opening;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' if escapes => at += 2,
+            _ if byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// How long the dollar quote is that begins here; 1 where it is none.
+fn dollar_quoted(bytes: &[u8]) -> usize {
+    let name = bytes[1..].iter().take_while(|b| is_word(**b)).count();
+    let tag = &bytes[..name + 1];
+    if bytes.get(name + 1) != Some(&b'$') || tag.get(1).is_some_and(u8::is_ascii_digit) {
+        return 1;
+    }
+    let tag = &bytes[..name + 2];
+    let body = &bytes[tag.len()..];
+    body.windows(tag.len()).position(|part| part == tag).map_or(bytes.len(), |end| end + 2 * tag.len())
+}
+
 /// How long the quoted text is that begins here. A doubled quote inside makes two pieces of it, which does no harm.
 fn quoted(bytes: &[u8]) -> Option<usize> {
     let end = bytes[1..].iter().position(|b| *b == bytes[0])? + 2;
@@ -199,6 +259,25 @@ mod tests {
             ("insert into t values ('$9, (', $1, 'it''s', $2)", &[true, true]),
         ] {
             assert_eq!(assigned(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_script_is_cut_at_its_semicolons_alone() {
+        for (script, expected) in [
+            ("a; b", vec!["a", " b"]),
+            ("';' ; \";\"", vec!["';' ", " \";\""]),
+            ("E'\\';' ; x", vec!["E'\\';' ", " x"]),
+            ("$$;$$; $b$ ;$$; $b$;c", vec!["$$;$$", " $b$ ;$$; $b$", "c"]),
+            ("a$1;b -- ;\n;/* ; /* ; */ */ c", vec!["a$1", "b -- ;\n", "/* ; /* ; */ */ c"]),
+            (
+                "CREATE FUNCTION f() BEGIN ATOMIC SELECT 1; END; x",
+                vec!["CREATE FUNCTION f() BEGIN ATOMIC SELECT 1; END; x"],
+            ),
+            ("'never ends; b", vec!["'never ends; b"]),
+            ("$1; $ ;", vec!["$1", " $ ", ""]),
+        ] {
+            assert_eq!(statements(script), expected, "{script}");
         }
     }
 

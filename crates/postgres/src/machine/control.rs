@@ -4,6 +4,8 @@
 //! own words changes that, and with AND CHAIN, or an error, not in a way that its text tells. So the text only says that
 //! the answer has to be waited for.
 
+use crate::sql;
+
 /// What a text may do to the transaction block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
@@ -60,28 +62,31 @@ pub(super) fn of_script(sql: &str) -> Control {
     control
 }
 
-/// What the statements of a text do to savepoints, in their order; words in strings and comments count too.
+/// Whether one of the statements of a text ends a block.
+pub(super) fn ends(sql: &str) -> bool {
+    sql::statements(sql).into_iter().any(|statement| of_statement(statement) == Control::Ends)
+}
+
+/// What the statements of a text do to savepoints, in their order.
 pub(super) fn nestings(sql: &str) -> Vec<Nesting> {
-    let mut words = Words { rest: sql.as_bytes() };
-    let mut found = Vec::new();
-    while let Some(word) = words.next_anywhere() {
-        let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
-        let mut following = words.clone();
-        let nesting = if is("savepoint") {
-            Nesting::Savepoint(following.name())
-        } else if is("release") {
-            following.skip("savepoint");
-            Nesting::Release(following.name())
-        } else if is("rollback") && following.is_back_to() {
-            following.skip("savepoint");
-            Nesting::RollbackTo(following.name())
-        } else {
-            continue;
-        };
-        found.push(nesting);
-        words = following;
+    sql::statements(sql).into_iter().filter_map(nesting).collect()
+}
+
+fn nesting(statement: &str) -> Option<Nesting> {
+    let mut words = Words { rest: statement.as_bytes() };
+    let word = words.next()?;
+    let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+    if is("savepoint") {
+        Some(Nesting::Savepoint(words.name()))
+    } else if is("release") {
+        words.skip("savepoint");
+        Some(Nesting::Release(words.name()))
+    } else if is("rollback") && words.is_back_to() {
+        words.skip("savepoint");
+        Some(Nesting::RollbackTo(words.name()))
+    } else {
+        None
     }
-    found
 }
 
 fn of_word(word: &[u8], following: &mut Words<'_>) -> Control {

@@ -220,7 +220,12 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         let entry = &mut self.queue[at];
-        if control == Control::Ends {
+        // Here a word in the body of a function must not count.
+        let ends = match &entry.request {
+            Request::Script { sql, .. } => control::ends(sql),
+            _ => control == Control::Ends,
+        };
+        if ends {
             entry.keeps_cursors = self.portals.has_uncommitted();
             self.portals.end_block();
         }
