@@ -82,24 +82,22 @@ impl<C: PgCaller> Machine<C> {
 
     /// The first entry's rows have these columns, which have to be looked up.
     pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
-        let (registry, alterations) = (self.registry.clone(), self.alterations);
         let Some(entry) = self.queue.front_mut().filter(|entry| entry.can_be_held()) else { return };
         if self.introspection {
-            entry.held.get_or_insert_default().describe(&columns, registry, alterations);
+            entry.held.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
         }
     }
 
     /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether that is
     /// still so is looked at behind it.
     pub(super) fn hold_end_of_copy(&mut self) {
-        let (registry, alterations) = (self.registry.clone(), self.alterations);
         let Some(Entry { request: Request::Copy(copy), columns: Some(columns), held, looked_up: true, .. }) =
             self.queue.front_mut()
         else {
             return;
         };
         if !copy.into && !columns.unsure.is_empty() {
-            held.get_or_insert_default().describe(columns, registry, alterations);
+            held.get_or_insert_default().describe(columns, self.registry.clone(), self.alterations);
         }
     }
 
