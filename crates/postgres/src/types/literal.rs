@@ -2,6 +2,7 @@
 //! for parameters whose type only the server knows.
 
 use headrace_core::civil::{self, DAY_MICROS};
+use headrace_core::params::RangeParts;
 use headrace_core::{Mismatch, Value, ValueKind};
 
 /// Writes the text of a value that is not NULL.
@@ -63,20 +64,7 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
             out.push(b')');
         }
         ValueKind::Range => {
-            let parts = value.range()?;
-            if parts.empty {
-                out.extend_from_slice(b"empty");
-                return Ok(());
-            }
-            out.push(if parts.lower_inc { b'[' } else { b'(' });
-            if let Some(lower) = &parts.lower {
-                quoted(lower, lower.kind(), b"()[],", out)?;
-            }
-            out.push(b',');
-            if let Some(upper) = &parts.upper {
-                quoted(upper, upper.kind(), b"()[],", out)?;
-            }
-            out.push(if parts.upper_inc { b']' } else { b')' });
+            put_range(&value.range()?, out, |bound, out| quoted(bound, bound.kind(), b"()[],", out))?;
         }
         ValueKind::Set | ValueKind::Opaque | ValueKind::Other => {
             return Err(Mismatch::wrong_type(format!(
@@ -122,6 +110,28 @@ fn quoted<V: Value>(value: &V, kind: ValueKind, signs: &[u8], out: &mut Vec<u8>)
         return Ok(());
     }
     put_quoted(&text, out);
+    Ok(())
+}
+
+/// The text of a range, whose bounds `put` writes.
+pub(super) fn put_range<V: Value>(
+    parts: &RangeParts<V>,
+    out: &mut Vec<u8>,
+    put: impl Fn(&V, &mut Vec<u8>) -> Result<(), V::Error>,
+) -> Result<(), V::Error> {
+    if parts.empty {
+        out.extend_from_slice(b"empty");
+        return Ok(());
+    }
+    out.push(if parts.lower_inc { b'[' } else { b'(' });
+    if let Some(lower) = &parts.lower {
+        put(lower, out)?;
+    }
+    out.push(b',');
+    if let Some(upper) = &parts.upper {
+        put(upper, out)?;
+    }
+    out.push(if parts.upper_inc { b']' } else { b')' });
     Ok(())
 }
 

@@ -67,21 +67,7 @@ impl Encoder {
                 Ok(())
             }
             (Form::Range(bound), ValueKind::Range) => {
-                let parts = value.range()?;
-                if parts.empty {
-                    out.extend_from_slice(b"empty");
-                    return Ok(());
-                }
-                out.push(if parts.lower_inc { b'[' } else { b'(' });
-                if let Some(lower) = &parts.lower {
-                    bound.quoted(lower, b"", out)?;
-                }
-                out.push(b',');
-                if let Some(upper) = &parts.upper {
-                    bound.quoted(upper, b"", out)?;
-                }
-                out.push(if parts.upper_inc { b']' } else { b')' });
-                Ok(())
+                literal::put_range(&value.range()?, out, |end, out| bound.quoted(end, b"", out))
             }
             (Form::Multirange(range), ValueKind::Multirange | ValueKind::List) => {
                 out.push(b'{');
