@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -85,13 +86,13 @@ WRITES: dict[str, Callable[[Any, str, list[tuple[Any, ...]]], Any]] = {
 }
 
 
-def moved(connect: Connect) -> Any:
-    """A transaction on one of the two server connections: what follows goes to the other one."""
+@contextlib.contextmanager
+def moved(connect: Connect) -> Iterator[None]:
+    """A transaction on one of the two server connections: what is done meanwhile goes to the other one."""
     other = connect(autocommit=True)
-    block = other.transaction()
-    block.__enter__()
-    other.execute("SELECT 1")
-    return block
+    with other.transaction():
+        other.execute("SELECT 1")
+        yield
 
 
 @pytest.mark.parametrize("way", READS)
@@ -105,10 +106,9 @@ def test_rows_are_read_as_the_columns_are_now(
     for _ in range(times):
         assert READS[way](conn, sql) == [(1, INT)]
     dba.execute(f"ALTER TABLE {table} {ddl}")
-    block = moved(connect)
-    found = READS[way](conn, sql)
-    assert found == READS[way](conn, sql) == dba.fetch(sql)
-    block.__exit__(None, None, None)
+    with moved(connect):
+        found = READS[way](conn, sql)
+        assert found == READS[way](conn, sql) == dba.fetch(sql)
 
 
 @pytest.mark.parametrize("way", WRITES)
@@ -122,8 +122,7 @@ def test_parameters_keep_their_types(
     for _ in range(2):
         WRITES[way](conn, sql, [(2, INT), (3, INT)])
     dba.execute(f"ALTER TABLE {table} ALTER b TYPE {typname}")
-    block = moved(connect)
-    for _ in range(2):
-        WRITES[way](conn, sql, [(2, INT), (3, INT)])
-    assert dba.fetch(f"SELECT DISTINCT b FROM {table}") == dba.fetch(f"SELECT {INT}::{typname}")
-    block.__exit__(None, None, None)
+    with moved(connect):
+        for _ in range(2):
+            WRITES[way](conn, sql, [(2, INT), (3, INT)])
+        assert dba.fetch(f"SELECT DISTINCT b FROM {table}") == dba.fetch(f"SELECT {INT}::{typname}")
