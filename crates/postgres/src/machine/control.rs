@@ -89,6 +89,15 @@ fn nesting(statement: &str) -> Option<Nesting> {
     }
 }
 
+/// Whether a statement may change what others mean: tables, types, the search path. By its first word, so that what a
+/// function does is not seen.
+pub(super) fn may_change_schema(sql: &str) -> bool {
+    const WORDS: [&str; 10] =
+        ["alter", "create", "drop", "set", "reset", "rollback", "import", "do", "call", "discard"];
+    let word = Words { rest: sql.as_bytes() }.next();
+    word.is_some_and(|word| WORDS.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes())))
+}
+
 fn of_word(word: &[u8], following: &mut Words<'_>) -> Control {
     let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
     match word.first().map(u8::to_ascii_lowercase) {

@@ -103,6 +103,8 @@ pub struct Machine<C: Caller> {
     statement_number: u64,
     /// How often this session has changed something that statements may use: tables, types, the search path.
     changes: u64,
+    /// The last request that was sent and may do so.
+    changing: Option<u64>,
     /// How often it has altered types, which the row types of tables are too.
     alterations: u64,
     /// The transaction block that is open has done so, which a rollback undoes.
@@ -143,6 +145,7 @@ impl<C: PgCaller> Machine<C> {
             statements: StatementCache::new(statements),
             statement_number: 0,
             changes: 0,
+            changing: None,
             alterations: 0,
             changed_in_block: false,
             names: 0,

@@ -590,10 +590,15 @@ impl<C: PgCaller> Machine<C> {
             Some(Failure::Server { error, .. }) if entry.from_cache => {
                 let stale_plan = error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
                 // Parameters of another type than the column has by now, or text that was sent for one.
-                let outdated = entry.statement.as_ref().is_some_and(|statement| statement.changes < self.changes);
+                let statement = entry.statement.as_ref();
+                let outdated = statement.is_some_and(|statement| statement.changes < self.changes);
                 let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
                 // The server analyses a statement again when it is bound, with the types that its parameters had.
-                let unbound = !entry.bound && (error.sqlstate().starts_with("42") || error.sqlstate() == "08P01");
+                let analysed = error.sqlstate().starts_with("42") || error.sqlstate() == "08P01";
+                // A value was read as the type that a column had: some types call it an internal error.
+                let chosen = statement.is_some_and(|statement| statement.has_chosen_types(&entry.hints));
+                let misread = chosen && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
+                let unbound = !entry.bound && (analysed || misread);
                 stale_plan || other_type || unbound || error.sqlstate() == "26000"
             }
             _ => false,

@@ -168,6 +168,9 @@ impl<C: PgCaller> Machine<C> {
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
                 frontend::query(out, &prefix, sql);
                 let open = open || entry.prelude_open;
+                if !*ends_block {
+                    self.changing = Some(entry.id);
+                }
                 let control = if *ends_block { Control::Ends } else { control::of_script(sql) };
                 let is_certain = !control.is_about_block() || (*ends_block && !self.portals.has_uncommitted());
                 self.in_block = is_certain.then_some(open && control != Control::Ends);
@@ -276,6 +279,9 @@ impl<C: PgCaller> Machine<C> {
         if control.is_about_block() {
             self.in_block = None;
         }
+        if control::may_change_schema(sql) {
+            self.changing = Some(entry.id);
+        }
         self.follow(at, control);
         let entry = &mut self.queue[at];
         if let Request::Execute(Execute { sql, expected: Some(expected), .. }) = &entry.request {
@@ -319,8 +325,9 @@ impl<C: PgCaller> Machine<C> {
         }
         let moved = names_session_object(&known.sql)
             && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
-        // An error would end a transaction that is open already; elsewhere the statement is prepared again after it.
-        let outdated = known.changes != self.changes && open;
+        // What the server has to find wrong it says by an error, which would end a transaction that is open already;
+        // elsewhere the statement is prepared again after it. The types that it chose for parameters it keeps in silence.
+        let outdated = self.is_outdated(at, &known) && (open || known.has_chosen_types(&entry.hints));
         if (known.shape == Shape::Portal && moved) || outdated {
             self.forget(at, &known);
             return None;
@@ -329,6 +336,13 @@ impl<C: PgCaller> Machine<C> {
             return Some(known);
         }
         self.known_to_a_pooler(at, known, outbox)
+    }
+
+    /// Whether this session may have changed something since a statement was prepared: it has, or what is in flight in
+    /// front of the entry `at` is about to.
+    pub(super) fn is_outdated(&self, at: usize, known: &Statement) -> bool {
+        let changing = || at > 0 && self.queue.front().map(|entry| entry.id) <= self.changing;
+        known.changes != self.changes || (self.changing.is_some() && changing())
     }
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
@@ -500,15 +514,15 @@ impl<C: PgCaller> Machine<C> {
         self.streamed = None;
     }
 
-    /// Whether a statement from the cache may only be refused because it was prepared for a table that has changed: it
-    /// is forgotten in any case, and if this session itself has changed one since, it is worth preparing again.
+    /// Whether a statement from the cache may only be refused because it was prepared for a table that has changed, by
+    /// whomever: it is forgotten in any case, and prepared again where the server had chosen types.
     fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: C::Cx<'_>) -> bool {
         let entry = &mut self.queue[at];
         let Some(statement) = entry.statement.clone().filter(|_| entry.from_cache && !entry.retried) else {
             return false;
         };
-        let outdated = statement.changes < self.changes;
-        let again = outdated && (row.is_none() || entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+        let chosen = statement.has_chosen_types(&entry.hints);
+        let again = chosen && (row.is_none() || entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
         self.forget(at, &statement);
         again
     }

@@ -184,6 +184,11 @@ impl Statement {
         }
     }
 
+    /// Whether the server has chosen the types of parameters, those of columns for one, where `hints` left it to.
+    pub(super) fn has_chosen_types(&self, hints: &[Oid]) -> bool {
+        hints.len() < self.parameters.len() || hints.contains(&0)
+    }
+
     /// Whether it is the same one on whichever server connection a pooler prepares it.
     pub(super) fn is_same_everywhere(&self) -> bool {
         self.columns.is_none() && (self.typed || self.name.is_empty())

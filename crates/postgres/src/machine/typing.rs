@@ -257,6 +257,7 @@ impl<C: PgCaller> Machine<C> {
             .statements
             .get(&(execute.sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup)
             .filter(|known| !known.describes_portal() && (self.server == Server::Own || known.is_same_everywhere()))
+            .filter(|known| known.changes == self.changes || !known.has_chosen_types(&entry.hints))
             .cloned()
         {
             entry.from_cache = true;
