@@ -163,6 +163,7 @@ class ConnectionPool(Generic[C]):
         self._watchers = 0  # threads in wait() or close()
         self._wake = threading.Event()
         self._threads: set[threading.Thread] = set()
+        self._starting = threading.Lock()
         self._pid = os.getpid()
         if open:
             self.open()
@@ -232,9 +233,10 @@ class ConnectionPool(Generic[C]):
                 self._threads.discard(thread)
 
         thread = threading.Thread(target=run, name=f"{self.name}-{what}", daemon=True)
-        self._threads.add(thread)
         try:
-            thread.start()
+            with self._starting:  # close() joins what it finds, and must not find what is not started
+                self._threads.add(thread)
+                thread.start()
         except RuntimeError as error:
             # No thread to be had: out of resources, or the interpreter is going down.
             self._threads.discard(thread)
@@ -495,7 +497,9 @@ class ConnectionPool(Generic[C]):
                 work = self._settle()
             self._perform(work)
         deadline = max(deadline, time.monotonic() + (defaults.POOL_SEVER_TIMEOUT if work else 0.0))
-        for thread in list(self._threads):
+        with self._starting:
+            threads = list(self._threads)
+        for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(max(0.0, min(deadline - time.monotonic(), threading.TIMEOUT_MAX)))
 

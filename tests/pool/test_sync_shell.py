@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
@@ -254,6 +255,31 @@ def test_close_while_connecting_leaves_nothing_open() -> None:
     pool = pool_on(server, min_size=3, max_size=3)
     pool.close()
     until(lambda: len(server.made) == 3)
+    until(lambda: not server.open)
+
+
+def test_close_while_a_thread_is_about_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """close() joins the pool's threads, and one that another thread is starting cannot be joined yet."""
+    starting, go_on = threading.Event(), threading.Event()
+    start = threading.Thread.start
+
+    def start_later(thread: threading.Thread) -> None:
+        if thread.name.endswith("-connect"):
+            starting.set()
+            assert go_on.wait(10)
+        start(thread)
+
+    server = Server()
+    pool = pool_on(server, open=False)
+    with ThreadPoolExecutor(2) as threads:
+        monkeypatch.setattr(threading.Thread, "start", start_later)
+        opening = threads.submit(pool.open)
+        assert starting.wait(10)
+        closing = threads.submit(pool.close)
+        wait([closing], timeout=0.2)
+        go_on.set()
+        opening.result(10)
+        closing.result(10)
     until(lambda: not server.open)
 
 
