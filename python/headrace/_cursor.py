@@ -53,9 +53,7 @@ class BlockingCursor(CursorBase[R]):
                 core.wire.nudge()
             return
         ticket = core.submit(sql, params)
-        self._result = None
-        self._rows = None
-        self._keeps_rows = True
+        self._clear()
         try:
             self._take(self._connection._wait(ticket, timeout))
         except DatabaseError as error:

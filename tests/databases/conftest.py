@@ -23,7 +23,7 @@ class Database:
 
     name: str
     kind: str
-    """Which driver: ``mysql`` or ``informix``."""
+    """Which driver: ``postgresql``, ``mysql`` or ``informix``."""
     module: Any
     url: str
     slow: str
@@ -67,12 +67,28 @@ def _informix(server: headrace.testing.InformixServer) -> Database:
     return Database("informix", "informix", headrace.informix, url(server.password), slow, url("wrong"))
 
 
-@pytest.fixture(params=["mariadb", "mysql", "informix"])
-def db(request: pytest.FixtureRequest) -> Database:
-    """One after the other."""
+def _postgresql(url: str) -> Database:
+    return Database("postgresql", "postgresql", headrace, url, "select pg_sleep(20)", url)
+
+
+def _database(request: pytest.FixtureRequest) -> Database:
+    if request.param == "postgresql":
+        return _postgresql(request.getfixturevalue("url"))
     if request.param == "informix":
         return _informix(request.getfixturevalue("informix_server"))
     return _mysql(request.getfixturevalue(f"{request.param}_served"))
+
+
+@pytest.fixture(params=["mariadb", "mysql", "informix"])
+def db(request: pytest.FixtureRequest) -> Database:
+    """One after the other."""
+    return _database(request)
+
+
+@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix"])
+def any_db(request: pytest.FixtureRequest) -> Database:
+    """The same, and PostgreSQL, for what all four do alike."""
+    return _database(request)
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ class LoopCursor(CursorBase[R]):
             self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
             return self
         future = core.submit(sql, params)
+        self._clear()
         try:
             self._take(await self._connection._wait(future, timeout))
         except DatabaseError as error:
