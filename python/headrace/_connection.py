@@ -6,7 +6,7 @@ import contextlib
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from types import TracebackType
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -137,9 +137,9 @@ class BlockingConnection(Generic[R]):
             # Out of step, or a second interrupt: only a closed connection is safe now.
             wire.close()
 
-    def _cancel_abandoned(self, number: int, deadline: float) -> None:
-        """Cancels what the server works on. A cancel request that came too early is said again. Raises TimeoutError
-        when the server does not react."""
+    def _cancel_abandoned(self, number: int | None, deadline: float) -> None:
+        """Cancels what the server works on, and waits for the end of request ``number``. A cancel request that came too
+        early is said again. Raises TimeoutError when the server does not react."""
         wire = self._core.wire
         try:
             wire.push(0, defaults.CANCEL_TIMEOUT)
@@ -257,8 +257,13 @@ class BlockingConnection(Generic[R]):
         mine = core.begin_pipeline()
         try:
             yield Pipeline(self, mine)
-        except BaseException:
-            self._drain(mine, core.leave_pipeline(mine), True, timeout)
+        except BaseException as error:
+            cursors = core.leave_pipeline(mine)
+            if isinstance(error, Exception) and not isinstance(error, TimeoutError):
+                self._drain(mine, cursors, True, timeout)
+            else:
+                core.ask_for_answers(mine)
+                self._forsake(cursors)
             raise
         else:
             self._drain(mine, core.leave_pipeline(mine), False, timeout)
@@ -279,10 +284,28 @@ class BlockingConnection(Generic[R]):
             except errors.Error as error:
                 if first is None or isinstance(first, errors.PipelineAborted):
                     first = error
+            except BaseException:
+                self._forsake(cursors)
+                raise
         if end is not None:
             self._wait(end, limit)
         if first is not None and not quiet:
             raise first
+
+    def _forsake(self, cursors: Iterable[BlockingCursor[Any]]) -> None:
+        """Discards what a pipeline has asked for and not read, and cancels what the server works on: nobody waits for
+        it after an interrupt or a timeout. One by one they would not be cancelled, as each has others behind it."""
+        wire = self._core.wire
+        try:
+            for cursor in cursors:
+                ticket, cursor._pending = cursor._pending, None
+                if ticket is not None:
+                    wire.discard(ticket)
+            if not wire.closed and wire.hold_discarded():
+                self._cancel_abandoned(None, time.monotonic() + defaults.CANCEL_TIMEOUT)
+        except BaseException:
+            # Out of step, or a second interrupt: only a closed connection is safe now.
+            wire.close()
 
     @property
     def autocommit(self) -> bool:

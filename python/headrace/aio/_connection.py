@@ -109,9 +109,12 @@ class LoopConnection(Generic[R]):
         is started before that has done its work: it must not hit another statement."""
         wire = self._core.wire
         if not wire.closed and wire.abandon(future)[0] == 1:
-            task = asyncio.get_running_loop().create_task(self._cancel_current())
-            self._cancelling.add(task)
-            task.add_done_callback(self._cancelling.discard)
+            self._start_cancel()
+
+    def _start_cancel(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._cancel_current())
+        self._cancelling.add(task)
+        task.add_done_callback(self._cancelling.discard)
 
     async def _cancel_current(self) -> None:
         """Cancels what the server works on; closes the connection where it does not react."""
@@ -239,7 +242,7 @@ class LoopConnection(Generic[R]):
         mine = core.begin_pipeline()
         try:
             yield AsyncPipeline(self, mine)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, TimeoutError):
             cursors = core.leave_pipeline(mine)
             if not core.wire.closed:
                 self._forsake(cursors, core.ask_for_answers(mine))
@@ -266,7 +269,7 @@ class LoopConnection(Generic[R]):
             except errors.Error as error:
                 if first is None or isinstance(first, errors.PipelineAborted):
                     first = error
-            except asyncio.CancelledError:
+            except BaseException:
                 self._forsake(cursors, end)
                 raise
         if end is not None:
@@ -275,8 +278,10 @@ class LoopConnection(Generic[R]):
             raise first
 
     def _forsake(self, cursors: Iterable[LoopCursor[Any]], end: Any) -> None:
-        """Forgets what a pipeline has asked for and not read: a task that is cancelled waits for none of it, and if all
-        that the server works on was forgotten it is cancelled too. ``end`` is the Sync behind them, or None."""
+        """Discards what a pipeline has asked for and not read, and cancels what the server works on: nobody waits for
+        it after a cancellation or a timeout. One by one they would not be cancelled, as each has others behind it.
+        ``end`` is the Sync behind them, or None."""
+        wire = self._core.wire
         if end is not None:
             end.add_done_callback(_look_at)
         for cursor in cursors:
@@ -286,7 +291,9 @@ class LoopConnection(Generic[R]):
             if future.done():
                 _look_at(future)
             else:
-                self._abandon(future)
+                wire.discard(future)
+        if not wire.closed and wire.hold_discarded():
+            self._start_cancel()
 
     @property
     def autocommit(self) -> bool:

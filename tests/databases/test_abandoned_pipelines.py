@@ -1,0 +1,110 @@
+"""A pipeline that is interrupted, cancelled or out of time is cancelled whole, however many statements it has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from .conftest import Database
+
+SOON = 8.0
+"""Seconds within which everything has ended; the statement would run for longer."""
+
+
+@contextlib.contextmanager
+def soon() -> Iterator[None]:
+    """What is in it does not wait for the statement's own end."""
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < SOON
+
+
+@contextlib.contextmanager
+def interrupted(after: float) -> Iterator[None]:
+    """A SIGINT after so many seconds, which comes out of the block."""
+    timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        timer.cancel()
+
+
+@pytest.fixture
+def place(any_db: Database) -> Database:
+    """A database with a small table, or Informix's large one, which makes its statement slow."""
+    if any_db.kind != "informix":
+        with any_db.connect(autocommit=True) as conn:
+            conn.execute("drop table if exists pipelined")
+            conn.execute("create table pipelined (n int)")
+    return any_db
+
+
+def after_it(place: Database) -> str:
+    return "select max(n) from numbers" if place.kind == "informix" else "select max(n) from pipelined"
+
+
+@pytest.mark.parametrize("at", ["inside", "its end"])
+def test_an_interrupted_pipeline_is_cancelled(place: Database, at: str) -> None:
+    with place.connect(autocommit=True) as conn:
+        with soon(), interrupted(0.4), conn.pipeline():
+            slow = conn.execute(place.slow)
+            conn.execute(after_it(place))
+            if at == "inside":
+                slow.fetchall()
+        with soon():
+            conn.execute(after_it(place)).fetchall()
+        assert not conn.closed
+
+
+@pytest.mark.parametrize("at", ["inside", "its end"])
+def test_a_pipeline_whose_time_is_up_is_cancelled(place: Database, at: str) -> None:
+    with place.connect(autocommit=True) as conn:
+        with soon(), pytest.raises(TimeoutError), conn.pipeline(timeout=0.4):
+            slow = conn.execute(place.slow)
+            conn.execute(after_it(place))
+            if at == "inside":
+                slow.fetchall(timeout=0.4)
+        with soon():
+            conn.execute(after_it(place)).fetchall()
+        assert not conn.closed
+
+
+@pytest.mark.parametrize("at", ["inside", "its end"])
+async def test_a_loops_pipeline_whose_time_is_up_is_cancelled(place: Database, at: str) -> None:
+    async with await place.aconnect(autocommit=True) as conn:
+        with soon(), pytest.raises(TimeoutError):
+            async with conn.pipeline(timeout=0.4):
+                slow = await conn.execute(place.slow)
+                await conn.execute(after_it(place))
+                if at == "inside":
+                    await slow.fetchall(timeout=0.4)
+        with soon():
+            await (await conn.execute(after_it(place))).fetchall()
+        assert not conn.closed
+
+
+@pytest.mark.parametrize("at", ["inside", "its end"])
+async def test_a_cancelled_pipeline_is_cancelled_on_the_server(place: Database, at: str) -> None:
+    async with await place.aconnect(autocommit=True) as conn:
+
+        async def work() -> None:
+            async with conn.pipeline():
+                slow = await conn.execute(place.slow)
+                await conn.execute(after_it(place))
+                if at == "inside":
+                    await slow.fetchall()
+
+        with soon(), pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(work(), 0.4)
+        with soon():
+            await (await conn.execute(after_it(place))).fetchall()
+        assert not conn.closed
