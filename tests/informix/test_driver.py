@@ -132,12 +132,17 @@ def test_text_outside_of_the_code_set_is_refused(conn: Connection, table: str) -
 
 
 def test_text_that_is_too_long_is_refused_not_cut(conn: Connection, table: str) -> None:
-    conn.execute(f"create table {table} (a varchar(4), b char(4))")
-    for value in [("12345", "x"), ("x", "12345")]:
+    conn.execute(f"create table {table} (a varchar(4), b char(4), c lvarchar(4))")
+    insert = f"insert into {table} values (?, ?, ?)"
+    for value in [("12345", "x", "x"), ("x", "12345", "x"), ("x", "x", "12345")]:
         with pytest.raises(errors.DataError, match="does not fit"):
-            conn.execute(f"insert into {table} values (?, ?)", value)
-    conn.execute(f"insert into {table} values (?, ?)", ("1234", "12"))
-    assert conn.fetchrow(f"select a, b from {table}") == ("1234", "12  ")
+            conn.execute(insert, value)
+        with pytest.raises(errors.DataError, match="does not fit") as caught:
+            conn.executemany(insert, [("1", "2", "3"), value])
+        assert getattr(caught.value, "row", None) == 1
+    conn.execute(insert, ("1234", "12", "1234"))
+    conn.executemany(insert, [("1234", "12", "1234")])
+    assert conn.fetch(f"select a, b, c from {table}") == [("1234", "12  ", "1234")] * 2
 
 
 def test_wrong_number_of_parameters(conn: Connection) -> None:

@@ -27,6 +27,9 @@ pub const PADDED_BYTES: usize = 64;
 /// The lowest sqlcode that means: the statement is older than its table (-710), prepare it again.
 pub const STALE: i32 = -710;
 
+/// The sqlcodes of values that cannot be converted to a column's type.
+pub const CONVERSION: std::ops::RangeInclusive<i32> = -1299..=-1201;
+
 /// The sqlcode of a statement that was interrupted.
 pub const INTERRUPTED: i32 = -213;
 

@@ -225,7 +225,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(entry) = self.tail() else { return false };
         let told = matches!(&entry.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
         let put = std::mem::take(&mut entry.batch.put_failed);
-        if !put || !told || !entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+        if !put || !told || entry.is_stale() || !entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
             return false;
         }
         entry.batch.first_failure = entry.failure.take();

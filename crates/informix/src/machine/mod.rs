@@ -84,6 +84,8 @@ pub struct Machine<C: Caller> {
     /// Handles of routines, by their signatures.
     routines: HashMap<Arc<str>, routine::Handle>,
     statements: StatementCache<Arc<str>, Arc<Statement>>,
+    /// How many definitions were changed or taken back here. What was prepared before may be outdated.
+    changes: u64,
     copies: Copies,
     /// Evicted statements that the server has not been told about.
     to_release: Vec<u16>,
@@ -124,6 +126,7 @@ impl<C: IfxCaller> Machine<C> {
             open_cursors: HashMap::new(),
             routines: HashMap::new(),
             statements: StatementCache::new(statements),
+            changes: 0,
             copies: Copies::default(),
             to_release: Vec::new(),
             capabilities: Capabilities::default(),

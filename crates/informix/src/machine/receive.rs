@@ -3,10 +3,10 @@
 use super::request::{Asked, Declare, Entry, Failure, Group, Guard, Reply, Request, Stage};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
+use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use crate::types::{decode, decode_row};
-use crate::{lexer, limits as own};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
 use std::sync::Arc;
@@ -201,12 +201,11 @@ impl<C: IfxCaller> Machine<C> {
 
     /// A statement is prepared.
     fn described(&mut self, group: Group, described: Description) {
-        let (capabilities, codeset) = (self.capabilities, self.codeset);
+        let (capabilities, codeset, changes) = (self.capabilities, self.codeset, self.changes);
         let Some(entry) = self.entry(group.entry) else { return };
         let Some(sql) = entry.request.sql().cloned() else { return };
         let alone = entry.request.cursor().is_some();
-        let parameters = lexer::count(&sql);
-        let statement = Arc::new(Statement::new(described, sql.clone(), parameters, capabilities, codeset));
+        let statement = Arc::new(Statement::new(described, sql.clone(), changes, capabilities, codeset));
         entry.statement = Some(statement.clone());
         entry.reads = !alone && statement.kind == kind::SELECT;
         if !alone && statement.is_worth_keeping() && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES {
@@ -228,6 +227,9 @@ impl<C: IfxCaller> Machine<C> {
         let reply = std::mem::take(&mut self.reply);
         if group.asked == Asked::Copy {
             self.copy_answered(reply.error.is_some());
+        }
+        if let Asked::Rollback | Asked::Savepoint = group.asked {
+            self.changes += 1;
         }
         if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Undo = group.asked {
             self.transaction_answered(group, &reply)?;
@@ -359,6 +361,9 @@ impl<C: IfxCaller> Machine<C> {
             }
             return;
         }
+        if entry.statement.as_ref().is_some_and(|statement| statement.several || statement.changes_definitions()) {
+            self.changes += 1;
+        }
         match kind {
             kind::BEGIN => self.open = true,
             kind::COMMIT | kind::ROLLBACK => self.open = false,
@@ -471,7 +476,8 @@ impl<C: IfxCaller> Machine<C> {
         if let Some(statement) = entry.statement.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
             let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.caller.is_none());
-            let stale = entry.is_stale();
+            let unsure = entry.is_conversion_error() && self.started == 0 && !entry.copy;
+            let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
             if stale && entry.kept {
                 self.statements.remove(&*statement.sql);
             }
@@ -511,7 +517,7 @@ impl<C: IfxCaller> Machine<C> {
     /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
     fn retry(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
         let Some(front) = self.queue.front() else { return false };
-        if !front.is_worth_retrying() || !(self.started == 1 || front.reads) {
+        if !front.is_worth_retrying(self.changes) || !(self.started == 1 || front.reads) {
             return false;
         }
         if !self.queue.iter().take(self.started).all(Entry::is_over) {
@@ -521,7 +527,10 @@ impl<C: IfxCaller> Machine<C> {
         let mut again = Vec::new();
         for _ in 0..std::mem::take(&mut self.started) {
             let Some(mut entry) = self.queue.pop_front() else { break };
-            if !entry.is_worth_retrying() {
+            let wanted = entry.is_worth_retrying(self.changes)
+                && (!entry.is_batch() || entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+            if !wanted {
+                entry.retried = true;
                 self.finish(cx, entry, outbox);
                 continue;
             }

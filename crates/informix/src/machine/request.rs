@@ -437,13 +437,27 @@ impl<C, E> Entry<C, E> {
         matches!(&self.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
     }
 
+    /// A value was not what the column takes. The column may be another than the statement was prepared for.
+    pub(super) fn is_conversion_error(&self) -> bool {
+        matches!(&self.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
+    }
+
     /// The statement came from the cache, and did nothing because its table has changed: it is to be prepared again.
-    pub(super) fn is_worth_retrying(&self) -> bool {
-        self.is_stale()
+    /// `changes` is how many definitions this session has changed.
+    pub(super) fn is_worth_retrying(&self, changes: u64) -> bool {
+        let outdated = || self.statement.as_ref().is_some_and(|statement| statement.changes < changes);
+        let undone = match (self.is_batch(), self.guard) {
+            (false, _) => self.rows == 0,
+            // Other rows of the group may have been executed where a value did not fit.
+            (true, Guard::None) => self.rows == 0 && self.is_stale(),
+            (true, Guard::Savepoint | Guard::Transaction) => true,
+        };
+        // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.
+        let first = self.is_batch() && matches!(&self.failure, Some(Failure::Server { row: Some(0), .. }));
+        (self.is_stale() || (self.is_conversion_error() && (first || outdated())))
             && self.from_cache
             && !self.retried
-            && !self.is_batch()
-            && self.rows == 0
+            && undone
             && self.caller.is_some()
     }
 

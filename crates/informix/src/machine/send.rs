@@ -159,7 +159,13 @@ impl<C: IfxCaller> Machine<C> {
         let Some(sql) = entry.request.sql() else { return };
         // A statement has one cursor: who keeps that open has the statement alone.
         let alone = entry.request.cursor().is_some();
-        let known = if alone { self.statements.remove(&**sql) } else { self.statements.get(&**sql).cloned() };
+        let batch = entry.is_batch();
+        let mut known = if alone { self.statements.remove(&**sql) } else { self.statements.get(&**sql).cloned() };
+        if let Some(outdated) = known.take_if(|known| batch && self.started == 1 && known.changes < self.changes) {
+            // Its table may be another one now, and rows of a generator cannot be read again.
+            self.statements.remove(&*outdated.sql);
+            self.clean_up(outbox, outdated.id, false, true);
+        }
         if let Some(known) = known {
             let copy = self.copy_for(&known);
             let entry = &mut self.queue[at];
@@ -171,6 +177,8 @@ impl<C: IfxCaller> Machine<C> {
             entry.stage = Stage::Bindable;
             return;
         }
+        let entry = &mut self.queue[at];
+        let Some(sql) = entry.request.sql() else { return };
         let count = lexer::count(sql);
         match codeset.encode(sql.as_bytes()) {
             Err(character) => {

@@ -67,6 +67,8 @@ pub struct Statement {
     pub sql: Arc<str>,
     /// How many `?` it has.
     pub parameters: usize,
+    /// How many definitions this session had changed when it was prepared.
+    pub(super) changes: u64,
     /// Its columns, `None` when it returns no rows.
     pub columns: Option<Arc<Columns>>,
     /// The columns that an INSERT's parameters fill, where that is certain.
@@ -85,10 +87,11 @@ impl Statement {
     pub(super) fn new(
         described: Description,
         sql: Arc<str>,
-        parameters: usize,
+        changes: u64,
         capabilities: Capabilities,
         codeset: CodeSet,
     ) -> Self {
+        let parameters = lexer::count(&sql);
         let Description { mut kind, id, fields } = described;
         if kind == kind::ROLLBACK && lexer::rolls_back_to_savepoint(&sql) {
             kind = kind::SAVEPOINT;
@@ -111,6 +114,7 @@ impl Statement {
             kind,
             sql,
             parameters,
+            changes,
             several,
             columns,
             targets,
@@ -128,6 +132,7 @@ impl Statement {
             kind: self.kind,
             sql: self.sql.clone(),
             parameters: self.parameters,
+            changes: self.changes,
             several: self.several,
             columns: Some(columns.clone()),
             targets: Vec::new(),
@@ -140,6 +145,12 @@ impl Statement {
     /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.
     pub(super) fn is_worth_keeping(&self) -> bool {
         matches!(self.kind, kind::SELECT | 4..=6 | 32 | 33 | kind::EXECUTE_PROCEDURE)
+    }
+
+    /// Whether tables may be others behind it: it defines something, or takes definitions back.
+    pub(super) fn changes_definitions(&self) -> bool {
+        matches!(self.kind, kind::SEVERAL | 12..=17 | 20 | 21 | 29 | kind::ROLLBACK | kind::SAVEPOINT)
+            || matches!(self.kind, 40 | 41 | 43..=45 | 47 | 53 | 54 | 75 | 87..=97)
     }
 
     /// BEGIN, COMMIT and ROLLBACK, and what changes the database: they come with no BEGIN of ours.

@@ -375,6 +375,8 @@ fn text(
             code::CHAR | code::NCHAR => usize::try_from(field.length).ok(),
             code::VARCHAR | code::NVARCHAR => Some((field.length & 0xff) as usize),
             code::TEXT | code::BYTE => return descriptor(field.type_word & 0xff, &bytes, out, large),
+            code::LVARCHAR => usize::try_from(field.length).ok(),
+            _ if field.extended_id == extended::LVARCHAR => usize::try_from(field.length).ok(),
             _ => None,
         };
         let len = bytes.iter().rposition(|b| *b != b' ').map_or(0, |at| at + 1);

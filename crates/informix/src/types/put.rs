@@ -22,7 +22,7 @@ const LVARCHAR_BYTES: usize = 32_739;
 enum Form {
     Char(usize),
     VarChar(usize),
-    LVarChar,
+    LVarChar(usize),
     Boolean,
     SmallInt,
     Int,
@@ -93,7 +93,7 @@ impl Plan {
         let blanks: usize = forms.iter().map(|form| if let Form::Char(width) = form { *width } else { 0 }).sum();
         let types = columns.iter().zip(&forms).map(|(field, form)| {
             let (type_code, owner, name) = match form {
-                Form::LVarChar => (code::LVARCHAR, "", ""),
+                Form::LVarChar(_) => (code::LVARCHAR, "", ""),
                 Form::Boolean => (code::BOOLEAN, "informix", "boolean"),
                 _ => (field.type_word & 0xff, "", ""),
             };
@@ -138,14 +138,19 @@ fn form(field: &Field) -> Option<Form> {
         code::DATE => Form::Date,
         code::DATETIME => Form::DateTime(Qualifier::new(length)),
         code::INTERVAL => Form::Interval(Qualifier::new(length)),
-        code::LVARCHAR => Form::LVarChar,
+        code::LVARCHAR => Form::LVarChar(lvarchar_room(length)),
         code::BOOLEAN => Form::Boolean,
         _ => match field.extended_id {
-            extended::LVARCHAR => Form::LVarChar,
+            extended::LVARCHAR => Form::LVarChar(lvarchar_room(length)),
             extended::BOOLEAN => Form::Boolean,
             _ => return None,
         },
     })
+}
+
+/// The bytes that an LVARCHAR of this described length holds.
+fn lvarchar_room(length: i32) -> usize {
+    usize::try_from(length).ok().filter(|length| (1..=LVARCHAR_BYTES).contains(length)).unwrap_or(LVARCHAR_BYTES)
 }
 
 impl Form {
@@ -175,7 +180,7 @@ impl Form {
             (Self::Decimal(width, digits, scale), ValueKind::Decimal | ValueKind::Int) => {
                 value.with_decimal(|text| decimal(text, width, digits, scale, out)).unwrap_or(false)
             }
-            (Self::Char(_) | Self::VarChar(_) | Self::LVarChar, ValueKind::Text) => {
+            (Self::Char(_) | Self::VarChar(_) | Self::LVarChar(_), ValueKind::Text) => {
                 value.with_text(|utf8| self.text(utf8, codeset, out)).unwrap_or(false)
             }
             (Self::Boolean, ValueKind::Bool) => value.bool().is_ok_and(|truth| {
@@ -212,7 +217,7 @@ impl Form {
                 out.resize(out.len() + width - 1, b' ');
             }
             Self::VarChar(_) => out.extend_from_slice(&[1, 0]),
-            Self::LVarChar | Self::Boolean => out.extend_from_slice(&[1, 0, 0, 0, 0]),
+            Self::LVarChar(_) | Self::Boolean => out.extend_from_slice(&[1, 0, 0, 0, 0]),
             Self::SmallInt => out.extend_from_slice(&i16::MIN.to_be_bytes()),
             Self::Int | Self::Date => out.extend_from_slice(&i32::MIN.to_be_bytes()),
             Self::BigInt => out.extend_from_slice(&i64::MIN.to_be_bytes()),
@@ -248,7 +253,7 @@ impl Form {
             return false;
         }
         let room = match self {
-            Self::Char(room) | Self::VarChar(room) => room,
+            Self::Char(room) | Self::VarChar(room) | Self::LVarChar(room) => room,
             _ => LVARCHAR_BYTES,
         };
         // Only blanks may be lost.
