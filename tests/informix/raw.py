@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from headrace.testing import InformixServer
 
@@ -41,11 +42,23 @@ def bind_ints(*values: int | None) -> bytes:
     return message
 
 
+class Column(NamedTuple):
+    """A column as DESCRIBE has it."""
+
+    start: int
+    code: int
+    type_name: str
+    by_reference: int
+    alignment: int
+    length: int
+
+
 @dataclass
 class Reply:
     """One group of the server."""
 
     messages: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
     rows: list[bytes] = field(default_factory=list)
     statement: int | None = None
 
@@ -122,10 +135,11 @@ class Client:
                 case 8:
                     kind, reply.statement, _, _, fields, names = self._fields("hhihhi")
                     for _ in range(fields):
-                        self.read(14)
+                        _, start, code, _ = self._fields("iihi")
                         self._chars()
-                        self._chars()
-                        self.read(12)
+                        name = self._chars().decode()
+                        by_reference, alignment, _, length = self._fields("hhii")
+                        reply.columns.append(Column(start, code & 0xFF, name, by_reference, alignment, length))
                     self.read(names + names % 2)
                     reply.messages.append(("DESCRIBE", (kind, reply.statement, fields)))
                 case 13:
