@@ -324,6 +324,7 @@ async def test_sessions_side_by_side(server: InformixServer) -> None:
     def work(number: int) -> int:
         connection = informix_db.connect(**server.parameters())
         cursor = connection.cursor()
+        cursor.execute("set lock mode to wait 60")
         cursor.execute(f"create table d_side_{number} (a int)")
         cursor.executemany(f"insert into d_side_{number} values (?)", [(n,) for n in range(200)])
         connection.commit()
