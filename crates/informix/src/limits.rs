@@ -28,7 +28,7 @@ pub const PADDED_BYTES: usize = 64;
 pub const STALE: i32 = -710;
 
 /// The sqlcodes of values that cannot be converted to a column's type.
-pub const CONVERSION: std::ops::RangeInclusive<i32> = -1299..=-1201;
+pub const CONVERSION: std::ops::RangeInclusive<i32> = -1299..=-1203;
 
 /// The sqlcode of a statement that was interrupted.
 pub const INTERRUPTED: i32 = -213;
