@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from ._cursor_base import Column, Params
 from ._native import Wire, after_fork_in_child
-from .errors import ConnectionClosed, InterfaceError, ProgrammingError
+from .errors import ConnectionClosed, Error, InterfaceError, ProgrammingError
 from .types import TransactionStatus
 
 T = TypeVar("T")
@@ -130,6 +130,12 @@ class Core(ABC):
         """Blocks of ``transaction()`` that are open."""
         self.blocks: list[Block] = []
         """These blocks, and those that are being entered, from the outermost inwards."""
+        self.unfinished: set[Block] = set()
+        """All blocks whose task or thread has not come to their end, be they lost or not."""
+        self.crossed = False
+        """One of them has ended before one inside of it, in a transaction that a block began."""
+        self.within = False
+        """A transaction that no block began was open when the first of them was entered."""
         self.resets = 0
         """How often the session was reset: a block from before is not there any more."""
         self.pipelines: dict[Any, Pipelined] = {}
@@ -253,20 +259,39 @@ class Core(ABC):
     def enter(self, savepoint: str | None) -> Flow[Block]:
         """Begins a block; gives what :meth:`leave` needs."""
         block = Block(self.resets)
+        if not self.unfinished:
+            self.crossed, self.within = False, self.wire.last_status() != 0
+        self.unfinished.add(block)
         self.blocks.append(block)
         try:
             block.state = yield from self.enter_transaction(savepoint)
-        except BaseException:
+        except BaseException as error:
             if block in self.blocks:
                 self.blocks.remove(block)
+            yield from self.finish(block, isinstance(error, Error))
             raise
         block.entered = True
         if block.lost and block.resets == self.resets:
             self.uncount(1)
-            if self.autocommit and self.in_transaction():
-                yield from self.end(True)
+            yield from self.finish(block)
             raise InterfaceError(LOST)
         return block
+
+    def finish(self, block: Block, ends: bool = True) -> Flow[None]:
+        """Notes that a task or thread is done with its block. Ends the transaction where all blocks in it have ended,
+        and none of them was there to do it.
+
+        A block that is entered while the one around it ends may be a savepoint in a transaction that nobody ends: in
+        autocommit all that comes behind it would be lost with the connection. It is committed: what was to be undone in
+        it was, by its savepoint, and what was done in a lost block stands for itself.
+        """
+        try:
+            status = self.wire.last_status()
+            left = ends and self.crossed and self.autocommit and status != 0
+            if left and not (self.within or self.blocks or self.depth or self.wire.closed):
+                yield from self.end(status == TransactionStatus.INERROR)
+        finally:
+            self.unfinished.discard(block)
 
     def leave(self, block: Block, rollback: bool) -> Flow[None]:
         """Ends a block, unless a reset has: the session may be somebody else's by now.
@@ -277,21 +302,28 @@ class Core(ABC):
         if block.resets != self.resets:
             return
         if block.lost:
+            yield from self.finish(block)
             raise InterfaceError(LOST)
         at = self.blocks.index(block)
         inside = self.blocks[at + 1 :]
         del self.blocks[at:]
         for other in inside:
-            other.lost = True
+            other.lost = self.crossed = True
         if ended := sum(other.entered for other in inside):
             self.uncount(ended)
-        yield from self.leave_transaction(block.state, rollback)
+        try:
+            yield from self.leave_transaction(block.state, rollback)
+        except BaseException as error:
+            yield from self.finish(block, isinstance(error, Error))
+            raise
+        yield from self.finish(block)
 
     def renew(self, mode: str) -> Flow[None]:
         """Back to a fresh state; the blocks that are open end with it."""
         yield from self.reset(mode)
         self.resets += 1
         self.blocks.clear()
+        self.unfinished.clear()
 
     @abstractmethod
     def reset(self, mode: str) -> Flow[None]:

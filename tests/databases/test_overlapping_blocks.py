@@ -93,3 +93,48 @@ async def test_a_task_whose_block_lost_its_outer_one_hears_of_it(place: str) -> 
         async with conn.transaction():
             await conn.execute("insert into overlapping values (4)")
         assert rows(place) == [3, 4]
+
+
+def test_blocks_that_threads_enter_and_leave_at_once_leave_no_transaction_behind(place: str) -> None:
+    with headrace.connect(place, autocommit=True) as conn:
+        stored: list[int] = []
+        met: list[BaseException] = []
+        together = threading.Barrier(4)
+
+        def work(number: int) -> None:
+            for turn in range(25):
+                value = number * 100 + turn
+                try:
+                    together.wait(60)
+                    with conn.transaction():
+                        conn.execute(f"insert into overlapping values ({value})")
+                    stored.append(value)
+                except BaseException as error:
+                    met.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        assert not any(isinstance(error, headrace.ProgrammingError) for error in met), met
+        assert conn.transaction_status is headrace.types.TransactionStatus.IDLE
+        conn.execute("insert into overlapping values (9999)")
+        assert {*stored, 9999} <= set(rows(place))
+
+
+async def test_blocks_that_tasks_enter_and_leave_at_once_leave_no_transaction_behind(place: str) -> None:
+    async with await headrace.aio.connect(place, autocommit=True) as conn:
+        stored: list[int] = []
+
+        async def work(value: int) -> None:
+            await asyncio.sleep(0)
+            async with conn.transaction():
+                await conn.execute(f"insert into overlapping values ({value})")
+            stored.append(value)
+
+        for turn in range(10):
+            done = await asyncio.gather(*(work(turn * 10 + number) for number in range(5)), return_exceptions=True)
+            assert not any(isinstance(error, headrace.ProgrammingError) for error in done), done
+            assert conn.transaction_status is headrace.types.TransactionStatus.IDLE
+            assert set(stored) <= set(rows(place))

@@ -144,10 +144,15 @@ class InformixCore(Core):
         name = savepoint or f"headrace_{next(self.numbers)}"
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ProgrammingError(f"{name!r} is no name of a savepoint")
-        if self.wire.last_status() == 0:
-            yield self.wire.sqli_begin()
-        yield self.wire.sqli_savepoint("set", name)
+        # At once: a block that is entered meanwhile is inside of this one.
         self.depth += 1
+        try:
+            if self.wire.last_status() == 0:
+                yield self.wire.sqli_begin()
+            yield self.wire.sqli_savepoint("set", name)
+        except BaseException:
+            self.depth -= 1
+            raise
         return name
 
     def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:

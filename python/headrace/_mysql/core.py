@@ -331,6 +331,8 @@ class MySqlCore(Core):
             # A savepoint outside of a transaction would undo nothing.
             yield self.wire.my_ping()
         outer = self.depth == 0 and not self.in_transaction()
+        # At once: a block that is entered meanwhile is inside of this one.
+        self.depth += 1
         name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
         tickets: list[Any] = []
         if outer:
@@ -341,10 +343,10 @@ class MySqlCore(Core):
             for ticket in tickets:  # noqa: UP028  (a list takes no results)
                 yield ticket
         except BaseException:
+            self.depth -= 1
             if outer and not self.wire.closed:
                 yield self._end_query(True)
             raise
-        self.depth += 1
         return name, outer
 
     def _end_query(self, rollback: bool) -> Any:
