@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
-from headrace.lab.binaries import ServerUnavailable
-from headrace.lab.debian import debian_package
 from headrace.lab.servers import Server
 from served import Served
 
 from .meeting import on_a_pool, on_one_connection
 from .mysql import mysql
 from .places import Place
-from .pooler import pgbouncer
+from .pooler import newest_pgbouncer, pgbouncer, system_pgbouncer
 from .postgresql import postgresql
 from .shells import Shell
 
@@ -45,16 +42,10 @@ def behind_a_pooler(place: Place) -> Place:
 def pooled(request: pytest.FixtureRequest, server: Server) -> Iterator[Place]:
     """PgBouncer of the system, which knows no prepared statements, and the newest, which does."""
     if request.param == "system":
-        program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-        assert program, "pgbouncer is missing: `make server` installs it"
-        with pgbouncer(program, server) as url:
+        with pgbouncer(system_pgbouncer(), server) as url:
             yield behind_a_pooler(postgresql(url, "pgbouncer", prepared=False))
         return
-    try:
-        newest = debian_package("sid", "pgbouncer").program("pgbouncer")
-    except ServerUnavailable as error:
-        pytest.skip(str(error).splitlines()[0])
-    with pgbouncer(newest, server, "max_prepared_statements = 50") as url:
+    with pgbouncer(newest_pgbouncer(), server, "max_prepared_statements = 50") as url:
         yield behind_a_pooler(postgresql(url, "newest_pgbouncer"))
 
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.company.pooler import pgbouncer
+from tests.company.pooler import newest_pgbouncer, pgbouncer
 
 import headrace
-from headrace.lab.debian import debian_package
 from headrace.lab.servers import Server
 
 from .conftest import Connect
@@ -23,8 +22,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="module")
 def url(server: Server) -> Iterator[str]:
     """The newest PgBouncer, with two server connections."""
-    program = debian_package("sid", "pgbouncer").program("pgbouncer")
-    with pgbouncer(program, server, more="max_prepared_statements = 100", size=2) as address:
+    with pgbouncer(newest_pgbouncer(), server, more="max_prepared_statements = 100", size=2) as address:
         yield address
 
 

@@ -287,6 +287,51 @@ fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_away(
 }
 
 #[test]
+fn nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open() {
+    let answer = |status| [msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(status)].concat();
+    for status in [b'I', b'T'] {
+        let mut session = Session::start();
+        session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
+        session
+            .feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b""), msg(b'1', b""), answer(status)].concat())
+            .unwrap();
+        session.outbox.take();
+        session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
+        assert!(session.outbox.take().ends_with(&msg(b'S', b"")));
+        let second = session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
+        assert_eq!(session.outbox.take().is_empty(), status == b'I', "a known statement");
+        let answer = [msg(b'1', b""), answer(status)].concat();
+        session.feed(&answer).unwrap();
+        session.feed(&answer).unwrap();
+        assert_eq!(second.get().end.as_deref(), Some("done"));
+    }
+}
+
+#[test]
+fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
+    let texts = [("copy t from stdin", true), ("/* all */ COPY t TO STDOUT", true), ("select copy", false)];
+    for (sql, waits) in texts {
+        let mut session = Session::start();
+        session.execute(sql, None, Vec::new(), false);
+        session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
+        session.outbox.take();
+        session.execute("select 1", None, Vec::new(), true);
+        assert_eq!(session.outbox.take().is_empty(), waits, "{sql}");
+    }
+    let mut session = Session::start();
+    let sql = "select 1; copy t to stdout".into();
+    let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
+    let request = Request::Script { sql, prelude: None, copy: false, ends_block: false, discarded: None };
+    session.machine.enqueue(request, handler);
+    session.machine.transmit((), &mut session.outbox);
+    session.outbox.take();
+    session.execute("select 1", None, Vec::new(), true);
+    assert_eq!(session.outbox.take(), [], "behind a script");
+    session.feed(&[msg(b'C', b"COPY 1\0"), ready(b'I')].concat()).unwrap();
+    assert!(!session.outbox.take().is_empty());
+}
+
+#[test]
 fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
     for discarded in [None, Some("ROLLBACK")] {
         let mut session = Session::start();

@@ -62,6 +62,17 @@ pub(super) fn of_script(sql: &str) -> Control {
     control
 }
 
+/// Whether a statement is a COPY, by its first word.
+pub(super) fn copies(sql: &str) -> bool {
+    Words { rest: sql.as_bytes() }.next_is("copy")
+}
+
+/// Whether one of several statements may be a COPY: the word counts wherever it stands.
+pub(super) fn may_copy(sql: &str) -> bool {
+    let mut words = Words { rest: sql.as_bytes() };
+    std::iter::from_fn(|| words.next_anywhere()).any(|word| word.eq_ignore_ascii_case(b"copy"))
+}
+
 /// Whether one of the statements of a text ends a block.
 pub(super) fn ends(sql: &str) -> bool {
     sql::statements(sql).into_iter().any(|statement| of_statement(statement) == Control::Ends)

@@ -171,6 +171,7 @@ impl<C: PgCaller> Machine<C> {
         match (tag, wanted && !differs, &mut entry.caller) {
             (b'G', true, Some(caller)) => {
                 entry.stage = Stage::Copying;
+                entry.fed = entry.request.is_script();
                 caller.bulk_ready(cx, binary, columns);
             }
             (b'G', ..) => {

@@ -122,6 +122,8 @@ pub struct Machine<C: Caller> {
     process_id: i32,
     secret: Vec<u8>,
     server: Server,
+    /// The last statement that was queued is prepared without a name, as is done behind a pooler that knows no others.
+    unnamed: bool,
     notices: VecDeque<ServerError>,
     notifications: VecDeque<Notification>,
     notifications_lost: u64,
@@ -158,6 +160,7 @@ impl<C: PgCaller> Machine<C> {
             process_id: 0,
             secret: Vec::new(),
             server: Server::Unknown,
+            unnamed: false,
             notices: VecDeque::new(),
             notifications: VecDeque::new(),
             notifications_lost: 0,
@@ -206,8 +209,9 @@ impl<C: PgCaller> Machine<C> {
         let group = self.queue.back().and_then(|entry| entry.request.open_group());
         let joins = match &mut request {
             Request::Execute(execute) => {
+                self.unnamed = execute.prepare == Prepare::Unnamed;
                 // Where it leaves the transaction is said with the answer to its Sync.
-                execute.sync |= control::of_statement(&execute.sql).is_about_block();
+                execute.sync |= control::of_statement(&execute.sql).is_about_block() || control::copies(&execute.sql);
                 group == Some(execute.pipeline)
             }
             Request::Sync => true,

@@ -547,6 +547,11 @@ impl<C: PgCaller> Machine<C> {
             self.introspected(outbox);
             return Ok(());
         }
+        if std::mem::take(&mut entry.fed) && entry.failure.is_some() {
+            // Rows that came later have got a pooler to keep a server connection for us, until the next answer.
+            frontend::sync(outbox.tail());
+            return Ok(());
+        }
         if skipping {
             self.skipping = false;
             while self.started > 0 && self.queue.front().is_some_and(|entry| !entry.request.syncs()) {

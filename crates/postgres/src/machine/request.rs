@@ -1,5 +1,6 @@
 //! What can be asked of a connection, and how far each request has come.
 
+use super::control;
 use super::held::Held;
 use super::statement::{Columns, Statement};
 use super::typing::Typing;
@@ -234,6 +235,18 @@ impl Request {
         mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
     }
 
+    /// Whether it may be a COPY. While the server takes rows it reads nothing else, and a pooler (PgBouncer before 1.22)
+    /// forgets at the end of a COPY, in either direction, how many answers it has yet to deliver: it then gives the
+    /// server connection to somebody else. So nothing is sent behind it before it is answered.
+    pub(super) fn may_copy(&self) -> bool {
+        match self {
+            Request::Copy(_) => true,
+            Request::Script { sql, copy, .. } => *copy || control::may_copy(sql),
+            Request::Execute(Execute { sql, .. }) => control::copies(sql),
+            _ => false,
+        }
+    }
+
     pub(super) fn is_script(&self) -> bool {
         matches!(self, Request::Script { .. })
     }
@@ -349,6 +362,10 @@ pub(super) struct Entry<C, E> {
     pub prelude_open: bool,
     /// This request brought the BEGIN of its transaction.
     pub began: bool,
+    /// It was sent, and may be a COPY: see [`Request::may_copy`].
+    pub copies: bool,
+    /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
+    pub fed: bool,
     pub rows_sent: u64,
     pub results: u64,
     /// Rows of the current result so far.
@@ -390,6 +407,8 @@ impl<C, E> Entry<C, E> {
             sets_style: None,
             prelude_open: false,
             began: false,
+            copies: false,
+            fed: false,
             rows_sent: 0,
             results: 0,
             rows: 0,
@@ -402,6 +421,7 @@ impl<C, E> Entry<C, E> {
         let mut fresh = Self::new(self.id, self.request, self.caller);
         fresh.hints = self.hints;
         fresh.lane = self.lane;
+        fresh.copies = self.copies;
         fresh.retried = true;
         fresh
     }

@@ -50,10 +50,20 @@ impl<C: PgCaller> Machine<C> {
         if self.held || self.started == self.queue.len() || (self.in_block.is_none() && self.started > 0) {
             return false;
         }
+        if self.tail().is_some_and(|entry| entry.copies) || self.may_lose_server() {
+            return false;
+        }
         if self.reserved.is_some() && !self.bring_forward() {
             return false;
         }
         self.is_same_lane() && !self.must_wait()
+    }
+
+    /// Whether a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection to somebody
+    /// else in the middle of the next request: it does as soon as it has passed on an answer for each Sync that it has
+    /// seen, and sees a large request in parts. In a transaction block it waits for its end.
+    fn may_lose_server(&self) -> bool {
+        self.unnamed && !self.block_is_open(self.started) && !self.group_is_open(self.started)
     }
 
     /// Puts the first request that may be sent while a portal has the connection for itself in front of those that
@@ -140,6 +150,7 @@ impl<C: PgCaller> Machine<C> {
         self.ask_for_server();
         let at = self.started;
         self.started += 1;
+        self.queue[at].copies = self.queue[at].request.may_copy();
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
             self.queue[at].stage = Stage::AwaitSync;
