@@ -112,7 +112,8 @@ class Block:
     """How often the session had been reset."""
     state: Any = None
     """What :meth:`Core.leave_transaction` needs."""
-    entered: bool = False
+    counted: bool = False
+    """It is open: from the moment in which its beginning is about to be queued."""
     lost: bool = False
     """A block that it was in has ended before it."""
 
@@ -136,6 +137,8 @@ class Core(ABC):
         """One of them has ended before one inside of it, in a transaction that a block began."""
         self.within = False
         """A transaction that no block began was open when the first of them was entered."""
+        # The engine's lock is never taken under it: whoever holds that may run an iterator that begins a block.
+        self._nesting = threading.Lock()
         self.resets = 0
         """How often the session was reset: a block from before is not there any more."""
         self.pipelines: dict[Any, Pipelined] = {}
@@ -226,6 +229,7 @@ class Core(ABC):
         if self.in_transaction():
             raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
         setattr(self, name, value)
+        self.refresh_begin()
 
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit; only between transactions."""
@@ -245,16 +249,41 @@ class Core(ABC):
         """Ends the open transaction, where there is one."""
 
     @abstractmethod
-    def enter_transaction(self, savepoint: str | None) -> Flow[Any]:
+    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[Any]:
         """Begins a block; gives what :meth:`leave_transaction` needs."""
 
     @abstractmethod
-    def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:
-        """Ends a block."""
+    def leave_transaction(self, state: Any, rollback: bool) -> Flow[None]:
+        """Ends a block, which is counted no more."""
 
-    def uncount(self, blocks: int) -> None:
-        """So many blocks are open no more."""
-        self.depth -= blocks
+    def refresh_begin(self) -> None:
+        """Blocks are open, or none are any more, or a mode has changed: what has to know of it."""
+        return
+
+    def _recount(self) -> None:
+        self.depth = sum(block.counted for block in self.blocks)
+        self.refresh_begin()
+
+    def count(self, block: Block, idle: bool) -> bool:
+        """A block is open from now on; says whether it is the first, where the connection is ``idle``."""
+        with self._nesting:
+            first = idle and not self.depth
+            block.counted = True
+            self._recount()
+            return first
+
+    def uncount(self, block: Block, *, with_inner: bool) -> None:
+        """A block is open no more; ``with_inner`` those of other tasks or threads that are inside of it are lost with
+        it: what they write would be in a transaction that nobody ends."""
+        with self._nesting:
+            # A reset may have ended it already.
+            if block in self.blocks:
+                at = self.blocks.index(block)
+                inner = self.blocks[at + 1 :] if with_inner else []
+                del self.blocks[at : at + 1 + len(inner)]
+                for other in inner:
+                    other.lost = self.crossed = True
+                self._recount()
 
     def enter(self, savepoint: str | None) -> Flow[Block]:
         """Begins a block; gives what :meth:`leave` needs."""
@@ -262,17 +291,15 @@ class Core(ABC):
         if not self.unfinished:
             self.crossed, self.within = False, self.wire.last_status() != 0
         self.unfinished.add(block)
-        self.blocks.append(block)
+        with self._nesting:
+            self.blocks.append(block)
         try:
-            block.state = yield from self.enter_transaction(savepoint)
+            block.state = yield from self.enter_transaction(block, savepoint)
         except BaseException as error:
-            if block in self.blocks:
-                self.blocks.remove(block)
+            self.uncount(block, with_inner=False)
             yield from self.finish(block, isinstance(error, Error))
             raise
-        block.entered = True
         if block.lost and block.resets == self.resets:
-            self.uncount(1)
             yield from self.finish(block)
             raise InterfaceError(LOST)
         return block
@@ -294,23 +321,14 @@ class Core(ABC):
             self.unfinished.discard(block)
 
     def leave(self, block: Block, rollback: bool) -> Flow[None]:
-        """Ends a block, unless a reset has: the session may be somebody else's by now.
-
-        Another task's or thread's block may be inside of it: that one is at its end too, or what others write would be
-        in a transaction that nobody ends.
-        """
+        """Ends a block, unless a reset has: the session may be somebody else's by now."""
         if block.resets != self.resets:
             return
+        self.uncount(block, with_inner=True)
+        # Looked at behind that: no other thread can end it any more.
         if block.lost:
             yield from self.finish(block)
             raise InterfaceError(LOST)
-        at = self.blocks.index(block)
-        inside = self.blocks[at + 1 :]
-        del self.blocks[at:]
-        for other in inside:
-            other.lost = self.crossed = True
-        if ended := sum(other.entered for other in inside):
-            self.uncount(ended)
         try:
             yield from self.leave_transaction(block.state, rollback)
         except BaseException as error:
@@ -318,11 +336,17 @@ class Core(ABC):
             raise
         yield from self.finish(block)
 
+    def forget_blocks(self) -> None:
+        """No block is open any more."""
+        with self._nesting:
+            self.blocks.clear()
+            self._recount()
+
     def renew(self, mode: str) -> Flow[None]:
-        """Back to a fresh state; the blocks that are open end with it."""
+        """Back to a fresh state; the blocks that are open end with it, also those that others begin meanwhile."""
         yield from self.reset(mode)
         self.resets += 1
-        self.blocks.clear()
+        self.forget_blocks()
         self.unfinished.clear()
 
     @abstractmethod

@@ -9,24 +9,22 @@ from typing import Any
 import pytest
 
 import headrace
+from headrace._native import CopyBuffer
+from headrace._postgres.copy import copy_of_rows
+from headrace.types import TransactionStatus
 
-from .conftest import _informix, _mysql
+from .conftest import Database
 
 ENDED = "has ended before it"
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix"])
-def place(request: pytest.FixtureRequest) -> str:
+@pytest.fixture
+def place(any_db: Database) -> str:
     """The URL of a database with an empty table."""
-    name, fixture = request.param, request.getfixturevalue
-    if name == "postgresql":
-        url: str = fixture("url")
-    else:
-        url = (_informix(fixture("informix_server")) if name == "informix" else _mysql(fixture(f"{name}_served"))).url
-    with headrace.connect(url, autocommit=True) as conn:
+    with any_db.connect(autocommit=True) as conn:
         conn.execute("drop table if exists overlapping")
         conn.execute("create table overlapping (n int)")
-    return url
+    return any_db.url
 
 
 def rows(url: str) -> list[int]:
@@ -138,3 +136,122 @@ async def test_blocks_that_tasks_enter_and_leave_at_once_leave_no_transaction_be
             assert not any(isinstance(error, headrace.ProgrammingError) for error in done), done
             assert conn.transaction_status is headrace.types.TransactionStatus.IDLE
             assert set(stored) <= set(rows(place))
+
+
+async def test_blocks_that_begin_together_are_one_transaction(place: str) -> None:
+    async with await headrace.aio.connect(place, autocommit=True) as conn:
+        ended = asyncio.Event()
+
+        async def outer() -> None:
+            async with conn.transaction():
+                await conn.execute("insert into overlapping values (1)")
+                await ended.wait()
+                raise headrace.Rollback
+
+        async def inner() -> None:
+            async with conn.transaction():
+                await conn.execute("insert into overlapping values (2)")
+            ended.set()
+
+        await asyncio.gather(outer(), inner())
+        assert rows(place) == [], "the end of the inner block has committed the outer one's rows"
+        await conn.execute("insert into overlapping values (3)")
+        assert rows(place) == [3]
+
+
+async def test_a_reset_while_a_block_begins_leaves_none_open(place: str) -> None:
+    async with await headrace.aio.connect(place, autocommit=True) as conn:
+        begun = asyncio.Event()
+
+        async def block() -> None:
+            begun.set()
+            async with conn.transaction("mine"):
+                pass
+
+        task = asyncio.ensure_future(block())
+        await begun.wait()
+        await conn.reset()
+        await asyncio.wait([task])
+        assert not conn._core.in_transaction()
+        await conn.execute("insert into overlapping values (1)")
+        assert rows(place) == [1]
+
+
+def test_what_is_done_beside_the_end_of_a_block_is_in_no_transaction(place: str) -> None:
+    with headrace.connect(place, autocommit=True) as conn:
+        ended = threading.Event()
+
+        def blocks() -> None:
+            try:
+                for _ in range(150):
+                    with conn.transaction():
+                        conn.execute("insert into overlapping values (1)")
+            finally:
+                ended.set()
+
+        def inserts() -> None:
+            while not ended.is_set():
+                conn.execute("insert into overlapping values (2)")
+
+        threads = [threading.Thread(target=work) for work in (blocks, inserts, inserts)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not conn._core.depth
+        assert not conn._core.in_transaction()
+        assert rows(place) == [n for (n,) in conn.fetch("select n from overlapping order by n")]
+
+
+def test_a_copy_that_is_queued_behind_the_end_of_a_block_begins_nothing(url: str) -> None:
+    """Its thread has looked whether a block is open, and another one has ended the block before it was queued."""
+    with headrace.connect(url, autocommit=True) as conn:
+        conn.execute("create table copied (n int)")
+        with conn.transaction():
+            begin = conn._core.begin
+        copy, buffer = copy_of_rows("copied", None, "binary", out=False), CopyBuffer()
+        ticket = conn.wire.copy(buffer, copy.query, copy.left_out, copy.binary, copy.text, True, prelude=begin)
+        conn.wire.wait(conn.wire.copy_step(ticket), 30)
+        conn.wire.copy_rows(ticket, iter([(1,)]), buffer, True, 0)
+        conn.wire.copy_write(ticket, conn.wire.copy_trailer())
+        conn.wire.copy_end(ticket)
+        conn.wire.wait(ticket, 30)
+        assert conn.transaction_status is TransactionStatus.IDLE
+
+
+@pytest.mark.parametrize("any_db", ["informix"], indirect=True)
+def test_a_statement_that_is_queued_behind_the_end_of_a_block_begins_nothing(any_db: Database) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        core, sql = conn._core, "select n from numbers where n = 1"
+        for ask in (
+            lambda begin: conn.wire.sqli_execute(sql, None, begin=begin),
+            lambda begin: conn.wire.sqli_execute_batch("update numbers set n = 1 where n = ?", [(1,)], begin=begin),
+            lambda begin: conn.wire.sqli_declare(next(core.numbers), sql, None, begin=begin),
+        ):
+            with conn.transaction():
+                begin = core.begins
+            conn.wire.wait(ask(begin), 30)
+            assert conn.transaction_status is TransactionStatus.IDLE
+
+
+def test_blocks_of_many_threads_are_counted_right(place: str) -> None:
+    with headrace.connect(place, autocommit=True) as conn:
+        met: list[BaseException] = []
+
+        def blocks() -> None:
+            for _ in range(40):
+                try:
+                    with conn.transaction():
+                        conn.execute("insert into overlapping values (1)")
+                except headrace.Error as error:
+                    met.append(error)
+
+        threads = [threading.Thread(target=blocks) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        conn.rollback()
+        assert conn._core.depth == 0
+        assert not conn._core.blocks
+        assert not conn._core.in_transaction()

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from .._core import Core, Flow
+from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
 from .._native import IfxColumns, Wire
 from ..errors import NotSupportedError, ProgrammingError
@@ -87,6 +87,10 @@ class InformixCore(Core):
         """Whether a statement begins a transaction, unless one is open."""
         return not self.autocommit or self.depth > 0
 
+    def refresh_begin(self) -> None:
+        """The engine has to know, too: it looks again when a statement is queued."""
+        self.wire.set_begins(self.begins)
+
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
         return self.wire.sqli_execute(sql, params, begin=self.begins)
@@ -133,32 +137,24 @@ class InformixCore(Core):
         self.check_end(rollback)
         yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
 
-    def enter_transaction(self, savepoint: str | None) -> Flow[str | None]:
+    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[str | None]:
         """Begins a block; gives the savepoint (None for a transaction of its own). BEGIN WORK travels with the first
         statement."""
         if self.wire.sqli_session()[3] == "none":
             raise NotSupportedError("the database has no transactions (it is not logged)")
-        if self.depth == 0 and not self.in_transaction():
-            self.depth += 1
+        if self.count(block, not self.in_transaction()):
             return None
         name = savepoint or f"headrace_{next(self.numbers)}"
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ProgrammingError(f"{name!r} is no name of a savepoint")
-        # At once: a block that is entered meanwhile is inside of this one.
-        self.depth += 1
-        try:
-            if self.wire.last_status() == 0:
-                yield self.wire.sqli_begin()
-            yield self.wire.sqli_savepoint("set", name)
-        except BaseException:
-            self.depth -= 1
-            raise
+        if self.wire.last_status() == 0:
+            yield self.wire.sqli_begin()
+        yield self.wire.sqli_savepoint("set", name)
         return name
 
-    def leave_transaction(self, block: Any, rollback: bool) -> Flow[None]:
-        """Ends a block."""
-        savepoint: str | None = block
-        self.depth -= 1
+    def leave_transaction(self, state: Any, rollback: bool) -> Flow[None]:
+        """Ends a block, which is counted no more."""
+        savepoint: str | None = state
         if self.wire.closed:
             return
         if savepoint is None:
@@ -172,7 +168,7 @@ class InformixCore(Core):
         """Back to a fresh state: an open transaction is rolled back."""
         if mode not in ("none", "rollback"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
-        self.depth = 0
+        self.forget_blocks()
         self.pipelines.clear()
         if mode == "rollback":
             yield self.wire.sqli_rollback()

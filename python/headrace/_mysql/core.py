@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from .._core import Core, Flow
+from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
 from .._native import MyColumns, PgResult, Wire
 from ..errors import InterfaceError, ProgrammingError
@@ -325,14 +325,14 @@ class MySqlCore(Core):
             return
         yield self.wire.my_query("ROLLBACK" if rollback else "COMMIT")
 
-    def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
+    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
         """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
         if self.depth == 0 and self.wire.my_is_in_doubt():
             # A savepoint outside of a transaction would undo nothing.
             yield self.wire.my_ping()
-        outer = self.depth == 0 and not self.in_transaction()
-        # At once: a block that is entered meanwhile is inside of this one.
-        self.depth += 1
+        # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
+        # its START TRANSACTION would commit it.
+        outer = self.count(block, not self.in_transaction())
         name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
         tickets: list[Any] = []
         if outer:
@@ -343,7 +343,7 @@ class MySqlCore(Core):
             for ticket in tickets:  # noqa: UP028  (a list takes no results)
                 yield ticket
         except BaseException:
-            self.depth -= 1
+            self.uncount(block, with_inner=outer)
             if outer and not self.wire.closed:
                 yield self._end_query(True)
             raise
@@ -354,10 +354,9 @@ class MySqlCore(Core):
         what comes behind it."""
         return self.wire.my_query("ROLLBACK" if rollback else "COMMIT", discarded="ROLLBACK")
 
-    def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
-        """Ends a block."""
-        savepoint, outer = block
-        self.depth -= 1
+    def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
+        """Ends a block, which is counted no more."""
+        savepoint, outer = state
         # A deadlock, or a statement that commits by itself, may have ended it.
         if self.wire.closed or not (self.wire.last_status() != 0 or outer):
             return
@@ -377,7 +376,7 @@ class MySqlCore(Core):
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
         if mode not in ("none", "rollback", "discard"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
-        self.depth = 0
+        self.forget_blocks()
         self.pipelines.clear()
         if mode == "rollback" and (self.wire.queued() or self.wire.last_status() != 0):
             yield self._end_query(True)

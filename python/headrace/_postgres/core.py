@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._core import Core, Flow, Pipelined
+from .._core import Block, Core, Flow, Pipelined
 from .._cursor_base import Column, Params
 from .._native import CopyBuffer, PgColumns, PgResult, Wire
 from ..errors import InFailedSqlTransaction, ProgrammingError
@@ -69,7 +68,6 @@ class ConnectionCore(Core):
         self.deferrable: bool | None = None
         self.begin: str | None = "BEGIN"
         self.named = options.prepared
-        self._nesting = threading.Lock()
         self.readings: set[Reading] = set()
         """The streams that are open."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
@@ -103,7 +101,6 @@ class ConnectionCore(Core):
             if value not in ISOLATION_LEVELS:
                 raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
         super().set_mode(name, value)
-        self.refresh_begin()
 
     def end(self, rollback: bool) -> Flow[None]:
         """COMMIT or ROLLBACK, where there is anything to end."""
@@ -120,7 +117,7 @@ class ConnectionCore(Core):
         """Whether a transaction is open, or may be by what has been asked for. That of a stream is the stream's."""
         return not self.wire.is_reserved() and (self.wire.queued() > 0 or self.wire.last_status() != 0)
 
-    def enter_transaction(self, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
+    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
         """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own.
 
         BEGIN travels with the first statement.
@@ -128,35 +125,22 @@ class ConnectionCore(Core):
         idle = not self.in_transaction()
         if self.tpc is not None:
             raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
-        outer = self._nest(1, idle)
+        outer = self.count(block, idle)
         if outer and savepoint is None:
             return None, True
         name = savepoint or f"headrace_{next(self.numbers)}"
         try:
             yield self.wire.script(f"SAVEPOINT {quote_identifier(name)}", prelude=self.begin)
         except BaseException:
-            self._nest(-1)
+            self.uncount(block, with_inner=outer)
             if outer:
                 yield from self._end_block(True)
             raise
         return name, outer
 
-    def _nest(self, blocks: int, idle: bool = False) -> bool:
-        """Counts blocks; says whether the first of them begins now, where the connection is ``idle``."""
-        with self._nesting:
-            first = idle and not self.depth
-            self.depth += blocks
-            self.refresh_begin()
-            return first
-
-    def uncount(self, blocks: int) -> None:
-        """So many blocks are open no more."""
-        self._nest(-blocks)
-
-    def leave_transaction(self, block: tuple[str | None, bool], rollback: bool) -> Flow[None]:
-        """Ends a block."""
-        savepoint, outer = block
-        self._nest(-1)
+    def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
+        """Ends a block, which is counted no more."""
+        savepoint, outer = state
         if self.wire.closed:
             return
         if outer:
@@ -344,8 +328,7 @@ class ConnectionCore(Core):
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
         if mode not in ("none", "rollback", "discard"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
-        self.depth = 0
-        self.refresh_begin()
+        self.forget_blocks()
         self.tpc = None
         self.pipelines.clear()
         for reading in list(self.readings):

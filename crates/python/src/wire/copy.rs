@@ -148,7 +148,7 @@ impl Wire {
             binary: binary.map(Arc::from),
             text: text.into(),
             into,
-            prelude: prelude.map(Arc::from),
+            prelude: self.prelude(prelude, false),
         });
         self.enqueue(py, state, request, call)
     }

@@ -10,6 +10,7 @@ use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position,
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Wire {
     fn bare(&self, py: Python<'_>, request: Request) -> PyResult<Py<PyAny>> {
@@ -17,6 +18,11 @@ impl Wire {
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = self.call::<Informix>(py, &state, args, Want::One, "".into())?;
         self.enqueue(py, state, request, call)
+    }
+
+    /// Whether a request still begins a transaction, under the lock: see [`Wire::prelude`].
+    fn still_begins(&self, begin: bool) -> bool {
+        begin && self.begins.load(Ordering::SeqCst)
     }
 
     /// Queues what is asked of a statement with one row of parameters.
@@ -47,7 +53,11 @@ impl Wire {
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
-        self.with_row(py, &sql.0, params, |sql| Request::Execute(Execute { sql, rows: Rows::One, begin, road: None }))
+        let request = |sql| {
+            let begin = self.still_begins(begin);
+            Request::Execute(Execute { sql, rows: Rows::One, begin, road: None })
+        };
+        self.with_row(py, &sql.0, params, request)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `road` says how it is to travel, for
@@ -75,6 +85,7 @@ impl Wire {
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
         let call = self.call(py, &state, args, Want::One, query.get().sql.clone())?;
+        let begin = self.still_begins(begin);
         let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, road });
         self.enqueue::<Informix>(py, state, request, call)
     }
@@ -150,7 +161,10 @@ impl Wire {
         bytes: i32,
     ) -> PyResult<Py<PyAny>> {
         let name = name.map(Into::into);
-        let request = |sql| Request::Declare(Declare { cursor, sql, name, scroll, hold, begin, bytes });
+        let request = |sql| {
+            let begin = self.still_begins(begin);
+            Request::Declare(Declare { cursor, sql, name, scroll, hold, begin, bytes })
+        };
         self.with_row(py, &sql.0, params, request)
     }
 
@@ -183,6 +197,7 @@ impl Wire {
         let state = self.hold(py)?;
         let row = sequence(params)?;
         let call = self.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
+        let begin = self.still_begins(begin);
         self.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
     }
 

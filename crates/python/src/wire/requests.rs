@@ -53,7 +53,7 @@ impl Wire {
     /// What begins a transaction in front of a request, unless nothing is to begin one any more: between the look of the
     /// thread that gives it and the lock another one may have ended the block that it was for. A portal needs a
     /// transaction in any case.
-    fn prelude(&self, prelude: Option<&str>, is_needed: bool) -> Option<Arc<str>> {
+    pub(super) fn prelude(&self, prelude: Option<&str>, is_needed: bool) -> Option<Arc<str>> {
         prelude.filter(|_| is_needed || self.begins.load(Ordering::SeqCst)).map(Arc::from)
     }
 
