@@ -351,7 +351,9 @@ class ConnectionPool(Generic[C]):
             except Exception as error:
                 self._forsake(connection, error)
                 if time.monotonic() >= deadline:
-                    raise self._core.timed_out(limit, error) from error
+                    with self._lock:
+                        overdue = self._core.timed_out(limit, error)
+                    raise overdue from error
                 continue
             except BaseException as error:
                 self._forsake(connection, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -188,6 +189,9 @@ class Connection(BlockingConnection[R]):
             if ended is not None:
                 self._wait(ended, timeout)
         except errors.Error:
+            if not (reading.ended or self.closed):
+                # Collected in the middle of this thread's own request: it would keep the connection for ever.
+                threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
             # What is left of a portal in somebody else's transaction is lost with the connection.
             if reading.own and not reading.abandoned:
                 raise

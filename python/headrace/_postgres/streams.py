@@ -108,15 +108,18 @@ class Reading(Opened):
         core = self._core
         if self.ended or not self.began:
             return None
+        # First, as it raises where a generator is collected in the middle of a request of the same thread: then nothing
+        # has ended, and this has to be called again.
+        if self._gate is not None and not core.wire.closed:
+            core.wire.vacate(self._gate)
+        is_open = not core.wire.closed and core.wire.has_portal(self._portal[1])
         self.ended = True
         self.watch = None
         core.readings.discard(self)
         if core.wire.closed:
             return None
-        if self._gate is not None:
-            core.wire.vacate(self._gate)
         if core.resets != self._resets:
             return None
         if discard and self._asked is not None and not self._asked.done():
             core.wire.discard(self._asked)
-        return core.wire.close_portal(self._portal) if core.wire.has_portal(self._portal[1]) else None
+        return core.wire.close_portal(self._portal) if is_open else None
