@@ -210,7 +210,7 @@ async def test_a_cancelled_await_cancels_on_the_server(aconn: Any) -> None:
     started = time.monotonic()
     await aconn.rollback()
     assert await aconn.fetchval("select 1") == 1
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20, "it was cancelled, and not waited for"
 
 
 async def test_async_timeout(aconn: Any) -> None:

@@ -245,7 +245,7 @@ async def test_the_errors_of_a_pipeline_that_is_cancelled_are_nobodys(url: str) 
 
         async def work() -> None:
             async with conn.pipeline():
-                await conn.execute("select pg_sleep(0.2)")
+                await conn.execute("select pg_sleep(60)")
                 await conn.execute("selec")
 
         task = asyncio.create_task(work())

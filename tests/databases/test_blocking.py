@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import itertools
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +15,6 @@ import pytest
 
 import headrace
 from headrace import errors
-from headrace.lab.supervised import free_port
 from headrace.rows import dict_row, namedtuple_row
 from headrace.types import TransactionStatus
 
@@ -269,8 +269,10 @@ def test_errors_have_the_servers_numbers(db: Database, conn: Any) -> None:
 def test_refusals(db: Database) -> None:
     with pytest.raises(errors.InvalidPassword):
         headrace.connect(db.wrong_password)
-    with pytest.raises(errors.OperationalError):
-        headrace.connect(re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{free_port()}", db.url))
+    with socket.socket() as taken, pytest.raises(errors.OperationalError):
+        # Held, so that nobody listens there meanwhile.
+        taken.bind(("127.0.0.1", 0))
+        headrace.connect(re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{taken.getsockname()[1]}", db.url))
     with pytest.raises(errors.ProgrammingError, match="did you mean"):
         db.connect(statement_cache_sise=3)
 

@@ -61,7 +61,7 @@ async def test_async_connection_that_ends_in_the_middle(judged: Judged, reset: b
     with Proxy(judged.port, spoil=stop_after(5_000), reset=reset) as proxy:
         conn = await judged.aconnect(proxy.port)
         waiting = [asyncio.ensure_future(conn.fetch(two_thousand(judged))) for _ in range(5)]
-        results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 10)
+        results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 60)
         assert all(isinstance(r, errors.OperationalError) for r in results)
         assert conn.closed
 

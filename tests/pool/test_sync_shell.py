@@ -7,23 +7,15 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
-from pool_fakes import Fake, Server
+from pool_fakes import Fake, Server, until
 
 from headrace.errors import PoolClosed, PoolTimeout, ProgrammingError
 from headrace.pool import ConnectionPool
 from headrace.types import TransactionStatus as Status
-
-
-def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.002)
 
 
 def pool_on(server: Server, **options: Any) -> ConnectionPool[Fake]:
