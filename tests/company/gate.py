@@ -6,15 +6,15 @@ import contextlib
 import random
 import socket
 import struct
-import threading
 import time
-from collections.abc import Callable
+
+from accepting import Accepting
 
 SLICE = 0.02
 """Seconds between two looks at a frozen gate."""
 
 
-class Gate:
+class Gate(Accepting):
     """Listens on a loopback port and passes everything to a server and back.
 
     ``state`` is what happens from now on: ``open``; ``frozen``, where nothing passes and new connections are accepted
@@ -23,28 +23,18 @@ class Gate:
     """
 
     def __init__(self, port: int, seed: int = 0) -> None:
+        super().__init__()
         self.target = port
         self.state = "open"
         self.rng = random.Random(seed)
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port: int = self.listener.getsockname()[1]
         self.pairs: list[tuple[socket.socket, socket.socket]] = []
-        self.threads: list[threading.Thread] = []
-        self._start(self._accept)
+        self.listen()
 
-    def _start(self, work: Callable[..., None], *args: object) -> None:
-        thread = threading.Thread(target=work, args=args, daemon=True)
-        self.threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target))
-                self.pairs.append((client, server))
-                for pair in ((client, server, False), (server, client, True)):
-                    self._start(self._pass, *pair)
+    def serve(self, client: socket.socket) -> None:
+        server = self.connected(self.target)
+        self.pairs.append((client, server))
+        self.start(self._pass, server, client, True)
+        self._pass(client, server, False)
 
     def _pass(self, source: socket.socket, sink: socket.socket, from_server: bool) -> None:
         with contextlib.suppress(OSError):
@@ -62,13 +52,6 @@ class Gate:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
-    def refuse(self) -> None:
-        """Takes no new connections."""
-        with contextlib.suppress(OSError):
-            # Closing alone does not wake the thread that accepts, nor free the port.
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
     def reset(self) -> None:
         """Ends every connection with RST."""
         for client, server in self.pairs:
@@ -85,19 +68,4 @@ class Gate:
     def close(self) -> None:
         """Ends everything."""
         self.state = "open"
-        self.refuse()
-        for pair in self.pairs:
-            for one in pair:
-                with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-        for thread in self.threads:
-            thread.join(2)
-        for pair in self.pairs:
-            for one in pair:
-                one.close()
-
-    def __enter__(self) -> Gate:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().close()

@@ -7,13 +7,13 @@ import random
 import re
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from accepting import Accepting
 from headrace import errors
 
 LINGER = 0.25
@@ -27,52 +27,37 @@ Answer = Callable[[bytes], list[bytes]]
 """Given what the server said: what the client is told in its place. The end is then near."""
 
 
-class HostileProxy:
+class HostileProxy(Accepting):
     """Passes everything on until it is armed: the server's next block is replaced, and the connection ends soon."""
 
     def __init__(self, port: int) -> None:
+        super().__init__()
         self.target = port
         self.answer: Answer | None = None
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
-        self.sockets: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.listen()
 
-    def _accept(self) -> None:
+    def serve(self, client: socket.socket) -> None:
+        server = self.connected(self.target)
+        self.start(self._forth, client, server)
         with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target))
-                self.sockets += [client, server]
-                threading.Thread(target=self._forth, args=(client, server), daemon=True).start()
-                threading.Thread(target=self._back, args=(client, server), daemon=True).start()
-
-    def _forth(self, client: socket.socket, server: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while block := client.recv(65536):
-                server.sendall(block)
-
-    def _back(self, client: socket.socket, server: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while block := server.recv(65536):
-                if self.answer is None:
-                    client.sendall(block)
-                    continue
-                for piece in self.answer(block):
-                    client.sendall(piece)
-                time.sleep(LINGER)
-                break
+            self._back(client, server)
         for one in (client, server):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self) -> HostileProxy:
-        return self
+    def _forth(self, client: socket.socket, server: socket.socket) -> None:
+        while block := client.recv(65536):
+            server.sendall(block)
 
-    def __exit__(self, *_: object) -> None:
-        for one in [self.listener, *self.sockets]:
-            with contextlib.suppress(OSError):
-                one.close()
+    def _back(self, client: socket.socket, server: socket.socket) -> None:
+        while block := server.recv(65536):
+            if self.answer is None:
+                client.sendall(block)
+                continue
+            for piece in self.answer(block):
+                client.sendall(piece)
+            self.ended.wait(LINGER)
+            return
 
 
 # What is answered

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable
+
+from accepting import Accepting
 
 Spoil = Callable[[int, bytes], bytes | None]
 """Given the number of bytes passed before and a block from the server: the block to pass on, or None to stop."""
 
 
-class Proxy:
+class Proxy(Accepting):
     """Listens on a loopback port and passes everything to a server and back, in threads.
 
     `record` keeps the conversation as a list of (from_client, bytes). `spoil` sees what the server sends. `delay` is
@@ -23,25 +24,19 @@ class Proxy:
     def __init__(
         self, port: int, *, spoil: Spoil | None = None, delay: float = 0, reset: bool = False, half_open: bool = False
     ) -> None:
+        super().__init__()
         self.target = port
         self.spoil = spoil
         self.delay = delay
         self.reset = reset
         self.half_open = half_open
         self.record: list[tuple[bool, bytes]] = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
-        self.sockets: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.listen()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target))
-                self.sockets += [client, server]
-                threading.Thread(target=self._pass, args=(client, server, True), daemon=True).start()
-                threading.Thread(target=self._pass, args=(server, client, False), daemon=True).start()
+    def serve(self, client: socket.socket) -> None:
+        server = self.connected(self.target)
+        self.start(self._pass, client, server, True)
+        self._pass(server, client, False)
 
     def _pass(self, source: socket.socket, sink: socket.socket, from_client: bool) -> None:
         passed = 0
@@ -55,7 +50,7 @@ class Proxy:
                         passed += len(block)
                         if spoilt is None:
                             if self.half_open:
-                                time.sleep(30)
+                                self.ended.wait()
                             if self.reset:
                                 sink.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                             break
@@ -72,64 +67,47 @@ class Proxy:
                 with contextlib.suppress(OSError):
                     one.close()
 
-    def close(self) -> None:
-        """Ends everything."""
-        for one in [self.listener, *self.sockets]:
-            with contextlib.suppress(OSError):
-                one.close()
 
-    def __enter__(self) -> Proxy:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Replay:
+class Replay(Accepting):
     """Plays the server's side of a recorded conversation once: each block after the client's bytes that came before it,
     whatever they are. `cut` ends it after that many of the server's bytes; `split` sends the block that holds that byte
     in two."""
 
     def __init__(self, record: list[tuple[bool, bytes]], *, cut: int | None = None, split: int | None = None) -> None:
+        super().__init__()
         self.record = record
         self.cut = cut
         self.split = split
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
-        self.thread = threading.Thread(target=self._play, daemon=True)
-        self.thread.start()
+        self.played = False
+        self.listen()
 
-    def _play(self) -> None:
-        with contextlib.suppress(OSError):
-            client, _ = self.listener.accept()
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sent = 0
-            with client:
-                for from_client, block in self.record:
-                    if from_client:
-                        left = len(block)
-                        while left > 0:
-                            got = client.recv(left)
-                            if not got:
-                                return
-                            left -= len(got)
-                        continue
-                    if self.cut is not None and sent + len(block) > self.cut:
-                        client.sendall(block[: self.cut - sent])
-                        return
-                    at = None if self.split is None else self.split - sent
-                    if at is not None and 0 < at < len(block):
-                        client.sendall(block[:at])
-                        time.sleep(0.0005)
-                        client.sendall(block[at:])
-                    else:
-                        client.sendall(block)
-                    sent += len(block)
-                client.settimeout(1)
-                while client.recv(4096):
-                    pass
-
-    def close(self) -> None:
-        """Ends it."""
-        self.listener.close()
-        self.thread.join(5)
+    def serve(self, client: socket.socket) -> None:
+        if self.played:
+            return
+        self.played = True
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sent = 0
+        with client:
+            for from_client, block in self.record:
+                if from_client:
+                    left = len(block)
+                    while left > 0:
+                        got = client.recv(left)
+                        if not got:
+                            return
+                        left -= len(got)
+                    continue
+                if self.cut is not None and sent + len(block) > self.cut:
+                    client.sendall(block[: self.cut - sent])
+                    return
+                at = None if self.split is None else self.split - sent
+                if at is not None and 0 < at < len(block):
+                    client.sendall(block[:at])
+                    time.sleep(0.0005)
+                    client.sendall(block[at:])
+                else:
+                    client.sendall(block)
+                sent += len(block)
+            client.settimeout(1)
+            while client.recv(4096):
+                pass
