@@ -308,6 +308,20 @@ fn rows_are_joined_where_there_is_no_bulk() {
 }
 
 #[test]
+fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
+    let interrupted = b"\xff\x25\x05#70100Query execution was interrupted";
+    for met in [OK, interrupted] {
+        let mut session = session(mysql8());
+        session.machine.kill_sent();
+        let told = session.query("select 1");
+        session.peer.says.push_back([reply(&[met]), reply(&[OK])].concat());
+        session.run().unwrap();
+        assert_eq!(told.get().end.as_deref(), Some("done"));
+        assert_eq!(session.peer.heard, b"\x05\0\0\0\x03DO 0\x09\0\0\0\x03select 1");
+    }
+}
+
+#[test]
 fn out_of_step_is_the_end() {
     for (says, why) in [
         (packet(5, OK), "out of step"),

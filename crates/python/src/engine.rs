@@ -303,6 +303,13 @@ impl Engine {
         each!(self, machine => machine.hold(held));
     }
 
+    /// A cancel request was sent, and the server has taken it.
+    pub fn cancel_sent(&mut self) {
+        if let Engine::MySql(machine) = self {
+            machine.kill_sent();
+        }
+    }
+
     /// Forgets who asked for a request.
     pub fn discard(&mut self, id: u64) -> Discarded {
         each!(self, machine => machine.discard(id))

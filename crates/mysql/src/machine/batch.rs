@@ -226,6 +226,11 @@ impl<C: MyCaller> Machine<C> {
         let Some(entry) = self.tail() else { return false };
         let (pending, abandoned) = (entry.pending, entry.caller.is_none());
         let given_up = entry.failure.is_some() || abandoned;
+        if self.kill_due && !held && pending == 0 && !matches!(self.batch(), Some(batch) if batch.phase == Phase::Idle)
+        {
+            // It must not meet what ends the batch.
+            return self.take_kill(outbox);
+        }
         let Some(batch) = self.batch() else { return false };
         match batch.phase {
             Phase::Idle if pending > 0 => false,

@@ -59,6 +59,8 @@ pub struct Machine<C: Caller> {
     wire: Wire,
     next_id: u64,
     held: bool,
+    /// A KILL QUERY was sent that the next statement may meet.
+    kill_due: bool,
     /// Who has the connection to themselves.
     reservation: Option<Reservation>,
     /// Commands in flight at most.
@@ -97,6 +99,7 @@ impl<C: MyCaller> Machine<C> {
             wire: Wire::default(),
             next_id: 1,
             held: false,
+            kill_due: false,
             reservation: None,
             statements: StatementCache::new(statements),
             epoch: 0,
@@ -227,6 +230,13 @@ impl<C: MyCaller> Machine<C> {
     /// not hit anything else.
     pub fn hold(&mut self, held: bool) {
         self.held = held;
+    }
+
+    /// A KILL QUERY was sent, and the server has answered it. If it came between two statements, MySQL before 5.7 keeps it
+    /// for the next one, and later versions do where it meets the end of the one before: a statement of our own, in front
+    /// of whatever is sent next, takes it.
+    pub fn kill_sent(&mut self) {
+        self.kill_due = true;
     }
 
     /// How many requests have been started and not answered.

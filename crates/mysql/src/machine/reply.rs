@@ -88,6 +88,8 @@ pub(super) enum Kind {
     Restore,
     /// `SET autocommit=0` in front of the first request.
     Manual,
+    /// `DO 0`, which takes a KILL QUERY that came too late.
+    Kill,
 }
 
 impl Kind {
@@ -334,6 +336,9 @@ impl<C: MyCaller> Machine<C> {
         if kind == Kind::Manual {
             // What travels behind it would be committed by itself.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
+        }
+        if kind == Kind::Kill && goodbye.is_none() {
+            return self.answered(cx);
         }
         let alone = self.started == 1;
         let stale = is_stale(&error) || is_of_another_charset(&error);

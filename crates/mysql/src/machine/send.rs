@@ -104,6 +104,7 @@ impl<C: MyCaller> Machine<C> {
         for id in std::mem::take(&mut self.to_close) {
             self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, id));
         }
+        self.take_kill(outbox);
         if std::mem::take(&mut self.manual_due) {
             self.own_query("SET autocommit=0", Kind::Manual, outbox);
         }
@@ -155,6 +156,16 @@ impl<C: MyCaller> Machine<C> {
                 self.own_query("SET NAMES utf8mb4", Kind::Guard, outbox);
             }
         }
+    }
+
+    /// Sends what takes a KILL QUERY that has come too late for the statement that it was meant for, where one may have;
+    /// returns whether it did. It has no table: MySQL 5.6 reads the mark after it, where there is nothing to interrupt.
+    pub(super) fn take_kill(&mut self, outbox: &mut Outbox) -> bool {
+        let due = std::mem::take(&mut self.kill_due);
+        if due {
+            self.own_query("DO 0", Kind::Kill, outbox);
+        }
+        due
     }
 
     /// Sends a statement of our own.

@@ -387,7 +387,8 @@ impl Wire {
         Ok(())
     }
 
-    /// Starts no further request while a cancel request is under way. Counted: each true is taken back by a false.
+    /// Starts no further request while a cancel request is under way. Counted: each true is taken back by a false, once
+    /// the server has taken the cancel request.
     fn hold_requests(&self, py: Python<'_>, held: bool) -> PyResult<()> {
         if held {
             // Not behind the lock: whoever holds it may be in the middle of a batch.
@@ -399,6 +400,7 @@ impl Wire {
             return Ok(());
         }
         let mut state = self.hold(py)?;
+        state.machine.cancel_sent();
         state.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
         drop(state);
         self.flush(py)
