@@ -21,7 +21,6 @@ import headrace.mysql
 from headrace import errors
 from headrace.lab.certificates import Certificates, make_certificates
 from headrace.lab.mariadb import MariaDB, start_mariadb
-from headrace.lab.supervised import free_port
 from served import Served, fresh
 
 from .between import SomeoneBetween
@@ -192,9 +191,16 @@ def test_unix_sockets(my_server: Served) -> None:
         headrace.mysql.connect(unix_socket="/no/such")
 
 
-def test_hosts_are_tried_in_turn(my_server: Served) -> None:
+@pytest.fixture
+def dead() -> Iterator[int]:
+    """A port that nobody listens on, and that nobody else can take meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+def test_hosts_are_tried_in_turn(my_server: Served, dead: int) -> None:
     user = {"user": "tester", "password": "tiger"}
-    dead = free_port()
     with headrace.connect(f"mysql://127.0.0.1:{dead},127.0.0.1:{my_server.server.port}/test", **user) as conn:
         assert conn.fetchval("select database()") == "test"
     with pytest.raises(errors.OperationalError) as caught:
@@ -210,11 +216,11 @@ def test_hosts_are_tried_in_turn(my_server: Served) -> None:
     ids=["password", "database"],
 )
 async def test_a_refusal_is_not_asked_for_twice(
-    my_server: Served, wrong: dict[str, str], kind: type[errors.Error]
+    my_server: Served, dead: int, wrong: dict[str, str], kind: type[errors.Error]
 ) -> None:
     port = my_server.server.port
     given: dict[str, Any] = {"user": "tester", "password": "tiger", "database": "test"} | wrong
-    hosts = f"mysql://127.0.0.1:{free_port()},127.0.0.1:{port},127.0.0.1:{port}/"
+    hosts = f"mysql://127.0.0.1:{dead},127.0.0.1:{port},127.0.0.1:{port}/"
     with headrace.mysql.connect(my_server.url("test"), autocommit=True) as admin:
         attempts = "show global status like 'Connections'"
         before = int(admin.fetch(attempts)[0][1])
