@@ -46,6 +46,20 @@ enum Phase {
     Closed,
 }
 
+/// What COM_STMT_EXECUTE would execute that names the statement that was prepared last.
+///
+/// MariaDB forgets it where a preparation fails, but not where `max_prepared_stmt_count` is reached: a statement that was
+/// executed behind its own preparation would then execute the one before it, with its own parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LastPrepared {
+    /// Nothing was prepared, or it was closed.
+    None,
+    /// A statement of ours.
+    Ours,
+    /// COM_RESET_CONNECTION has dropped it.
+    Unknown,
+}
+
 /// One connection to MySQL or MariaDB.
 #[derive(Debug)]
 pub struct Machine<C: Caller> {
@@ -73,6 +87,8 @@ pub struct Machine<C: Caller> {
     several: bool,
     /// Evicted statements that the server has not been told about.
     to_close: Vec<u32>,
+    /// What the server takes for the statement that it has prepared last.
+    last_prepared: LastPrepared,
     /// Open cursors by the number of the request that opened them.
     cursors: BTreeMap<u64, Arc<Statement>>,
     /// `SET autocommit=0` is to be sent in front of the next request.
@@ -104,6 +120,7 @@ impl<C: MyCaller> Machine<C> {
             statements: StatementCache::new(statements),
             epoch: 0,
             to_close: Vec::new(),
+            last_prepared: LastPrepared::None,
             cursors: BTreeMap::new(),
             manual_due: false,
             session: Session::default(),

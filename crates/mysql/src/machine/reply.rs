@@ -4,7 +4,7 @@
 use super::binding::Binding;
 use super::request::{Execute, Request, Rows, Stage};
 use super::statement::{Columns, Draft, Statement};
-use super::{Machine, MyCaller};
+use super::{LastPrepared, Machine, MyCaller};
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
@@ -88,6 +88,8 @@ pub(super) enum Kind {
     Restore,
     /// `SET autocommit=0` in front of the first request.
     Manual,
+    /// COM_STMT_PREPARE of `DO 0`, which is closed at once: the statement before it is the last one no more.
+    Displaced,
     /// `DO 0`, which takes a KILL QUERY that came too late.
     Kill,
 }
@@ -139,6 +141,10 @@ impl<C: MyCaller> Machine<C> {
                 }
                 self.reply = Reply::Prepared { ok, params_left, columns_left, draft: Draft::default() };
                 Ok(())
+            }
+            (Kind::Displaced, _) => {
+                PrepareOk::read(payload)?;
+                self.answered(cx)
             }
             (Kind::Fetch, _) => {
                 let columns = self.front()?.statement.as_ref().and_then(|statement| statement.columns());
@@ -229,6 +235,7 @@ impl<C: MyCaller> Machine<C> {
     /// The answer to COM_STMT_PREPARE is complete.
     fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
         let vectors = std::mem::take(&mut draft.vectors);
+        self.last_prepared = LastPrepared::Ours;
         let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None)?) };
         let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
         let (mariadb, epoch) = (self.session.mariadb, self.epoch);
@@ -338,6 +345,11 @@ impl<C: MyCaller> Machine<C> {
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
         }
         if kind == Kind::Kill && goodbye.is_none() {
+            return self.answered(cx);
+        }
+        if kind == Kind::Displaced && goodbye.is_none() {
+            // What was closed behind it is the statement that it should have displaced; and there is no room for more.
+            self.forget_statements();
             return self.answered(cx);
         }
         let alone = self.started == 1;

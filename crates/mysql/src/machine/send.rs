@@ -6,7 +6,7 @@ use super::request::{Execute, Failure, Request, Rows, Stage};
 use super::session::Session;
 use super::statement::Statement;
 use super::wire::Wire;
-use super::{Machine, MyCaller, Phase};
+use super::{LastPrepared, Machine, MyCaller, Phase};
 use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
@@ -151,6 +151,7 @@ impl<C: MyCaller> Machine<C> {
                 // The server forgets every statement with it, and falls back to its own character set.
                 self.statements.drain();
                 self.cursors.clear();
+                self.last_prepared = LastPrepared::Unknown;
                 let next = self.wire.write(outbox, |out| command::bare(out, Command::ResetConnection));
                 self.expect(next, Kind::Simple);
                 self.own_query("SET NAMES utf8mb4", Kind::Guard, outbox);
@@ -194,6 +195,9 @@ impl<C: MyCaller> Machine<C> {
     }
 
     fn prepare(&mut self, sql: &str, outbox: &mut Outbox) {
+        if self.last_prepared == LastPrepared::None {
+            self.last_prepared = LastPrepared::Ours;
+        }
         let next = self.wire.write(outbox, |out| command::text(out, Command::StmtPrepare, sql.as_bytes()));
         self.expect(next, Kind::Prepare);
     }
@@ -244,30 +248,29 @@ impl<C: MyCaller> Machine<C> {
             return self.bind_tail(cx, outbox);
         }
         entry.stage = Stage::Preparing;
-        let (mark, pending) = (outbox.mark(), entry.pending);
-        self.prepare(sql, outbox);
-        if execute.rows == Rows::One && execute.cursor.is_none() && self.session.prepares_ahead() && self.window > 1 {
-            self.execute_ahead(at, &scan, (mark, pending), cx, outbox);
+        // It must be certain how many parameters the server will count.
+        let countable = !scan.uncertain
+            && entry.caller.as_mut().is_some_and(|caller| caller.params(cx).count() == scan.placeholders.len());
+        let one = execute.rows == Rows::One && execute.cursor.is_none();
+        let known = self.last_prepared != LastPrepared::Unknown;
+        if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
+            return self.execute_ahead(at, sql, cx, outbox);
         }
+        self.prepare(sql, outbox);
     }
 
-    /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE, if it is certain how many parameters the server will count.
-    /// `mark` and `pending` are those from before the preparation.
-    fn execute_ahead(
-        &mut self,
-        at: usize,
-        scan: &Scan,
-        (mark, pending): (u64, usize),
-        cx: C::Cx<'_>,
-        outbox: &mut Outbox,
-    ) {
-        let Some(caller) = &mut self.queue[at].caller else { return };
-        if scan.uncertain || caller.params(cx).count() != scan.placeholders.len() {
-            return;
+    /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE. What was prepared before is not the last one any more: see
+    /// [`LastPrepared`].
+    fn execute_ahead(&mut self, at: usize, sql: &str, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let (mark, pending) = (outbox.mark(), self.queue[at].pending);
+        if self.last_prepared == LastPrepared::Ours {
+            let next = self.wire.write(outbox, |out| command::text(out, Command::StmtPrepare, b"DO 0"));
+            self.expect(next, Kind::Displaced);
+            self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, LAST_PREPARED));
         }
-        let sql = self.queue[at].request.sql().cloned();
+        self.prepare(sql, outbox);
         let Some(caller) = &mut self.queue[at].caller else { return };
-        let lists = |_| self.session.lists(sql.as_deref().unwrap_or_default());
+        let lists = |_| self.session.lists(sql);
         let how = (LAST_PREPARED, false, 0);
         match write_execute(&mut self.wire, &self.session, caller, how, lists, cx, outbox) {
             Ok(next) => {
