@@ -310,7 +310,7 @@ class BlockingConnection(Generic[R]):
     @property
     def autocommit(self) -> bool:
         """Whether every statement is a transaction of its own. Changed only between transactions."""
-        return self._core.autocommit
+        return self._core.autocommits()
 
     @autocommit.setter
     def autocommit(self, value: bool) -> None:

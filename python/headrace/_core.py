@@ -231,6 +231,10 @@ class Core(ABC):
         setattr(self, name, value)
         self.refresh_begin()
 
+    def autocommits(self) -> bool:
+        """Whether every statement is a transaction of its own."""
+        return self.autocommit
+
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit; only between transactions."""
         self.set_mode("autocommit", value)

@@ -172,6 +172,31 @@ def test_autocommit_is_off_from_the_first_statement_on(my: Conn, my_url: str) ->
     assert my.fetchval("select count(*) from off") == 1
 
 
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_autocommit_that_sql_has_changed_ends_with_the_reset(my: Conn, my_url: str, autocommit: bool) -> None:
+    fresh(my, "table by_sql (n int) engine=innodb")
+    with headrace.mysql.connect(my_url, autocommit=autocommit) as conn:
+        conn.reset("rollback")
+        assert conn.autocommit is autocommit
+        for sql in (f"set autocommit={int(not autocommit)}", f"set @a = 1, autocommit = {int(not autocommit)}"):
+            conn.execute(sql)
+            assert conn.autocommit is not autocommit
+            conn.execute("insert into by_sql values (1)")
+            conn.reset("rollback")
+            assert conn.autocommit is autocommit
+            conn.execute("insert into by_sql values (2)")
+            conn.rollback()
+    assert my.fetch("select n from by_sql") == ([(2,), (2,)] if autocommit else [(1,), (1,)])
+
+
+async def test_autocommit_that_sql_has_changed_ends_with_the_reset_on_a_loop(amy: Any) -> None:
+    await amy.execute("set autocommit=0")
+    assert amy.autocommit is False
+    await amy.reset("rollback")
+    assert amy.autocommit is True
+    assert await amy.fetchval("select @@autocommit") == 1
+
+
 def test_an_untouched_connection_costs_no_statement(my: Conn, my_url: str) -> None:
     def asked() -> int:
         return int(my.fetch("show global status like 'Questions'")[0][1])

@@ -292,6 +292,11 @@ class MySqlCore(Core):
 
     # transactions
 
+    def autocommits(self) -> bool:
+        """Whether every statement is a transaction of its own: SET of the user's may have changed it."""
+        reported = None if self.wire.closed else self.wire.my_autocommits()
+        return self.autocommit if reported is None else reported
+
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit, on the server too."""
         self.set_mode("autocommit", value)
@@ -380,6 +385,9 @@ class MySqlCore(Core):
         self.pipelines.clear()
         if mode == "rollback" and (self.wire.queued() or self.wire.last_status() != 0):
             yield self._end_query(True)
+        if mode == "rollback" and self.autocommits() != self.autocommit:
+            # SET of the last user's: what the next one writes would be rolled back, or kept.
+            yield self.wire.my_query(f"SET autocommit={int(self.autocommit)}")
         if mode == "discard":
             self.isolation_level = self.read_only = None
             yield self.wire.my_reset_connection()

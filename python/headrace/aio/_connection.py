@@ -298,7 +298,7 @@ class LoopConnection(Generic[R]):
     @property
     def autocommit(self) -> bool:
         """Whether every statement is a transaction of its own."""
-        return self._core.autocommit
+        return self._core.autocommits()
 
     async def set_autocommit(self, value: bool, *, timeout: float | None = None) -> None:
         """Changes autocommit; only between transactions."""

@@ -24,6 +24,7 @@ pub use startup::{Options, Tls, TlsStep};
 pub use statement::{Columns, Statement};
 pub use upload::InfileState;
 
+use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
 use headrace_core::{Caller, Discarded, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
@@ -131,6 +132,12 @@ impl<C: MyCaller> Machine<C> {
     /// Turns autocommit off: `SET autocommit=0` travels in front of the next request, so that it costs no round trip.
     pub fn commit_manually(&mut self) {
         self.manual_due = true;
+    }
+
+    /// Whether the server commits each statement by itself; None while that is not known, as something is in flight.
+    pub fn autocommits(&self) -> Option<bool> {
+        let status = self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        (self.queue.is_empty() && self.is_ready()).then_some(status && !self.manual_due)
     }
 
     /// What the pump has to do about TLS.

@@ -268,6 +268,11 @@ impl Wire {
         Ok(self.hold(py)?.machine.of::<MySql>(py)?.is_in_doubt())
     }
 
+    /// Whether the server commits each statement by itself, as it has said; None while that is not known.
+    fn my_autocommits(&self, py: Python<'_>) -> PyResult<Option<bool>> {
+        Ok(self.hold(py)?.machine.of::<MySql>(py)?.autocommits())
+    }
+
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.
     fn my_fetch(&self, py: Python<'_>, cursor: u64, rows: u32) -> PyResult<Py<PyAny>> {
         self.my_bare(py, Request::Fetch { cursor, rows })
