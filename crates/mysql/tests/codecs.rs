@@ -108,11 +108,13 @@ fn binary_values_as_the_manual_lists_them() {
         (Decoder::DoubtfulBits(10), b"\x03513", "bits 10 8040"),
         (Decoder::DoubtfulBits(10), &[2, 2, 1], "bits 10 8040"),
         (Decoder::DoubtfulBits(10), b"\x0212", "bits 10 0300"),
+        (Decoder::DoubtfulBits(64), b"\x02-1", "bits 64 ffffffffffffffff"),
+        (Decoder::DoubtfulBits(64), b"\x14-9223372036854775808", "bits 64 8000000000000000"),
         (
             Decoder::DoubtfulBits(16),
             b"\x0212",
-            "invalid: the server sent \"12\" as BIT, which may be these digits or these bytes: add 0 to the expression, \
-             or cast it to UNSIGNED",
+            "invalid: the server sent \"12\" as BIT, which may be these digits or these bytes: add 0 to the expression \
+             or cast it to UNSIGNED, or give an OUT parameter a type of whole numbers",
         ),
         (Decoder::Vector, &[4, 0, 0, 0x80, 0x3f], "list 1"),
         (Decoder::Inet, b"\x03::1", "inet 00000000000000000000000000000001/128"),

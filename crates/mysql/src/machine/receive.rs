@@ -192,8 +192,11 @@ impl<C: MyCaller> Machine<C> {
                     self.reply = Reply::Definitions { left, draft };
                     return Ok(());
                 }
-                let known = self.front()?.statement.as_ref().and_then(|statement| statement.columns());
-                let columns = draft.finish(kind.is_binary(), self.session.capabilities, known)?;
+                let capabilities = self.session.capabilities;
+                let entry = self.front()?;
+                let known = entry.statement.as_ref().and_then(|statement| statement.columns());
+                let called = entry.request.sql().filter(|_| kind.is_binary()).map(AsRef::as_ref);
+                let columns = draft.finish(kind.is_binary(), capabilities, known, called)?;
                 if deprecate_eof {
                     self.described(cx, kind, columns)
                 } else {

@@ -61,6 +61,7 @@ impl Draft {
         binary: bool,
         capabilities: Capabilities,
         known: Option<Arc<Columns>>,
+        called: Option<&str>,
     ) -> Result<Arc<Columns>, Fatal> {
         if let Some(known) = known.filter(|known| known.binary == binary && known.raw == self.raw) {
             return Ok(known);
@@ -73,12 +74,23 @@ impl Draft {
         }
         let marks_numbers = capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS);
         let decoders = fields.iter().map(|field| match Decoder::new(field) {
+            // A BIT that is an OUT parameter comes in digits, described as if it were a column of a table of the name of
+            // the procedure. What it is is told behind its row.
+            Decoder::Bits(bits) if called.is_some_and(|sql| calls(sql, &field.org_table)) => {
+                Decoder::DoubtfulBits(bits)
+            }
             Decoder::DoubtfulBits(bits) if marks_numbers => Decoder::Bits(bits),
             decoder => decoder,
         });
         let decoders = decoders.collect();
         Ok(Arc::new(Columns { fields, decoders, binary, raw: self.raw }))
     }
+}
+
+/// Whether a statement is a CALL of the procedure of this name, in whatever schema.
+fn calls(sql: &str, name: &str) -> bool {
+    let head = sql.split('(').next().unwrap_or_default().trim_end().trim_end_matches('`').to_lowercase();
+    head.trim_start().starts_with("call") && head.ends_with(&name.to_lowercase())
 }
 
 /// A statement that was prepared, or could not be.

@@ -177,6 +177,8 @@ fn raw_bits_of(bits: u8, body: &[u8]) -> Option<u64> {
 fn digits_of(bits: u8, body: &[u8]) -> Option<u64> {
     match text::integer(body) {
         Some((false, number)) if fits(bits, number) => Some(number),
+        // MySQL (9.7 is one) takes the 64 bits of an OUT parameter for a signed number.
+        Some((true, number)) if bits == 64 && number <= 1 << 63 => Some(number.wrapping_neg()),
         _ => None,
     }
 }

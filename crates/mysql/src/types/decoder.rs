@@ -109,7 +109,8 @@ impl Decoder {
             Decoder::Time => "TIME",
             Decoder::Bits(_) | Decoder::DecimalBits(_) => "BIT",
             Decoder::DoubtfulBits(_) => {
-                "BIT, which may be these digits or these bytes: add 0 to the expression, or cast it to UNSIGNED"
+                "BIT, which may be these digits or these bytes: add 0 to the expression or cast it to UNSIGNED, or give an \
+                 OUT parameter a type of whole numbers"
             }
             Decoder::Text => "text",
             Decoder::Bytes => "bytes",
