@@ -97,6 +97,24 @@ class Opened:
     """What tells that the generator that it belongs to is gone."""
 
 
+class Gate:
+    """Refuses statements of the thread that has something open on the connection: they would wait for their own thread.
+    For :meth:`Wire.occupy`."""
+
+    def __init__(self, core: Core, message: str) -> None:
+        self._me = core.me
+        self._message = message
+        self._thread = core.me()
+
+    def __call__(self) -> None:
+        if self._me() == self._thread:
+            raise InterfaceError(self._message)
+
+    def pass_on(self) -> None:
+        """The thread that runs now goes on with what is open."""
+        self._thread = self._me()
+
+
 LOST = (
     "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"
     " block until then ended with that one, and what was done later stands for itself. Use a connection for each."

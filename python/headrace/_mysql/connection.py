@@ -9,7 +9,7 @@ from typing import IO, Any, TypeVar
 
 from .. import defaults
 from .._connection import BlockingConnection
-from .._core import Limit, afresh, overdue, until
+from .._core import Gate, Limit, afresh, overdue, until
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from .._native import PgResult, Wire
@@ -136,12 +136,14 @@ class Connection(BlockingConnection[R]):
     def _blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket = wire.my_execute(sql, params, text=core.text, block=size)
-        gate = core.gate(STREAMING)
+        gate = Gate(core, STREAMING)
         wire.occupy(gate)
         try:
             while (taken := self._next_block(ticket, timeout)) is not None:
                 columns, rows = taken
                 yield self._made(columns, rows)
+                # Another thread may go on with it.
+                gate.pass_on()
             result = self._wait(ticket, timeout)
             wire.vacate(gate)
             if result.columns is None:
@@ -247,7 +249,7 @@ class Connection(BlockingConnection[R]):
 
     def _load(self, sql: str, send: Callable[[Any], None], duplicates: str, limit: Limit) -> PgResult:
         core, wire = self._core, self._core.wire
-        guard, gate = load.Guard(core), core.gate(load.LOADING)
+        guard, gate = load.Guard(core), Gate(core, load.LOADING)
         try:
             self._run(guard.enter(), limit)
             ticket = guard.query(sql, infile=True)

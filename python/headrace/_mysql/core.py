@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
 from .._native import MyColumns, PgResult, Wire
-from ..errors import InterfaceError, ProgrammingError
+from ..errors import ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions
 
@@ -134,16 +134,6 @@ class MySqlCore(Core):
             tickets.append(self.wire.my_query(self.options.init_command))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
             yield ticket
-
-    def gate(self, message: str) -> Callable[[], None]:
-        """What refuses statements of the thread that runs now: they would wait for itself."""
-        mine = self.me()
-
-        def gate() -> None:
-            if self.me() == mine:
-                raise InterfaceError(message)
-
-        return gate
 
     def cancel_options(self, password: str | None) -> dict[str, Any]:
         """The settings of the connection that ends what this one runs, with the password as it is by now."""

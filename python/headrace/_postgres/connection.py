@@ -12,9 +12,10 @@ from typing import IO, Any, TypeVar, overload
 
 from .. import defaults, errors
 from .._connection import BlockingConnection
+from .._core import Gate
 from .._cursor_base import Params
 from .._native import PgResult, Wire
-from ..errors import ConnectionClosed, InterfaceError, OperationalError
+from ..errors import ConnectionClosed, OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
 from .adapters import Adapters
@@ -154,13 +155,7 @@ class Connection(BlockingConnection[R]):
                 yield from block
 
     def _stream(self, reading: Reading, timeout: float | None) -> Generator[list[R]]:
-        core = self._core
-        reader = core.me()
-
-        def gate() -> None:
-            if core.me() == reader:
-                raise InterfaceError(BUSY)
-
+        gate = Gate(self._core, BUSY)
         try:
             result: PgResult = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -174,7 +169,7 @@ class Connection(BlockingConnection[R]):
                 if rows:
                     yield rows if make is None else list(map(make, rows))
                     # Another thread may go on with it.
-                    reader = core.me()
+                    gate.pass_on()
                 del rows
                 if ahead is None:
                     return

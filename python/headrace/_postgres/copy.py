@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
-from .._core import Limit, until
+from .._core import Gate, Limit, until
 from .._native import CopyBuffer, PgResult, Wire
-from ..errors import InterfaceError, ProgrammingError
+from ..errors import ProgrammingError
 from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
 from .streams import COPYING
 
@@ -82,21 +82,15 @@ class Copy:
         self._buffer = CopyBuffer()
         self._written = 0
         self._header_sent = False
-        self._gate: Callable[[], None] | None = None
+        self._gate: Gate | None = None
         self.rowcount = -1
 
     def __enter__(self) -> Copy:
         core = self._connection._core
         self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement), self._limit)
-        mine = core.me()
-
-        def gate() -> None:
-            if core.me() == mine:
-                raise InterfaceError(COPYING)
-
         if self._wire.copy_state(self._ticket) == 1:
-            self._gate = gate
-            self._wire.occupy(gate)
+            self._gate = Gate(core, COPYING)
+            self._wire.occupy(self._gate)
         return self
 
     def __exit__(
