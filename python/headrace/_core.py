@@ -152,7 +152,7 @@ class Core(ABC):
         self.unfinished: set[Block] = set()
         """All blocks whose task or thread has not come to their end, be they lost or not."""
         self.crossed = False
-        """One of them has ended before one inside of it, in a transaction that a block began."""
+        """One of them has ended before one inside of it, or was ending when another was entered."""
         self.within = False
         """A transaction that no block began was open when the first of them was entered."""
         # The engine's lock is never taken under it: whoever holds that may run an iterator that begins a block.
@@ -310,10 +310,13 @@ class Core(ABC):
     def enter(self, savepoint: str | None) -> Flow[Block]:
         """Begins a block; gives what :meth:`leave` needs."""
         block = Block(self.resets)
-        if not self.unfinished:
-            self.crossed, self.within = False, self.wire.last_status() != 0
-        self.unfinished.add(block)
         with self._nesting:
+            if not self.unfinished:
+                self.crossed, self.within = False, self.wire.last_status() != 0
+            elif not self.blocks:
+                # The one around it is ending: what is sent from now on is behind its COMMIT, though none is answered.
+                self.crossed = True
+            self.unfinished.add(block)
             self.blocks.append(block)
         try:
             block.state = yield from self.enter_transaction(block, savepoint)

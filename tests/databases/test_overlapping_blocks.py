@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from typing import Any
 
@@ -255,3 +256,21 @@ def test_blocks_of_many_threads_are_counted_right(place: str) -> None:
         assert conn._core.depth == 0
         assert not conn._core.blocks
         assert not conn._core.in_transaction()
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_a_block_entered_while_another_ends_leaves_no_transaction_behind(place: str, steps: int) -> None:
+    async with await headrace.aio.connect(place, autocommit=True) as conn:
+        first = conn.transaction()
+        await first.__aenter__()
+        await conn.execute("insert into overlapping values (1)")
+        ending = asyncio.ensure_future(first.__aexit__(None, None, None))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        with contextlib.suppress(headrace.Error):
+            async with conn.transaction():
+                await conn.execute("insert into overlapping values (2)")
+        await ending
+        assert conn.transaction_status is headrace.types.TransactionStatus.IDLE
+        await conn.execute("insert into overlapping values (3)")
+        assert {1, 3} <= set(rows(place))
