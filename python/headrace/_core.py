@@ -310,9 +310,10 @@ class Core(ABC):
     def enter(self, savepoint: str | None) -> Flow[Block]:
         """Begins a block; gives what :meth:`leave` needs."""
         block = Block(self.resets)
+        status = self.wire.last_status()
         with self._nesting:
             if not self.unfinished:
-                self.crossed, self.within = False, self.wire.last_status() != 0
+                self.crossed, self.within = False, status != 0
             elif not self.blocks:
                 # The one around it is ending: what is sent from now on is behind its COMMIT, though none is answered.
                 self.crossed = True
