@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
@@ -87,9 +88,23 @@ class Connection(BlockingConnection[R]):
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor, out = Cursor(self, self.row_factory), list[R]()
         limit = until(timeout)
-        for ticket in [self._core.submit(sql, row) for row in rows]:
-            cursor._take(self._wait(ticket, limit))
-            out += cursor._all()
+        tickets = deque[Any]()
+
+        def take() -> None:
+            cursor._take(self._wait(tickets.popleft(), limit))
+            out.extend(cursor._all())
+
+        try:
+            for row in rows:
+                tickets.append(self._core.submit(sql, row))
+                if len(tickets) >= defaults.PIPELINE_NUDGE:
+                    take()
+            while tickets:
+                take()
+        finally:
+            # After an error nobody waits for the others.
+            while tickets and not self.closed:
+                self._core.wire.discard(tickets.pop())
         return out
 
     def stream(

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -99,9 +100,23 @@ class AsyncConnection(LoopConnection[R]):
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor, out = AsyncCursor(self, self.row_factory), list[R]()
         limit = until(timeout)
-        for future in [self._core.submit(sql, row) for row in rows]:
-            cursor._take(await self._wait(future, limit))
-            out += cursor._all()
+        futures = deque[Any]()
+
+        async def take() -> None:
+            cursor._take(await self._wait(futures.popleft(), limit))
+            out.extend(cursor._all())
+
+        try:
+            for row in rows:
+                futures.append(self._core.submit(sql, row))
+                if len(futures) >= defaults.PIPELINE_NUDGE:
+                    await take()
+            while futures:
+                await take()
+        finally:
+            # After an error nobody waits for the others.
+            while futures and not self.closed:
+                self._core.wire.discard(futures.pop())
         return out
 
     async def stream(

@@ -476,7 +476,7 @@ impl<C: IfxCaller> Machine<C> {
         if let Some(statement) = entry.statement.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
             let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.caller.is_none());
-            let unsure = entry.is_conversion_error() && self.started == 0 && !entry.copy;
+            let unsure = (entry.is_conversion_error() || entry.is_refused()) && self.started == 0 && !entry.copy;
             let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
             if stale && entry.kept {
                 self.statements.remove(&*statement.sql);

@@ -437,6 +437,12 @@ impl<C, E> Entry<C, E> {
         matches!(&self.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
     }
 
+    /// A value did not fit a parameter as it was described once, so that the server has not been asked. The column may be
+    /// another by now.
+    pub(super) fn is_refused(&self) -> bool {
+        self.from_cache && matches!(&self.failure, Some(Failure::Caller { .. }))
+    }
+
     /// A value was not what the column takes. The column may be another than the statement was prepared for.
     pub(super) fn is_conversion_error(&self) -> bool {
         matches!(&self.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
@@ -454,7 +460,8 @@ impl<C, E> Entry<C, E> {
         };
         // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.
         let first = self.is_batch() && matches!(&self.failure, Some(Failure::Server { row: Some(0), .. }));
-        (self.is_stale() || (self.is_conversion_error() && (first || outdated())))
+        let refused = self.is_refused() && !self.is_batch();
+        (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
             && self.from_cache
             && !self.retried
             && undone

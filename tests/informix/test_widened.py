@@ -1,0 +1,52 @@
+"""What was described before a table changed, and queries for many rows of parameters."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from headrace import errors
+
+
+def test_a_parameter_follows_a_column_that_became_longer(conn: Any, table: str) -> None:
+    insert = f"insert into {table} values (?)"
+    conn.autocommit = True
+    conn.execute(f"create table {table} (v char(3))")
+    conn.execute(insert, ("abc",))
+    conn.executemany(insert, [("abc",)])
+    with pytest.raises(errors.DataError, match="does not fit CHAR"):
+        conn.execute(insert, ("abcdef",))
+    conn.execute(f"drop table {table}")
+    conn.execute(f"create table {table} (v varchar(9))")
+    conn.execute(insert, ("abcdef",))
+    conn.executemany(insert, [("abcdef",)])
+    assert conn.fetch(f"select v from {table}") == [("abcdef",)] * 2
+    conn.execute(f"drop table {table}")
+
+
+async def test_a_parameter_on_a_loop_follows_a_column_that_became_longer(aconn: Any, table: str) -> None:
+    insert = f"insert into {table} values (?)"
+    await aconn.execute(f"create table {table} (v char(3))")
+    await aconn.execute(insert, ("abc",))
+    await aconn.execute(f"drop table {table}")
+    await aconn.execute(f"create table {table} (v varchar(9))")
+    await aconn.execute(insert, ("abcdef",))
+    assert await aconn.fetch(f"select v from {table}") == [("abcdef",)]
+
+
+FAILS = "select no_such_column from systables where tabid = ?"
+FINDS = "select first 1 tabid from systables where tabid = ?"
+
+
+def test_many_rows_of_parameters_are_taken_as_they_are_sent(conn: Any) -> None:
+    with pytest.raises(errors.ProgrammingError):
+        conn.fetchmany(FAILS, itertools.repeat((1,)))
+    assert conn.fetchmany(FINDS, ((1,) for _ in range(300))) == [(1,)] * 300
+
+
+async def test_many_rows_of_parameters_on_a_loop_are_taken_as_they_are_sent(aconn: Any) -> None:
+    with pytest.raises(errors.ProgrammingError):
+        await aconn.fetchmany(FAILS, itertools.repeat((1,)))
+    assert await aconn.fetchmany(FINDS, ((1,) for _ in range(300))) == [(1,)] * 300
