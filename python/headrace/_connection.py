@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from abc import abstractmethod
 from collections import deque
@@ -46,6 +47,7 @@ class BlockingConnection(Generic[R]):
         self._core = core
         self.row_factory: RowFactory[R] = row_factory
         self._strict_close = False
+        self._left: tuple[int | None, float] | None = None
 
     # what each database adds
 
@@ -66,6 +68,8 @@ class BlockingConnection(Generic[R]):
         if limit is None:
             limit = self._core.command_timeout
         try:
+            if self._left is not None:
+                self._see_to_left(*self._left)
             result = self._core.wire.wait(ticket, limit.left() if isinstance(limit, Until) else limit)
         except TimeoutError:
             self._abandon(ticket)
@@ -125,40 +129,72 @@ class BlockingConnection(Generic[R]):
         wire = self._core.wire
         if wire.closed:
             return
+        patience = _patience()
         try:
             todo, number = wire.abandon(ticket)
             if todo == 1:
-                self._cancel_abandoned(number, time.monotonic() + defaults.CANCEL_TIMEOUT)
+                self._cancel_abandoned(number, patience)
             elif todo == 0 and number:
                 with contextlib.suppress(TimeoutError):
                     # The end of a block is sent in any case: by this, or by whoever waits next.
-                    wire.outlast(number, defaults.CANCEL_AGAIN)
+                    wire.outlast(number, min(patience, defaults.CANCEL_AGAIN))
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
             wire.close()
 
-    def _cancel_abandoned(self, number: int | None, deadline: float) -> None:
+    def _cancel_abandoned(self, number: int | None, patience: float) -> None:
         """Cancels what the server works on, and waits for the end of request ``number``. A cancel request that came too
-        early is said again. Raises TimeoutError when the server does not react."""
+        early is said again. Raises TimeoutError when the server does not react in CANCEL_TIMEOUT seconds; where
+        ``patience`` is less, whoever waits next sees to what is left."""
         wire = self._core.wire
+        now = time.monotonic()
+        deadline, patient = now + defaults.CANCEL_TIMEOUT, now + patience
+        released = False
+        again = min(defaults.CANCEL_AGAIN, patience / 2)
         try:
-            wire.push(0, defaults.CANCEL_TIMEOUT)
             while True:
+                with contextlib.suppress(TimeoutError):
+                    wire.push(0, again)
                 pause: float | None = None
+                delivered = False
                 with contextlib.suppress(OSError, errors.Error):
                     # Who cannot be told may be done by the deadline all the same.
-                    pause = self._send_cancel(max(0.1, deadline - time.monotonic()))
-                pause = pause or defaults.CANCEL_AGAIN
-                left = deadline - time.monotonic()
+                    pause = self._send_cancel(max(0.1, patient - time.monotonic()))
+                    delivered = True
+                pause = pause or again
+                left = patient - time.monotonic()
                 try:
                     wire.outlast(None, max(0.0, min(left, pause)))
                     break
                 except TimeoutError:
-                    if left <= pause:
+                    if left > pause:
+                        continue
+                    if patient >= deadline or not delivered:
+                        # One that comes late could hit what comes next.
                         raise
+                    wire.leave_to_others(number, deadline - time.monotonic())
+                    self._left = (number, deadline)
+                    released = True
+                    return
         finally:
-            wire.hold_requests(False)
-        wire.outlast(number, max(0.0, deadline - time.monotonic()))
+            if not released:
+                wire.hold_requests(False)
+        try:
+            wire.outlast(number, max(0.0, patient - time.monotonic()))
+        except TimeoutError:
+            if patient >= deadline:
+                raise
+
+    def _see_to_left(self, number: int | None, deadline: float) -> None:
+        """Waits for what an interrupt has left. The server may not have begun with it when it was cancelled, so that is
+        said again."""
+        wire = self._core.wire
+        while not wire.closed and wire.has_left() and (left := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(OSError, errors.Error):
+                self._send_cancel(left)
+            with contextlib.suppress(TimeoutError):
+                wire.outlast(number, min(left, defaults.CANCEL_AGAIN))
+        self._left = None
 
     # queries
 
@@ -232,6 +268,9 @@ class BlockingConnection(Generic[R]):
         except Rollback:
             self._run(core.leave(block, True), timeout)
         except BaseException as error:
+            if _is_interrupted() and not core.wire.closed and core.wire.has_left():
+                self._leave_later(core.leave(block, True), error)
+                raise
             try:
                 self._run(core.leave(block, True), timeout)
             except errors.Error as second:
@@ -239,6 +278,18 @@ class BlockingConnection(Generic[R]):
             raise
         else:
             self._run(core.leave(block, force_rollback), timeout)
+
+    def _leave_later(self, flow: Flow[Any], interrupt: BaseException) -> None:
+        """Queues the end of what a flow ends, for whoever waits next to send: each of its waits is interrupted."""
+        try:
+            next(flow)
+            while True:
+                flow.throw(interrupt)
+        except StopIteration:
+            return
+        except BaseException as raised:
+            if raised is not interrupt:
+                raise
 
     @contextlib.contextmanager
     def pipeline(self, *, timeout: float | None = None) -> Generator[Pipeline]:
@@ -302,7 +353,7 @@ class BlockingConnection(Generic[R]):
                 if ticket is not None:
                     wire.discard(ticket)
             if not wire.closed and wire.hold_discarded():
-                self._cancel_abandoned(None, time.monotonic() + defaults.CANCEL_TIMEOUT)
+                self._cancel_abandoned(None, _patience())
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
             wire.close()
@@ -403,14 +454,28 @@ class BlockingConnection(Generic[R]):
                 if error is None:
                     self.commit()
                 else:
+                    # Closing rolls back, too, and waits for nothing.
                     with contextlib.suppress(errors.Error):
-                        self.rollback()
+                        if isinstance(error, Exception) or not self.wire.has_left():
+                            self.rollback()
         finally:
             self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
         return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
+
+
+def _patience() -> float:
+    """Seconds to wait for the server to end what was abandoned. An interrupt goes on soon; a timeout is told when the
+    connection is in step."""
+    return min(defaults.INTERRUPT_PATIENCE, defaults.CANCEL_TIMEOUT) if _is_interrupted() else defaults.CANCEL_TIMEOUT
+
+
+def _is_interrupted() -> bool:
+    """Whether an interrupt is being handled, and no error: KeyboardInterrupt, or what a signal's handler raised."""
+    error = sys.exc_info()[1]
+    return error is not None and not isinstance(error, (Exception, GeneratorExit))
 
 
 class Pipeline:

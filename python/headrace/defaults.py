@@ -48,6 +48,8 @@ CANCEL_TIMEOUT: Final = 5.0
 """Seconds that a cancelled request may take to end before its connection is closed."""
 CANCEL_AGAIN: Final = 0.5
 """Seconds after which a cancel request is repeated that had no effect, as the server had not begun with the request."""
+INTERRUPT_PATIENCE: Final = 0.3
+"""Seconds that Ctrl-C waits for the server to end a statement. The next one waits for what it takes beyond that."""
 CANCEL_LOOK: Final = 0.05
 """Seconds at most between two looks, on a loop, whether it had an effect."""
 PIPELINE_NUDGE: Final = 64

@@ -285,7 +285,14 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
-        self.args.advance(py)
+        let next = self.args.advance(py);
+        // An interrupt that came while the program made its row is not kept until the rows before it are answered.
+        if let (Err(Fault::Raised(error)), Completion::Ticket(ticket)) = (&next, &self.completion)
+            && !error.is_instance_of::<pyo3::exceptions::PyException>(py)
+        {
+            ticket.get().complete(Err(error.clone_ref(py)));
+        }
+        next
     }
 
     fn rewind(&mut self, py: Python<'_>) -> bool {

@@ -268,8 +268,12 @@ class Connection(BlockingConnection[R]):
                 wire.my_infile_end(ticket)
             results: list[PgResult] = self._wait(ticket, limit)
             self._run(load.check(guard, results[-1], duplicates), limit)
-        except BaseException:
+        except Exception:
             self._run(guard.leave(True), afresh(limit))
+            raise
+        except BaseException as interrupt:
+            # It goes on: whoever waits next sends the end.
+            self._leave_later(guard.leave(True), interrupt)
             raise
         self._run(guard.leave(False), limit)
         return results[-1]

@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import ipaddress
 import socket
+import threading
 from typing import Any
 
 from .._native import Wire
@@ -40,10 +41,38 @@ async def resolve(host: str, port: int) -> list[tuple[str, int]]:
         ipaddress.ip_address(host)
         return [(host, port)]
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return addresses(await lookup(host, port), port)
     except OSError as error:
         raise unknown_host(host, error) from None
-    return addresses(found, port)
+
+
+async def lookup(host: str, port: int) -> list[Any]:
+    """What ``getaddrinfo`` says of a host. In a thread of its own: nothing ends that call, and the loop's executor is
+    waited for when the loop ends."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[Any]] = loop.create_future()
+
+    def tell(found: list[Any] | None, error: Exception | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(found or [])
+
+    def ask() -> None:
+        found: list[Any] | None = None
+        failure: Exception | None = None
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except Exception as error:
+            failure = error
+        # The loop may be closed: nobody waits any more.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(tell, found, failure)
+
+    threading.Thread(target=ask, name="headrace-resolver", daemon=True).start()
+    return await future
 
 
 async def any_password(password: Any) -> Any:

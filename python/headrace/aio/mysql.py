@@ -303,6 +303,11 @@ class AsyncConnection(LoopConnection[R]):
 
         return (await self._load(sql, send, "error", limit)).rowcount
 
+    async def _undo(self, guard: load.Guard) -> None:
+        """Undoes a load that nobody waits for."""
+        with contextlib.suppress(errors.Error, TimeoutError):
+            await self._run(guard.leave(True), afresh(None))
+
     async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str, limit: Limit) -> PgResult:
         core, wire = self._core, self._core.wire
         guard = load.Guard(core)
@@ -328,9 +333,14 @@ class AsyncConnection(LoopConnection[R]):
                 wire.my_infile_end(future)
             results: list[PgResult] = await self._wait(future, limit)
             await self._run(load.check(guard, results[-1], duplicates), limit)
-        except BaseException:
-            # In the background where the task is cancelled: the load must be undone all the same.
+        except Exception:
             await asyncio.shield(self._run(guard.leave(True), afresh(limit)))
+            raise
+        except BaseException:
+            # The load must be undone all the same, but the cancelled task does not wait for it.
+            task = asyncio.get_running_loop().create_task(self._undo(guard))
+            self._cancelling.add(task)
+            task.add_done_callback(self._cancelling.discard)
             raise
         await self._run(guard.leave(False), limit)
         return results[-1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import socket
 import time
 from typing import Any, TypeVar, overload
 
@@ -17,7 +16,7 @@ from .._postgres.conninfo import ConnectOptions, connect_options
 from .._postgres.core import ConnectionCore, Session
 from .._postgres.opening import read_only_answer
 from ..rows import Row, RowFactory, tuple_row
-from ._opening import any_password, open_wire
+from ._opening import any_password, lookup, open_wire
 from .connection import AsyncConnection
 
 T = TypeVar("T")
@@ -80,8 +79,7 @@ async def _resolve(step: Resolve) -> list[tuple[str, int]]:
     with contextlib.suppress(ValueError):
         ipaddress.ip_address(step.host)
         return [(step.host, step.port)]
-    found = await asyncio.get_running_loop().getaddrinfo(step.host, step.port, type=socket.SOCK_STREAM)
-    return addresses(found, step.port)
+    return addresses(await lookup(step.host, step.port), step.port)
 
 
 async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:

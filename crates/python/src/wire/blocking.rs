@@ -27,9 +27,28 @@ impl Wire {
 
     /// Encodes what is queued.
     pub(super) fn transmit(&self, py: Python<'_>, state: &mut State) {
+        if state.owed.is_some() {
+            self.look_at_owed(py, state);
+        }
         let State { machine, outbox, .. } = state;
         machine.hold(self.holds.load(Ordering::SeqCst) > 0);
         machine.transmit(py, outbox);
+    }
+
+    /// Goes on where what was left to others has been answered, and gives the connection up where that takes too long.
+    fn look_at_owed(&self, py: Python<'_>, state: &mut State) {
+        let Some((_, until)) = state.owed else { return };
+        let waits = state.is_owed();
+        if waits && Instant::now() < until {
+            return;
+        }
+        state.owed = None;
+        self.holds.fetch_sub(1, Ordering::SeqCst);
+        state.machine.cancel_sent();
+        if waits {
+            let reason = "the connection was closed: the server did not react to a cancel request in time";
+            self.die(py, state, &Fatal::gone(reason));
+        }
     }
 
     fn turn_with(

@@ -39,7 +39,7 @@ use pyo3::types::PyDict;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What moves the bytes.
 #[derive(Debug)]
@@ -81,6 +81,9 @@ struct State {
     drained: Option<Completion>,
     /// Called before a request is queued: each may refuse it.
     gates: Vec<Py<PyAny>>,
+    /// A cancelled request that its caller did not see out, without a number all of them, and until when the server may
+    /// take to answer. Further requests are held back.
+    owed: Option<(Option<u64>, Instant)>,
 }
 
 /// Counters of one kind of operation.
@@ -234,6 +237,14 @@ impl Wire {
 }
 
 impl State {
+    /// Whether something is owed that has not been answered.
+    fn is_owed(&self) -> bool {
+        self.owed.is_some_and(|(id, _)| match id {
+            Some(id) => self.machine.has(id),
+            None => self.machine.is_at_discarded(),
+        })
+    }
+
     /// Gives back the memory that a large value took, once nothing is under way.
     fn rest(&mut self) {
         if self.machine.is_idle() {

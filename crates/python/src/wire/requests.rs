@@ -16,6 +16,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 impl Wire {
     /// The statement in the server's style, remembered.
@@ -338,6 +339,21 @@ impl Wire {
             Discarded::Followed => 2,
         };
         Ok((todo, id))
+    }
+
+    /// Leaves a request that was abandoned, or all of them, to whoever waits next, in place of `hold_requests(False)`:
+    /// nothing is started before it is answered, and the connection is given up where that takes more than `seconds`.
+    fn leave_to_others(&self, py: Python<'_>, id: Option<u64>, seconds: f64) -> PyResult<()> {
+        let until = super::blocking::deadline(Some(seconds)).unwrap_or_else(Instant::now);
+        if self.hold(py)?.owed.replace((id, until)).is_some() {
+            self.holds.fetch_sub(1, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Whether a request was left to others that is not answered yet.
+    fn has_left(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.is_owed())
     }
 
     /// Whether the server works on nothing but what was discarded.

@@ -108,6 +108,7 @@ impl Wire {
             notified: Vec::new(),
             drained: None,
             gates: Vec::new(),
+            owed: None,
         };
         Ok(Self {
             state: Mutex::new(state),
