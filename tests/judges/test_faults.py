@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import random
+import socket
 from typing import Any
 
 import pytest
@@ -108,6 +111,19 @@ def test_garbage_is_an_error_or_the_right_rows(judged: Judged, seed: int) -> Non
             pass
         in_step_or_closed(judged, conn)
         conn.close()
+
+
+def test_strangers_at_the_port_change_nothing(judged: Judged) -> None:
+    """A port scan, or a program that was given the number of a port that was free before."""
+    for _ in range(20):
+        with Proxy(judged.port) as proxy, contextlib.ExitStack() as strangers:
+            for n in range(4):
+                stranger = strangers.enter_context(socket.create_connection(("127.0.0.1", proxy.port)))
+                if n % 2:
+                    stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+    gc.collect()
+    with Proxy(judged.port) as proxy, judged.connect(proxy.port) as conn:
+        assert conn.fetchval(judged.number, 7) == 7
 
 
 def test_a_pool_survives_a_flaky_network(judged: Judged) -> None:
