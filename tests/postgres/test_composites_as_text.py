@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import headrace
+
 from .conftest import Connect
 
 # PostgreSQL 15 itself keeps a constant of a composite type as it was, and reads it wrongly after the change.
@@ -86,3 +88,22 @@ def test_a_stream_beside_other_statements_reads_all_rows(connect: Connect, schem
         cursor.execute(QUERIES[-1])
         assert [cursor.fetchone(), conn.fetchrow(QUERIES[-1]), cursor.fetchone()] == [((7, "'x':1"),)] * 3
     assert conn.execute(QUERIES[-1]).description[0].name == "v"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("change", ["ALTER ATTRIBUTE a TYPE text", "ADD ATTRIBUTE c int", "DROP ATTRIBUTE a"])
+def test_no_composite_is_read_as_what_it_was_at_the_snapshot(
+    connect: Connect, dba: Any, schema: str, way: str, change: str
+) -> None:
+    conn = connect(autocommit=True, options=f"-c search_path={schema}")
+    assert conn.fetchval(QUERIES[0]) == (7, "'x':1")
+    with dba.transaction(force_rollback=True):
+        dba.execute(f"ALTER TYPE mixed {change}")
+    with conn.transaction():
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        assert conn.fetchval(QUERIES[0]) == (7, "'x':1")
+        dba.execute(f"ALTER TYPE mixed {change}")
+        with pytest.raises(headrace.DataError, match=r"altered|changed"):
+            WAYS[way](conn, QUERIES[0])
+    fresh = connect(autocommit=True, options=f"-c search_path={schema}")
+    assert repr(conn.fetch(QUERIES[0])) == repr(fresh.fetch(QUERIES[0]))

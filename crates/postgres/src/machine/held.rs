@@ -127,7 +127,7 @@ impl<C: PgCaller> Machine<C> {
         held.oids.sort_unstable();
         held.oids.dedup();
         let out = outbox.tail();
-        frontend::parse(out, "", &types::introspection_query(&held.oids), &[]);
+        frontend::parse(out, "", &types::introspection_query_behind(&held.oids), &[]);
         frontend::bind_empty(out, "", "");
         frontend::execute(out, "", 0);
         if request.syncs() {
@@ -143,6 +143,17 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn types_are_known(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front("CommandComplete")?;
         let Stage::Introspecting { rows, .. } = std::mem::replace(&mut entry.stage, Stage::Sent) else { return Ok(()) };
+        if let Some(row) = rows.iter().find(|row| row.get(2).is_some_and(|kind| kind.as_deref() == Some("x"))) {
+            let name = row.get(1).and_then(|name| name.as_deref()).unwrap_or_default();
+            let why = format!(
+                "a value of the type {name} cannot be read: it came as text, and another session has altered the type since \
+                 this transaction's snapshot; end the transaction, and ask again"
+            );
+            entry.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
+            entry.held = None;
+            self.registry.forget();
+            return self.after_result(cx);
+        }
         let changed = rows.iter().filter(|row| self.registry.learn(row)).count();
         if changed > 0 {
             // Plans that were made with what these types were.

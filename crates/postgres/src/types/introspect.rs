@@ -6,6 +6,35 @@ use super::Oid;
 ///
 /// Only numbers are put into the text. Every name is qualified, so that no search path can redirect it.
 pub fn introspection_query(oids: &[Oid]) -> String {
+    query(oids, "")
+}
+
+/// The same for values that have come already. Where the transaction's snapshot is an old one the catalogue says what a
+/// composite type was then: one that has been altered since has the kind `x`. An attribute that the snapshot shows has been
+/// replaced by a transaction that has committed, or there is one more of them than the snapshot shows: privileges of columns
+/// are looked up in the catalogue as it is now.
+pub fn introspection_query_behind(oids: &[Oid]) -> String {
+    query(
+        oids,
+        // txid_status() wants the full number of the transaction `a.xmax`, which is beside that of the snapshot.
+        "WHEN t.typtype OPERATOR(pg_catalog.=) 'c' \
+             AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' \
+             AND (EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a, \
+                 LATERAL (SELECT pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot()) AS next) s, \
+                 LATERAL (SELECT pg_catalog.mod(a.xmax::pg_catalog.text::pg_catalog.int8 \
+                   OPERATOR(pg_catalog.-) pg_catalog.mod(s.next, 4294967296) \
+                   OPERATOR(pg_catalog.+) 6442450944, 4294967296) OPERATOR(pg_catalog.-) 2147483648 AS later) d \
+               WHERE a.attrelid OPERATOR(pg_catalog.=) t.typrelid AND a.attnum OPERATOR(pg_catalog.>) 0 \
+                 AND CASE WHEN a.xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0' \
+                   THEN pg_catalog.txid_status(s.next OPERATOR(pg_catalog.+) d.later) \
+                     OPERATOR(pg_catalog.=) 'committed' END) \
+             OR pg_catalog.has_column_privilege(t.typrelid, (SELECT (c.relnatts OPERATOR(pg_catalog.+) \
+               1::pg_catalog.int2)::pg_catalog.int2 FROM pg_catalog.pg_class c \
+               WHERE c.oid OPERATOR(pg_catalog.=) t.typrelid), 'SELECT') IS NOT NULL) THEN 'x' ",
+    )
+}
+
+fn query(oids: &[Oid], altered: &str) -> String {
     let list: Vec<String> = oids.iter().map(u32::to_string).collect();
     let list = list.join(",");
     format!(
@@ -28,7 +57,7 @@ pub fn introspection_query(oids: &[Oid]) -> String {
                  AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped\
              ) r) \
          SELECT t.oid::pg_catalog.text, pg_catalog.format_type(t.oid, NULL), \
-           CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' AND t.typelem OPERATOR(pg_catalog.<>) 0 \
+           CASE {altered}WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' AND t.typelem OPERATOR(pg_catalog.<>) 0 \
              THEN 'a' ELSE t.typtype::pg_catalog.text END, \
            CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' THEN t.typelem::pg_catalog.text \
              WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype::pg_catalog.text \

@@ -18,7 +18,7 @@ pub use copy_text::{decode_text_row, encode_text_row};
 pub use decode::{Decoder, decode_row};
 pub use encode::Encoder;
 pub use hint::{hint, hint_of};
-pub use introspect::introspection_query;
+pub use introspect::{introspection_query, introspection_query_behind};
 pub use registry::{Kind, TypeRegistry, UserType};
 pub use text::DateOrder;
 
