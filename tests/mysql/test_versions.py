@@ -167,3 +167,12 @@ def test_a_load_with_a_key_that_is_there_is_undone(my_url: str) -> None:
                 conn.load_rows("loaded", rows)
             assert conn.fetch("select n from loaded") == [(4,)]
         assert conn.load_rows("loaded", [(4,), (5,)], duplicates="ignore") == 1
+
+
+def test_a_load_with_a_key_that_is_there_hides_no_value_that_does_not_fit(my_url: str) -> None:
+    with headrace.mysql.connect(my_url, autocommit=True, local_infile=True) as conn:
+        fresh(conn, "table loaded (n int primary key, v varchar(3)) engine=innodb")
+        conn.execute("insert into loaded values (1, 'one')")
+        with pytest.raises(errors.DataError, match="v"):
+            conn.load_rows("loaded", [(1, "uno"), (2, "deux")], duplicates="ignore")
+        assert conn.fetch("select * from loaded") == [(1, "one")]
