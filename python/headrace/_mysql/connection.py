@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import IO, Any, TypeVar
 
 from .. import defaults
@@ -111,11 +112,14 @@ class Connection(BlockingConnection[R]):
         the result, and gives ``fetch_size`` rows at a time: other statements can then run in between, at the price of
         the server's work.
         """
-        with contextlib.closing(
-            self.stream_blocks(sql, params, fetch_size=fetch_size, on_server=on_server, timeout=timeout)
-        ) as blocks:
+        gate = Gate(self._core, STREAMING)
+        with contextlib.closing(self._read(sql, params, fetch_size, on_server, timeout, gate)) as blocks:
             for block in blocks:
-                yield from block
+                rows = iter(block)
+                yield from islice(rows, 1)
+                # Another thread may go on with it. A look after every row would cost more than the row.
+                gate.pass_on()
+                yield from rows
 
     def stream_blocks(
         self,
@@ -128,15 +132,23 @@ class Connection(BlockingConnection[R]):
     ) -> Generator[list[R]]:
         """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
         of a step per row."""
-        if fetch_size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
-        read = self._cursor_blocks if on_server else self._blocks
-        return read(sql, params, fetch_size, timeout)
+        return self._read(sql, params, fetch_size, on_server, timeout)
 
-    def _blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
+    def _read(
+        self, sql: str, params: Params, size: int, on_server: bool, timeout: float | None, gate: Gate | None = None
+    ) -> Generator[list[R]]:
+        if size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        if on_server:
+            return self._cursor_blocks(sql, params, size, timeout)
+        return self._blocks(sql, params, size, timeout, gate)
+
+    def _blocks(
+        self, sql: str, params: Params, size: int, timeout: float | None, gate: Gate | None
+    ) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket = wire.my_execute(sql, params, text=core.text, block=size)
-        gate = Gate(core, STREAMING)
+        gate = gate or Gate(core, STREAMING)
         wire.occupy(gate)
         try:
             while (taken := self._next_block(ticket, timeout)) is not None:

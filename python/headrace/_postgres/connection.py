@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import IO, Any, TypeVar, overload
 
 from .. import defaults, errors
@@ -150,12 +151,17 @@ class Connection(BlockingConnection[R]):
         return rows
 
     def _stream_rows(self, reading: Reading, timeout: float | None) -> Generator[R]:
-        with contextlib.closing(self._stream(reading, timeout)) as blocks:
-            for block in blocks:
-                yield from block
-
-    def _stream(self, reading: Reading, timeout: float | None) -> Generator[list[R]]:
         gate = Gate(self._core, BUSY)
+        with contextlib.closing(self._stream(reading, timeout, gate)) as blocks:
+            for block in blocks:
+                rows = iter(block)
+                yield from islice(rows, 1)
+                # Another thread may go on with it. A look after every row would cost more than the row.
+                gate.pass_on()
+                yield from rows
+
+    def _stream(self, reading: Reading, timeout: float | None, gate: Gate | None = None) -> Generator[list[R]]:
+        gate = gate or Gate(self._core, BUSY)
         try:
             result: PgResult = self._wait(reading.begin(), timeout)
             reading.first(result, gate)

@@ -112,6 +112,11 @@ class Copy:
     def _is_binary(self) -> bool:
         return self._buffer.shape is not None and self._buffer.shape[0]
 
+    def _passed_on(self) -> None:
+        """Another thread may have gone on with it."""
+        if self._gate is not None:
+            self._gate.pass_on()
+
     # into the server
 
     def _sent(self, taken: bool) -> None:
@@ -123,6 +128,7 @@ class Copy:
 
     def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends a block, of any size, as it stands."""
+        self._passed_on()
         block = data.encode() if isinstance(data, str) else bytes(data)
         taken = self._wire.copy_write(self._ticket, block)
         if not taken or self._wire.backlog() > defaults.COPY_BLOCK:
@@ -140,6 +146,7 @@ class Copy:
 
     def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
         """Sends rows as :meth:`write_row` does, and gives how many there were."""
+        self._passed_on()
         iterator = iter(rows)
         total = 0
         while True:

@@ -15,6 +15,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from itertools import islice
 from typing import IO, Any, TypeVar, overload
 
 from .. import defaults, errors
@@ -29,7 +30,7 @@ from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
 from ._connection import LoopConnection
-from ._opened import gate_of
+from ._opened import TaskGate
 from .cursor import AsyncCursor, AsyncServerCursor
 from .transport import open_transport
 
@@ -176,14 +177,22 @@ class AsyncConnection(LoopConnection[R]):
         return rows
 
     async def _stream_rows(self, reading: Reading, timeout: float | None) -> AsyncGenerator[R]:
-        async with contextlib.aclosing(self._stream(reading, timeout)) as blocks:
+        gate = TaskGate(reading, BUSY)
+        async with contextlib.aclosing(self._stream(reading, timeout, gate)) as blocks:
             async for block in blocks:
-                for row in block:
+                rows = iter(block)
+                for row in islice(rows, 1):
+                    yield row
+                # Another task may go on with it. A look after every row would cost as much as the step.
+                gate.pass_on()
+                for row in rows:
                     yield row
 
-    async def _stream(self, reading: Reading, timeout: float | None) -> AsyncGenerator[list[R]]:
+    async def _stream(
+        self, reading: Reading, timeout: float | None, gate: TaskGate | None = None
+    ) -> AsyncGenerator[list[R]]:
         reading.loop = asyncio.get_running_loop()
-        gate = gate_of(reading, BUSY)
+        gate = gate or TaskGate(reading, BUSY)
         try:
             result: PgResult = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -196,6 +205,8 @@ class AsyncConnection(LoopConnection[R]):
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))
+                    # Another task may go on with it.
+                    gate.pass_on()
                 del rows
                 if ahead is None:
                     return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -13,7 +14,7 @@ from .._postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is
 from .._postgres.core import CopyOfRows
 from .._postgres.streams import COPYING
 from ..errors import ProgrammingError
-from ._opened import gate_of
+from ._opened import TaskGate
 
 if TYPE_CHECKING:
     from .connection import AsyncConnection
@@ -42,7 +43,7 @@ class AsyncCopy:
         self._written = 0
         self._header_sent = False
         self._opened = opened or Opened()
-        self._gate: Callable[[], None] | None = None
+        self._gate: TaskGate | None = None
         self.rowcount = -1
 
     async def __aenter__(self) -> AsyncCopy:
@@ -50,7 +51,7 @@ class AsyncCopy:
             self._connection._core.copy_begin(self._statement), self._limit
         )
         # Also of a COPY out: what a statement of its reader waits for is behind data that only the reader takes.
-        self._gate = gate_of(self._opened, COPYING)
+        self._gate = TaskGate(self._opened, COPYING)
         self._wire.occupy(self._gate)
         return self
 
@@ -80,8 +81,14 @@ class AsyncCopy:
             raise ProgrammingError("the COPY is over")
         await self._connection._wait(self._wire.drained(), self._limit)
 
+    def _passed_on(self) -> None:
+        """Another task may have gone on with it."""
+        if self._gate is not None:
+            self._gate.pass_on()
+
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends a block, of any size, as it stands."""
+        self._passed_on()
         await self._sent(self._wire.copy_write(self._ticket, data.encode() if isinstance(data, str) else bytes(data)))
 
     async def write_row(self, row: Sequence[Any]) -> None:
@@ -90,6 +97,7 @@ class AsyncCopy:
 
     async def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
         """Sends rows as :meth:`write_row` does, and gives how many there were."""
+        self._passed_on()
         iterator = iter(rows)
         total = 0
         while True:
@@ -105,6 +113,7 @@ class AsyncCopy:
 
     async def read(self) -> bytes:
         """The next block, empty at the end."""
+        self._passed_on()
         while not len(self._buffer):
             if self._wire.copy_state(self._ticket) == 2:
                 return b""
@@ -127,12 +136,17 @@ class AsyncCopy:
     async def rows(self) -> AsyncIterator[tuple[Any, ...]]:
         """The rows of a COPY that :meth:`AsyncConnection.copy_out` began."""
         async for block in self.row_blocks():
-            for row in block:
+            rows = iter(block)
+            for row in islice(rows, 1):
+                yield row
+            self._passed_on()
+            for row in rows:
                 yield row
 
     async def row_blocks(self) -> AsyncIterator[list[tuple[Any, ...]]]:
         """The same rows in lists, as they come: without the cost of an asynchronous step per row."""
         while True:
+            self._passed_on()
             if not len(self._buffer):
                 if self._wire.copy_state(self._ticket) == 2:
                     return
@@ -193,9 +207,13 @@ async def copy_out(
             async for item in copy.blocks():
                 yield item
         return
-    rows = copy_of_rows(source, columns, format, out=True)
-    async with AsyncCopy(connection, rows, opened=opened, limit=timeout) as copy:
+    of_rows = copy_of_rows(source, columns, format, out=True)
+    async with AsyncCopy(connection, of_rows, opened=opened, limit=timeout) as copy:
         # Not rows(): a generator in a generator costs as much again for each row.
         async for block in copy.row_blocks():
-            for row in block:
+            rows = iter(block)
+            for row in islice(rows, 1):
+                yield row
+            copy._passed_on()
+            for row in rows:
                 yield row

@@ -7,6 +7,7 @@ import contextlib
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from itertools import islice
 from typing import IO, Any, TypeVar
 
 from .. import defaults, errors
@@ -23,7 +24,7 @@ from ..errors import ConnectionClosed, DatabaseError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
-from ._opened import gate_of
+from ._opened import TaskGate
 from ._opening import any_password, open_wire, resolve
 from ._watch import Watch, watch_over
 
@@ -61,12 +62,19 @@ class _Reading(Opened):
     """What a stream waits for, and whether it has the connection for itself."""
 
     future: Any = None
+    gate: TaskGate | None = None
 
 
-async def _rows_of(blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
+async def _rows_of(reading: _Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
     async with contextlib.aclosing(blocks):
         async for block in blocks:
-            for row in block:
+            rows = iter(block)
+            for row in islice(rows, 1):
+                yield row
+            if reading.gate is not None:
+                # Another task may go on with it. A look after every row would cost as much as the step.
+                reading.gate.pass_on()
+            for row in rows:
                 yield row
 
 
@@ -129,7 +137,8 @@ class AsyncConnection(LoopConnection[R]):
         """The rows of a query one by one, in bounded memory: see :meth:`headrace.mysql.Connection.stream`. Other tasks'
         requests wait for its end; the task that reads it, and those that it makes meanwhile, get InterfaceError."""
         reading = _Reading()
-        return self._watched(reading, _rows_of(self._read(sql, params, fetch_size, on_server, reading, timeout)))
+        blocks = self._read(sql, params, fetch_size, on_server, reading, timeout)
+        return self._watched(reading, _rows_of(reading, blocks))
 
     def stream_blocks(
         self,
@@ -182,7 +191,7 @@ class AsyncConnection(LoopConnection[R]):
     ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         future = reading.future = wire.my_execute(sql, params, text=core.text, block=size)
-        gate = gate_of(reading, STREAMING)
+        gate = reading.gate = TaskGate(reading, STREAMING)
         wire.occupy(gate)
         if self._watch is not None:
             self._watch.start()
@@ -195,6 +204,8 @@ class AsyncConnection(LoopConnection[R]):
                     continue
                 columns, rows = taken
                 yield self._made(columns, rows)
+                # Another task may go on with it.
+                gate.pass_on()
             result = await self._wait(future, timeout)
             reading.ended = True
             if result.columns is None:
@@ -312,7 +323,7 @@ class AsyncConnection(LoopConnection[R]):
         core, wire = self._core, self._core.wire
         guard = load.Guard(core)
         opened = Opened()
-        gate = gate_of(opened, load.LOADING)
+        gate = TaskGate(opened, load.LOADING)
         try:
             await self._run(guard.enter(), limit)
             future = guard.query(sql, infile=True)
