@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+import headrace
+import headrace.aio
 
 Connect = Callable[..., Any]
 
@@ -63,3 +67,47 @@ def test_words_that_end_nothing_leave_cursors_open(connect: Connect, script: str
     cursor.execute("SELECT generate_series(1, 3)")
     conn.executescript(script)
     assert cursor.fetchall() == [(1,), (2,), (3,)]
+
+
+async def test_a_declaration_that_was_cancelled_leaves_no_cursor_behind(url: str) -> None:
+    async with await headrace.aio.connect(url) as conn:
+        for number in range(10):
+            cursor = conn.cursor(f"held_{number}", withhold=True)
+            task = asyncio.create_task(cursor.execute("SELECT 1"))
+            await asyncio.sleep(0)
+            assert conn._core.wire.queued()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await conn.commit()
+        assert await conn.fetch("SELECT name FROM pg_cursors WHERE is_holdable") == []
+
+
+async def test_a_description_that_was_cancelled_leaves_no_cursor_behind(url: str) -> None:
+    async with await headrace.aio.connect(url) as conn:
+        cursor = conn.cursor("held", withhold=True)
+        task = asyncio.create_task(cursor.execute("SELECT 1"))
+        while cursor._declared is None:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await conn.commit()
+        assert await conn.fetch("SELECT name FROM pg_cursors WHERE is_holdable") == []
+
+
+def test_a_declaration_that_was_overdue_leaves_no_cursor_behind(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with headrace.connect(url) as conn:
+        # The answer comes too late to be waited for, and too early to be cancelled.
+        cursor, wait = conn.cursor("held", withhold=True), conn._wait
+
+        def overdue(ticket: Any, limit: Any) -> Any:
+            monkeypatch.undo()
+            wait(ticket, limit)
+            raise TimeoutError
+
+        monkeypatch.setattr(conn, "_wait", overdue)
+        with pytest.raises(TimeoutError):
+            cursor.execute("SELECT 1", timeout=10)
+        conn.commit()
+        assert conn.fetch("SELECT name FROM pg_cursors WHERE is_holdable") == []

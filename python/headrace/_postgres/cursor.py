@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import defaults
-from .._core import Limit, until
+from .. import defaults, errors
+from .._core import Limit, afresh, until
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
 from ..errors import NotSupportedError, ProgrammingError
@@ -84,11 +85,23 @@ class ServerCursor(Cursor[R]):
         declared = Declared(self._core, self.name, self.withhold)
         limit = until(timeout)
         self._forget(limit)
-        self._connection._wait(declared.declare(scroll, sql, params), limit)
-        self._declared = declared
-        self._exhausted = False
-        self._set(declared.described(self._connection._wait(declared.describe(), limit)))
+        try:
+            self._connection._wait(declared.declare(scroll, sql, params), limit)
+            self._declared = declared
+            self._exhausted = False
+            self._set(declared.described(self._connection._wait(declared.describe(), limit)))
+        except BaseException as error:
+            self._declared = None
+            self._take_back(declared, isinstance(error, Exception), afresh(limit))
+            raise
         return self
+
+    def _take_back(self, declared: Declared, waits: bool, limit: Limit) -> None:
+        """Closes what nobody has: the server may have declared it all the same, and would keep one WITH HOLD."""
+        with contextlib.suppress(errors.Error, TimeoutError):
+            ended = declared.close()
+            if ended is not None and waits:
+                self._connection._wait(ended, limit)
 
     def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,8 +11,9 @@ from .._core import Limit, until
 from .._cursor_base import Params
 from .._postgres.core import quote_identifier
 from .._postgres.declared import Declared
-from ..errors import NotSupportedError, ProgrammingError
+from ..errors import Error, NotSupportedError, ProgrammingError
 from ..rows import RowFactory
+from ._connection import _look_at
 from ._cursor import LoopCursor
 
 if TYPE_CHECKING:
@@ -76,11 +78,24 @@ class AsyncServerCursor(AsyncCursor[R]):
         declared = Declared(self._core, self.name, self.withhold)
         limit = until(timeout)
         await self._forget(limit)
-        await self._connection._wait(declared.declare(scroll, sql, params), limit)
-        self._declared = declared
-        self._exhausted = False
-        self._set(declared.described(await self._connection._wait(declared.describe(), limit)))
+        try:
+            await self._connection._wait(declared.declare(scroll, sql, params), limit)
+            self._declared = declared
+            self._exhausted = False
+            self._set(declared.described(await self._connection._wait(declared.describe(), limit)))
+        except BaseException:
+            self._declared = None
+            self._take_back(declared)
+            raise
         return self
+
+    def _take_back(self, declared: Declared) -> None:
+        """Closes what nobody has: the server may have declared it all the same, and would keep one WITH HOLD."""
+        with contextlib.suppress(Error):
+            ended = declared.close()
+            if ended is not None:
+                # Nobody waits for it.
+                ended.add_done_callback(_look_at)
 
     async def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
