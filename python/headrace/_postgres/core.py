@@ -167,9 +167,17 @@ class ConnectionCore(Core):
             raise ProgrammingError("tpc_begin() needs a connection outside of a transaction")
         if self.autocommit:
             raise ProgrammingError("tpc_begin() needs autocommit off")
+        # Before anything is waited for: what others begin meanwhile is inside of it.
         self.tpc = Xid.parse(xid) if isinstance(xid, str) else xid
         self.tpc_prepared = False
-        yield self.wire.script("BEGIN" + self.characteristics())
+        try:
+            yield self.wire.script("BEGIN" + self.characteristics())
+        except BaseException:
+            self.tpc = None
+            # The server may have begun it all the same.
+            if not self.wire.closed:
+                yield self.wire.script("ROLLBACK", ends_block=True, discarded="ROLLBACK")
+            raise
 
     def tpc_prepare(self) -> Flow[None]:
         """First phase."""
