@@ -262,7 +262,8 @@ fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
     session.run().unwrap();
     assert_eq!(session.machine.statements(), 16, "the cache of the test's session");
     session.must("select 1");
-    assert_eq!(session.must("show status like 'Com_stmt_close'"), ["Com_stmt_close|5"]);
+    // Five left the cache. Twenty stood in front of a PREPARE, so that MariaDB has no last statement if it refuses that.
+    assert_eq!(session.must("show status like 'Com_stmt_close'"), ["Com_stmt_close|25"]);
 }
 
 #[test]
