@@ -345,6 +345,8 @@ class Deaf:
 
 LARGE = b"x" * 60_000_000
 """More than sockets hold."""
+BOUND = 30
+"""Seconds. Nothing else would end it, and the error names the timeout; a busy machine may take long to copy it."""
 
 
 def test_a_server_that_reads_nothing_is_given_up(my_server: Served) -> None:
@@ -359,7 +361,7 @@ def test_a_server_that_reads_nothing_is_given_up(my_server: Served) -> None:
             started = time.monotonic()
             with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
                 conn.execute("select length(?)", (LARGE,))
-            assert 0.4 < time.monotonic() - started < 5
+            assert 0.4 < time.monotonic() - started < BOUND
             assert conn.closed
 
 
@@ -375,7 +377,7 @@ async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(my_server: Serv
         started = time.monotonic()
         with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
             await conn.execute("select length(?)", (LARGE,))
-        assert 0.4 < time.monotonic() - started < 5
+        assert 0.4 < time.monotonic() - started < BOUND
         assert conn.closed
         await conn.close()
 
