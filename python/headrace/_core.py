@@ -6,6 +6,7 @@ is sent their results; the two shells differ only in how they wait. No flow does
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -14,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from ._cursor_base import Column, Params
 from ._native import Wire, after_fork_in_child
@@ -122,6 +123,39 @@ LOST = (
 """What is said at the end of such a block."""
 
 
+class Begun(Generic[T]):
+    """A flow that has queued what it waits for first."""
+
+    def __init__(self, flow: Flow[T]) -> None:
+        self._flow = flow
+        self._first: Any = None
+        self._ended: tuple[T] | BaseException | None = None
+        try:
+            self._first = next(flow)
+        except StopIteration as stop:
+            self._ended = (stop.value,)
+        except Exception as error:
+            self._ended = error
+
+    def rest(self) -> Flow[T]:
+        """What is left of it."""
+        if isinstance(self._ended, BaseException):
+            raise self._ended
+        if self._ended is not None:
+            return self._ended[0]
+        ticket = self._first
+        try:
+            while True:
+                try:
+                    value = yield ticket
+                except BaseException as error:
+                    ticket = self._flow.throw(error)
+                else:
+                    ticket = self._flow.send(value)
+        except StopIteration as stop:
+            return cast("T", stop.value)
+
+
 @dataclass(eq=False)
 class Block:
     """A ``transaction()`` block."""
@@ -157,6 +191,8 @@ class Core(ABC):
         """A transaction that no block began was open when the first of them was entered."""
         # The engine's lock is never taken under it: whoever holds that may run an iterator that begins a block.
         self._nesting = threading.Lock()
+        # Taken by :meth:`ordered` only, and before the two.
+        self._order = threading.RLock()
         self.resets = 0
         """How often the session was reset: a block from before is not there any more."""
         self.pipelines: dict[Any, Pipelined] = {}
@@ -286,6 +322,17 @@ class Core(ABC):
         self.depth = sum(block.counted for block in self.blocks)
         self.refresh_begin()
 
+    @contextlib.contextmanager
+    def ordered(self) -> Generator[None]:
+        """Makes one of two: deciding what a block needs, and queueing that. Otherwise what another thread decides by
+        the first could be queued before the second: a savepoint before the START TRANSACTION that it is to be in.
+        Nothing is waited for within."""
+        # Raises where this thread has the engine's lock, in a batch's iterator: waiting here it would keep it from the
+        # one that is within.
+        self.wire.last_status()
+        with self._order:
+            yield
+
     def count(self, block: Block, idle: bool) -> bool:
         """A block is open from now on; says whether it is the first, where the connection is ``idle``."""
         with self._nesting:
@@ -350,13 +397,20 @@ class Core(ABC):
         """Ends a block, unless a reset has: the session may be somebody else's by now."""
         if block.resets != self.resets:
             return
-        self.uncount(block, with_inner=True)
-        # Looked at behind that: no other thread can end it any more.
-        if block.lost:
+        try:
+            with self.ordered():
+                self.uncount(block, with_inner=True)
+                # Looked at behind that: no other thread can end it any more.
+                flow = None if block.lost else Begun(self.leave_transaction(block.state, rollback))
+        except BaseException as error:
+            self.uncount(block, with_inner=True)
+            yield from self.finish(block, isinstance(error, Error))
+            raise
+        if flow is None:
             yield from self.finish(block)
             raise InterfaceError(LOST)
         try:
-            yield from self.leave_transaction(block.state, rollback)
+            yield from flow.rest()
         except BaseException as error:
             yield from self.finish(block, isinstance(error, Error))
             raise

@@ -327,13 +327,14 @@ class MySqlCore(Core):
             yield self.wire.my_ping()
         # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
         # its START TRANSACTION would commit it.
-        outer = self.count(block, not self.in_transaction())
-        name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
         tickets: list[Any] = []
-        if outer:
-            tickets.append(self.wire.my_query("START TRANSACTION"))
-        if name is not None:
-            tickets.append(self.wire.my_query(f"SAVEPOINT {quote_identifier(name)}"))
+        with self.ordered():
+            outer = self.count(block, not self.in_transaction())
+            name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
+            if outer:
+                tickets.append(self.wire.my_query("START TRANSACTION"))
+            if name is not None:
+                tickets.append(self.wire.my_query(f"SAVEPOINT {quote_identifier(name)}"))
         try:
             for ticket in tickets:  # noqa: UP028  (a list takes no results)
                 yield ticket
