@@ -5,9 +5,9 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{Inbox, Outbox};
+use headrace_core::{Inbox, Outbox, Session as _};
 use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
-use headrace_testkit::{Questions, Shared, TestValue as V, drive, unhex};
+use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 use support::{TestHandler, bytes};
@@ -98,7 +98,7 @@ fn handler(batch: Vec<Vec<V>>, rewinds: bool) -> (TestHandler, Shared) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let [script, first, second, third, data @ ..] = data else { return };
+    let [script, first, second, third, discards, data @ ..] = data else { return };
     let options = Options {
         user: "informix".into(),
         server: "informix".into(),
@@ -117,7 +117,7 @@ fuzz_target!(|data: &[u8]| {
     let mut handlers = Vec::new();
     let side_by_side = script & 17 == 16;
     if side_by_side {
-        machine.enqueue(request(0, QUERY, false), handler(Vec::new(), false).0);
+        machine.submit(request(0, QUERY, false), handler(Vec::new(), false).0);
         machine.transmit((), &mut outbox);
         // First what closes the cursor of the question about the locale, and gives its statement back.
         for reply in [&unhex("000c000c"), &SELECT[..], &bytes("reply", "prep_select_036"), &unhex("000c")] {
@@ -128,7 +128,7 @@ fuzz_target!(|data: &[u8]| {
     }
     for _ in 0..if side_by_side { QUERIES } else { 0 } {
         let (handler, received) = handler(Vec::new(), false);
-        machine.enqueue(request(0, QUERY, false), handler);
+        machine.submit(request(0, QUERY, false), handler);
         handlers.push(received);
     }
     for (i, kind) in [first, second, third].into_iter().enumerate() {
@@ -143,14 +143,7 @@ fuzz_target!(|data: &[u8]| {
             1 => "insert into t values (?,?,?)".into(),
             _ => format!("statement {i} with ?"),
         };
-        machine.enqueue(request(*kind, &sql, kind & 0x80 != 0), handler);
+        machine.submit(request(*kind, &sql, kind & 0x80 != 0), handler);
     }
-    let discard: fn(&mut Machine<TestHandler>) -> bool = |machine| {
-        machine.find(|_| true).is_some_and(|id| {
-            machine.discard(id);
-            true
-        })
-    };
-    let questions = Questions { queued: Machine::queued, discard: (script & 4 != 0).then_some(discard) };
-    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), questions, &handlers);
+    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), *discards, &handlers);
 });

@@ -6,10 +6,10 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{Inbox, Outbox};
+use headrace_core::{Inbox, Outbox, Session as _};
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows};
-use headrace_testkit::{Questions, TestValue, drive};
+use headrace_testkit::{TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
@@ -68,7 +68,7 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let [script, first, second, third, data @ ..] = data else { return };
+    let [script, first, second, third, discards, data @ ..] = data else { return };
     let options = Options {
         user: "tester".into(),
         password: Some(Secret(b"tiger".to_vec())),
@@ -99,14 +99,7 @@ fuzz_target!(|data: &[u8]| {
             2 => "load data local infile 'x' into table t".into(),
             _ => format!("update t set a = ? where b = {i}"),
         };
-        earlier = machine.enqueue(request(*kind, &sql, kind & 0x80 != 0, earlier), handler);
+        earlier = machine.submit(request(*kind, &sql, kind & 0x80 != 0, earlier), handler);
     }
-    let discard: fn(&mut Machine<TestHandler>) -> bool = |machine| {
-        machine.find(|_| true).is_some_and(|id| {
-            machine.discard(id);
-            true
-        })
-    };
-    let questions = Questions { queued: Machine::queued, discard: (script & 32 != 0).then_some(discard) };
-    drive(&mut machine, (&mut inbox, &mut outbox), &packets(data), questions, &handlers);
+    drive(&mut machine, (&mut inbox, &mut outbox), &packets(data), *discards, &handlers);
 });

@@ -5,11 +5,11 @@
 #[allow(dead_code)]
 mod support;
 
-use headrace_core::{Inbox, Outbox};
+use headrace_core::{Inbox, Outbox, Protocol};
 use headrace_postgres::machine::{
     Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
 };
-use headrace_testkit::{Questions, TestValue, drive};
+use headrace_testkit::{TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
@@ -30,7 +30,7 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let [script, more, data @ ..] = data else { return };
+    let [script, more, discards, data @ ..] = data else { return };
     let options = Options {
         purpose: Purpose::Session,
         parameters: vec![("user".into(), "u".into())],
@@ -80,14 +80,7 @@ fuzz_target!(|data: &[u8]| {
                 pipeline: u64::from(more >> 4 & 1) * u64::from(i & 1),
             })
         };
-        machine.enqueue(request, handler);
+        machine.submit(request, handler);
     }
-    let discard: fn(&mut Machine<TestHandler>) -> bool = |machine| {
-        machine.find(|_| true).is_some_and(|id| {
-            machine.discard(id);
-            true
-        })
-    };
-    let questions = Questions { queued: Machine::queued, discard: (more & 1 == 1).then_some(discard) };
-    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), questions, &handlers);
+    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), *discards, &handlers);
 });

@@ -1,6 +1,6 @@
 //! What a pump may ask of a protocol, and a protocol of its caller.
 
-use crate::{Inbox, Outbox, Parameters, Sink, limits};
+use crate::{Inbox, Outbox, Parameters, Session, Sink, limits};
 use std::{error, fmt};
 
 /// The connection cannot go on: the peer broke the protocol, refused us, or is gone.
@@ -138,6 +138,10 @@ pub trait Caller: Sized {
     fn lane(&self) -> u64 {
         0
     }
+    /// Whether it takes its rows block by block, so that nobody else may receive them: all of them would be kept in memory.
+    fn is_stream(&self) -> bool {
+        false
+    }
     /// Advances a batch to its next row of parameters; false after the last.
     fn next_row(&mut self, cx: Self::Cx<'_>) -> Result<bool, Self::Error>;
     /// The current row of parameters.
@@ -159,14 +163,16 @@ pub trait Caller: Sized {
 }
 
 /// A wire protocol: requests in, bytes out; bytes in, replies out. No I/O, no clock, no threads.
-pub trait Protocol {
+///
+/// What does not depend on its requests and response handlers is in [`Session`].
+pub trait Protocol: Session {
     /// Who asks.
     type Caller: Caller;
     /// What can be asked.
     type Request;
 
-    /// Queues a request.
-    fn submit(&mut self, request: Self::Request, caller: Self::Caller);
+    /// Queues a request, and returns the number by which it is known.
+    fn submit(&mut self, request: Self::Request, caller: Self::Caller) -> u64;
     /// Encodes queued requests until the outbox is full, the queue empty, or a reply is needed first.
     fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, outbox: &mut Outbox);
     /// Handles every whole message in the inbox; what has to be answered at once goes to the outbox.
@@ -179,10 +185,19 @@ pub trait Protocol {
         inbox: &mut Inbox,
         outbox: &mut Outbox,
     ) -> Result<(), Fatal>;
-    /// Ends every request with `reason`.
+    /// Ends every request with `reason`, and the session with them.
     fn abort(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, reason: &Fatal);
-    /// True when no request is queued or in flight.
-    fn is_idle(&self) -> bool;
+
+    /// The number of the first request whose response handler `is` the one looked for.
+    fn find(&self, is: impl FnMut(&Self::Caller) -> bool) -> Option<u64>;
+    /// The response handler of the request that the server is working on.
+    fn current_caller(&self) -> Option<&Self::Caller>;
+    /// The same, to be told something.
+    fn current_caller_mut(&mut self) -> Option<&mut Self::Caller>;
+    /// The response handler of request `id`.
+    fn caller_mut(&mut self, id: u64) -> Option<&mut Self::Caller>;
+    /// The error with which the server ended or refused the session.
+    fn last_words(&self) -> Option<&<Self::Caller as Caller>::ServerError>;
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{Inbox, Outbox};
+use headrace_core::{Inbox, Outbox, Session as _};
 use headrace_informix::capabilities::Capabilities;
 use headrace_informix::codeset::CodeSet;
 use headrace_informix::machine::{Execute, Machine, Options, Request, Road, Rows};
@@ -150,7 +150,7 @@ impl Session {
         let (caller, told) = TestHandler::new(Vec::new(), rows);
         let sql = "insert into t values (?,?,?)".into();
         let request = Execute { sql, rows: Rows::Batch, begin: false, road: None };
-        self.machine.enqueue(Request::Execute(request), caller);
+        self.machine.submit(Request::Execute(request), caller);
         self.machine.transmit((), &mut self.outbox);
         self.sent();
         self.feed(&bytes("reply", "insert_int_str_dec_022"));
@@ -237,7 +237,7 @@ fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         let (caller, _) = TestHandler::new(Vec::new(), rows);
         let sql = "insert into t values (?,?,?)".into();
         let request = Execute { sql, rows: Rows::Batch, begin: false, road: Some(Road::Put) };
-        session.machine.enqueue(Request::Execute(request), caller);
+        session.machine.submit(Request::Execute(request), caller);
         session.machine.transmit((), &mut session.outbox);
         assert!(!session.sent().contains("0011000000"));
     }

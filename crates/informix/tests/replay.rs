@@ -3,8 +3,8 @@
 
 mod support;
 
-use headrace_core::Discarded;
 use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Discarded, Session as _};
 use headrace_informix::machine::{Execute, Logging, Request, Rows};
 use headrace_testkit::{TestValue as V, unhex};
 use support::session::{EOT, Session, greeting};

@@ -2,7 +2,7 @@
 
 mod support;
 
-use headrace_core::Discarded;
+use headrace_core::{Discarded, Session as _};
 use headrace_informix::machine::Request;
 use headrace_testkit::{Shared, TestValue as V, unhex};
 use support::bytes;

@@ -2,7 +2,7 @@
 
 mod support;
 
-use headrace_core::{Discarded, Protocol};
+use headrace_core::{Discarded, Protocol, Session as _};
 use headrace_mysql::machine::{Execute, InfileState, Options, Request, Road, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;

@@ -3,9 +3,9 @@
 
 mod support;
 
-use headrace_core::{Outbox, Protocol};
+use headrace_core::{Certificate, NextStep, Outbox, Protocol, Session as _};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_mysql::machine::{Execute, Options, Request, Road, Rows, Tls, TlsStep};
+use headrace_mysql::machine::{Execute, Options, Request, Road, Rows, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Peer, TestValue as V};
@@ -144,12 +144,12 @@ fn tls_is_a_step_that_its_owner_performs() {
     let hello = greeting("8.4.3", "mysql_clear_password", mysql8());
     let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![hello.clone()]);
     assert!(session.start().is_err(), "nothing more is said before the handshake");
-    assert_eq!(session.machine.tls_step(), TlsStep::Start);
+    assert_eq!(session.machine.next_step(), NextStep::StartTls { request_first: true });
     assert_eq!(session.peer.heard.len(), 36, "SSLRequest and nothing else");
     assert_eq!(session.peer.heard[3], 1);
     assert!(session.peer.heard[5] & 0x08 != 0, "CLIENT_SSL");
-    session.machine.tls_ready(None, &mut session.outbox).unwrap();
-    assert_eq!(session.machine.tls_step(), TlsStep::Nothing);
+    session.machine.tls_ready(Certificate::default(), &mut session.outbox).unwrap();
+    assert_eq!(session.machine.next_step(), NextStep::Exchange);
     assert_eq!(session.outbox.pending()[3], 2);
     assert!(session.outbox.pending().windows(4).any(|part| part == b"\x03pw\0"), "over TLS it is allowed");
     session.peer.says.push_back(packet(3, OK));
@@ -177,7 +177,8 @@ fn a_certificate_that_only_the_password_vouches_for() {
         let options = Options { tls: Tls::Require, certificate_by_password: true, ..options("pw") };
         let mut session = connecting(options, vec![greeting("11.4.5-MariaDB", plugin, mysql8())]);
         let _ = session.start();
-        session.machine.tls_ready(Some([7; 32]), &mut session.outbox)?;
+        let certificate = Certificate { fingerprint: Some([7; 32]), ..Certificate::default() };
+        session.machine.tls_ready(certificate, &mut session.outbox)?;
         let mut ok = OK.to_vec();
         put_lenenc_bytes(&mut ok, info);
         session.peer.says.push_back(packet(3, &ok));
@@ -312,7 +313,7 @@ fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
     let interrupted = b"\xff\x25\x05#70100Query execution was interrupted";
     for met in [OK, interrupted] {
         let mut session = session(mysql8());
-        session.machine.kill_sent();
+        session.machine.cancel_sent();
         let told = session.query("select 1");
         session.peer.says.push_back([reply(&[met]), reply(&[OK])].concat());
         session.run().unwrap();

@@ -6,7 +6,7 @@
 
 mod support;
 
-use headrace_core::{Fatal, Protocol};
+use headrace_core::{Fatal, Session as _};
 use headrace_mysql::auth::ServerKey;
 use headrace_mysql::machine::{Options, Request, Road};
 use headrace_testkit::{

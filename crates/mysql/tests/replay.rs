@@ -5,7 +5,7 @@
 
 mod support;
 
-use headrace_core::{Fatal, Protocol};
+use headrace_core::{Fatal, Session as _};
 use headrace_mysql::machine::{Execute, Options, Request, Road, Rows};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,

@@ -2,6 +2,7 @@
 
 mod support;
 
+use headrace_core::{Protocol as _, Session as _};
 use headrace_mysql::auth::{Plugin, Secret};
 use headrace_mysql::machine::{Execute, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::StatusFlags;

@@ -4,9 +4,9 @@
 mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Discarded, Inbox, Outbox};
+use headrace_core::{Discarded, Inbox, Outbox, Session as _, TransactionStatus};
 use headrace_postgres::machine::{
-    Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls, TransactionStatus,
+    Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
 };
 use headrace_testkit::{Completion, Received, Shared, TestValue};
 use support::TestHandler;
@@ -121,7 +121,7 @@ impl Session {
             expected: None,
             pipeline: 0,
         });
-        self.machine.enqueue(request, handler);
+        self.machine.submit(request, handler);
         self.machine.transmit((), &mut self.outbox);
         received
     }
@@ -322,7 +322,7 @@ fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
     let sql = "select 1; copy t to stdout".into();
     let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
     let request = Request::Script { sql, prelude: None, copy: false, ends_block: false, discarded: None };
-    session.machine.enqueue(request, handler);
+    session.machine.submit(request, handler);
     session.machine.transmit((), &mut session.outbox);
     session.outbox.take();
     session.execute("select 1", None, Vec::new(), true);
@@ -340,7 +340,7 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
         let (sql, discarded) = ("COMMIT".into(), discarded.map(Into::into));
         let kept = discarded.is_some();
         let request = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded };
-        session.machine.enqueue(request, handler);
+        session.machine.submit(request, handler);
         assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
         session.machine.hold(false);
         session.machine.transmit((), &mut session.outbox);
@@ -452,7 +452,7 @@ fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() {
     let told = session.execute("s", None, Vec::new(), true);
     session.feed(&[error("26000"), ready(b'E')].concat()).unwrap();
     assert_eq!(told.get().end.as_deref(), Some("server 26000"));
-    assert_eq!(session.machine.status(), TransactionStatus::Failed);
+    assert_eq!(session.machine.transaction(), TransactionStatus::Failed);
     assert_eq!(session.machine.statements(), 0, "but the next time it is prepared again");
 }
 
@@ -516,7 +516,7 @@ fn nobody_leaves_an_answer_unread_that_is_under_way_in_front_of_a_portals_end() 
     let ask = |session: &mut Session, lane: u64, request: Request| {
         let (mut handler, received) = TestHandler::new(Vec::new(), Vec::new());
         handler.lane = lane;
-        let id = session.machine.enqueue(request, handler);
+        let id = session.machine.submit(request, handler);
         session.machine.transmit((), &mut session.outbox);
         (id, received)
     };

@@ -284,6 +284,10 @@ impl<D: Dialect> Caller for PyCall<D> {
         self.lane
     }
 
+    fn is_stream(&self) -> bool {
+        self.block.is_some()
+    }
+
     fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
         let next = self.args.advance(py);
         // An interrupt that came while the program made its row is not kept until the rows before it are answered.

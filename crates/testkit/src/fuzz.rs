@@ -1,39 +1,36 @@
 //! How any machine is driven with what a server is said to have sent, and what must hold at the end.
 
 use crate::Shared;
-use headrace_core::protocol::{Caller, Fatal, Protocol};
+use headrace_core::protocol::{Caller, Discarded, Fatal, Protocol};
 use headrace_core::{Inbox, Outbox};
 
 /// The bytes that arrive at once: few enough to cut most messages.
 const BLOCK: usize = 37;
-/// The block after which a handler goes away, where one does.
-const DISCARDED_AFTER: usize = 3;
-
-/// What is asked of a machine that the trait of a protocol does not have.
-#[derive(Clone, Copy, Debug)]
-pub struct Questions<P> {
-    /// Requests in its queue.
-    pub queued: fn(&P) -> usize,
-    /// Takes its handler from a request, if there is one; nothing where no handler goes away.
-    pub discard: Option<fn(&mut P) -> bool>,
-}
 
 /// Feeds `bytes` to a machine whose requests have the `handlers`, and ends it: whoever waits hears once how it ended.
 ///
+/// Each bit of `discards` that is set stands for a request that is discarded: after the block of that number, one of those
+/// that still have a handler, the first, the second or the third in turn.
+///
 /// # Panics
-/// Where a handler was forgotten.
+/// Where a handler was forgotten, or a request was started although the machine was held.
 pub fn drive<P: Protocol>(
     machine: &mut P,
     (inbox, outbox): (&mut Inbox, &mut Outbox),
     bytes: &[u8],
-    questions: Questions<P>,
+    discards: u8,
     handlers: &[Shared],
 ) where
     P::Caller: for<'a> Caller<Cx<'a> = ()>,
 {
     let waiting = || handlers.iter().filter(|handler| !handler.has_ended()).count();
+    let mut discarded = 0;
     machine.transmit((), outbox);
-    let (mut failed, mut discarded) = (false, false);
+    if discards & 1 == 1 {
+        // Before anything is answered.
+        discarded += usize::from(discard(machine, 0, outbox));
+    }
+    let mut failed = false;
     for (i, block) in bytes.chunks(BLOCK).enumerate() {
         inbox.extend(block);
         if machine.receive((), inbox, outbox).is_err() {
@@ -42,11 +39,35 @@ pub fn drive<P: Protocol>(
         }
         machine.transmit((), outbox);
         outbox.take();
-        if let (DISCARDED_AFTER, Some(discard)) = (i, questions.discard) {
-            discarded = discard(machine);
+        if (1..8).contains(&i) && discards >> i & 1 == 1 {
+            discarded += usize::from(discard(machine, i % 3, outbox));
         }
     }
-    assert!(failed || (questions.queued)(machine) + usize::from(discarded) >= waiting(), "a handler was forgotten");
+    assert!(failed || machine.queued() + discarded >= waiting(), "a handler was forgotten");
     machine.abort((), &Fatal::gone("the end of the input"));
-    assert!(waiting() <= usize::from(discarded), "a handler did not hear how its request ended");
+    assert!(machine.is_idle(), "a request outlived its session");
+    assert!(waiting() <= discarded, "a handler did not hear how its request ended");
+}
+
+/// Discards a request, and holds the machine as for a cancel request; returns whether there was one to discard.
+fn discard<P: Protocol>(machine: &mut P, mut nth: usize, outbox: &mut Outbox) -> bool
+where
+    P::Caller: for<'a> Caller<Cx<'a> = ()>,
+{
+    let found = machine.find(|_| {
+        let found = nth == 0;
+        nth = nth.saturating_sub(1);
+        found
+    });
+    let Some(id) = found else { return false };
+    if machine.discard(id) == Discarded::Alone {
+        assert!(machine.has(id), "the server is at a request that is not there");
+        let started = machine.in_flight();
+        machine.hold(true);
+        machine.transmit((), outbox);
+        assert!(machine.in_flight() <= started, "a request was started although the machine was held");
+        machine.hold(false);
+    }
+    machine.transmit((), outbox);
+    true
 }

@@ -9,7 +9,7 @@ mod replay;
 mod sink;
 mod value;
 
-pub use fuzz::{Questions, drive};
+pub use fuzz::drive;
 pub use handler::{Completion, Dialect, Received, Shared, TestHandler};
 pub use replay::{Peer, Replay, Step, hex, read_recording, server_bytes, unhex, write_recording};
 pub use sink::{CheckedSink, DiscardSink, TextSink};

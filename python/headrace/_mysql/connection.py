@@ -345,7 +345,7 @@ class Connection(BlockingConnection[R]):
         deadline = time.monotonic() + timeout
         wire = open_wire(Wire(core.cancel_options(plain_password(core.options.password))), timeout)
         try:
-            kill = wire.my_query(f"KILL QUERY {core.thread_id}")
+            kill = wire.my_query(core.wire.cancel_statement())
             wire.wait(kill, max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {timeout} s") from None

@@ -370,7 +370,7 @@ class Connection(BlockingConnection[R]):
 
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
-        wire = Wire({**core.wire_options, "cancel": core.wire.cancel_key()})
+        wire = Wire({**core.wire_options, "cancel": core.wire.cancel_message()})
         deadline = time.monotonic() + timeout
         try:
             wire.open(timeout)

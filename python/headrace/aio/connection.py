@@ -399,7 +399,7 @@ class AsyncConnection(LoopConnection[R]):
     async def _send_cancel(self) -> None:
         core = self._core
         loop = asyncio.get_running_loop()
-        wire = Wire({**core.wire_options, "cancel": core.wire.cancel_key()}, loop)
+        wire = Wire({**core.wire_options, "cancel": core.wire.cancel_message()}, loop)
         try:
             await open_transport(loop, wire, core.wire_options)
             await wire.ready()

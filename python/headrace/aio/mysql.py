@@ -410,7 +410,7 @@ class AsyncConnection(LoopConnection[R]):
         wire = Wire(options, asyncio.get_running_loop())
         await open_wire(wire, options, None)
         try:
-            await wire.my_query(f"KILL QUERY {core.thread_id}")
+            await wire.my_query(core.wire.cancel_statement())
         finally:
             wire.close()
 

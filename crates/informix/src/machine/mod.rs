@@ -17,7 +17,7 @@ mod statement;
 
 pub use interrupt::Interrupt;
 pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
-pub use startup::{Options, Secret, TlsStep};
+pub use startup::{Options, Secret};
 pub use statement::{Columns, Statement};
 
 use crate::capabilities::Capabilities;
@@ -25,7 +25,10 @@ use crate::codeset::CodeSet;
 use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
-use headrace_core::{Caller, Discarded, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
+use headrace_core::{
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Session,
+    StatementCache, TransactionStatus,
+};
 use interrupt::Urgent;
 use request::{Asked, Entry, Failure, Group, Reply, Stage};
 use side_by_side::Copies;
@@ -36,6 +39,12 @@ use std::sync::Arc;
 /// A caller that speaks SQLI.
 pub trait IfxCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
 impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> IfxCaller for C {}
+
+/// The style of a question at login whose answer may be shown (PAM_PROMPT_ECHO_ON).
+const SHOWN: u16 = 2;
+
+/// The urgent byte that interrupts a statement.
+const INTERRUPT: u8 = b'B';
 
 #[derive(Debug)]
 enum Phase {
@@ -141,106 +150,6 @@ impl<C: IfxCaller> Machine<C> {
         })
     }
 
-    /// What the pump has to do about TLS.
-    pub fn tls_step(&self) -> TlsStep {
-        match &self.phase {
-            Phase::Startup(startup) => startup.tls_step(),
-            _ => TlsStep::Nothing,
-        }
-    }
-
-    /// The TLS layer is in place.
-    ///
-    /// # Errors
-    /// As [`Machine::new`].
-    pub fn tls_ready(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
-        match &mut self.phase {
-            Phase::Startup(startup) => startup.tls_ready(outbox),
-            _ => Ok(()),
-        }
-    }
-
-    /// True once the session can take requests.
-    pub fn is_ready(&self) -> bool {
-        matches!(self.phase, Phase::Ready)
-    }
-
-    /// Queues a request and returns its number.
-    pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.queue.push_back(Entry { lane: caller.lane(), ..Entry::new(id, request, Some(caller)) });
-        id
-    }
-
-    /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
-    /// read and dropped, and a batch that is still being sent is rolled back. What undoes something is sent in any case.
-    pub fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
-        if at >= self.started {
-            let entry = &mut self.queue[at];
-            match entry.request {
-                Request::Commit { block: true } | Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => {
-                    entry.caller = None;
-                    if let Request::Commit { .. } = entry.request {
-                        entry.request = Request::Rollback;
-                    }
-                }
-                _ => drop(self.queue.remove(at)),
-            }
-            return Discarded::Gone;
-        }
-        let entry = &mut self.queue[at];
-        entry.caller = None;
-        entry.abandoned = true;
-        if let Stage::FetchMore | Stage::FetchLarge = entry.stage {
-            entry.held.clear();
-            entry.stage = Stage::Sent;
-        }
-        // Of queries side by side the first one may have nothing in flight.
-        let current =
-            at == 0 && self.groups.iter().find(|group| group.entry != 0).is_none_or(|group| group.entry == id);
-        let alone = self.queue.iter().take(self.started).all(|entry| entry.abandoned);
-        if current && alone { Discarded::Alone } else { Discarded::Followed }
-    }
-
-    /// Whether the server works on nothing but requests that were discarded, so that another interrupt can hit nothing else.
-    /// What undoes a batch is part of it, and not to be hit.
-    pub fn is_at_discarded(&self) -> bool {
-        let mut flight = self.queue.iter().take(self.started);
-        flight.clone().any(|entry| entry.groups > 0) && flight.all(|entry| entry.abandoned && !entry.is_batch())
-    }
-
-    /// Whether request `id` is queued or in flight.
-    pub fn has(&self, id: u64) -> bool {
-        self.queue.iter().any(|entry| entry.id == id)
-    }
-
-    /// The number of the first request whose caller `is` the one looked for.
-    pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
-    }
-
-    /// Starts no further request until released.
-    pub fn hold(&mut self, held: bool) {
-        self.held = held;
-    }
-
-    /// How many requests have been started and not answered.
-    pub fn in_flight(&self) -> usize {
-        self.started
-    }
-
-    /// How many requests wait or are in flight.
-    pub fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// Whether a transaction is open as of the last reply.
-    pub fn in_transaction(&self) -> bool {
-        self.open
-    }
-
     /// How the database treats transactions.
     pub fn logging(&self) -> Logging {
         self.logging
@@ -266,21 +175,6 @@ impl<C: IfxCaller> Machine<C> {
         self.capabilities
     }
 
-    /// The server's process.
-    pub fn process_id(&self) -> i32 {
-        self.process_id
-    }
-
-    /// DBSERVERNAME, host and port of the server that is to be asked instead.
-    pub fn redirect(&self) -> Option<&(String, String, u16)> {
-        self.redirect.as_ref()
-    }
-
-    /// The question at login that waits for an answer: its text, and whether the answer may be shown as it is typed.
-    pub fn challenge(&self) -> Option<(&str, bool)> {
-        self.challenge.as_ref().map(|(style, text)| (text.as_str(), *style == 2))
-    }
-
     /// Answers the question at login.
     pub fn respond(&mut self, answer: &str, outbox: &mut Outbox) {
         if self.challenge.take().is_some() && answer.len() <= usize::from(u16::MAX) {
@@ -292,31 +186,6 @@ impl<C: IfxCaller> Machine<C> {
     /// Whether the server refused the session because it asks questions at login: see [`Options::pam`].
     pub fn asks_questions(&self) -> bool {
         self.asks_questions
-    }
-
-    /// Why the server refused or ended the session.
-    pub fn last_words(&self) -> Option<&ServerError> {
-        self.last_words.as_ref()
-    }
-
-    /// How many prepared statements are kept.
-    pub fn statements(&self) -> usize {
-        self.statements.len()
-    }
-
-    /// Forgets every prepared statement, and tells the server with the next request.
-    pub fn forget_statements(&mut self) {
-        let ids = self.statements.drain().into_iter().map(|statement| statement.id);
-        self.to_release.extend(ids);
-        self.release_copies();
-    }
-
-    /// Writes SQ_EXIT.
-    pub fn terminate(&mut self, outbox: &mut Outbox) {
-        if self.is_ready() {
-            client::plain(outbox.tail(), tag::SQ_EXIT);
-        }
-        self.phase = Phase::Closed;
     }
 
     /// The warning bits of SQ_DBOPEN, or of a DATABASE statement.
@@ -347,12 +216,124 @@ impl<C: IfxCaller> Machine<C> {
     }
 }
 
+impl<C: IfxCaller> Session for Machine<C> {
+    fn next_step(&self) -> NextStep<'_> {
+        if let Some((server, host, port)) = &self.redirect {
+            return NextStep::Reconnect { server, host, port: *port };
+        }
+        if let Some((style, text)) = &self.challenge {
+            return NextStep::Question { text, is_shown: *style == SHOWN };
+        }
+        match &self.phase {
+            Phase::Startup(startup) if startup.awaits_tls() => NextStep::StartTls { request_first: false },
+            Phase::Startup(_) => NextStep::Exchange,
+            Phase::Ready => NextStep::Ready,
+            Phase::Closed => NextStep::Close,
+        }
+    }
+
+    fn tls_ready(&mut self, _: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+        match &mut self.phase {
+            Phase::Startup(startup) => startup.tls_ready(outbox),
+            _ => Ok(()),
+        }
+    }
+
+    fn terminate(&mut self, outbox: &mut Outbox) {
+        if self.is_ready() {
+            client::plain(outbox.tail(), tag::SQ_EXIT);
+        }
+        self.phase = Phase::Closed;
+    }
+
+    fn process_id(&self) -> i32 {
+        self.process_id
+    }
+
+    /// [`Machine::interrupt`] says when.
+    fn cancellation(&self) -> Cancellation {
+        Cancellation::UrgentByte(INTERRUPT)
+    }
+
+    /// A batch that is still being sent is rolled back. What undoes something is sent in any case.
+    fn discard(&mut self, id: u64) -> Discarded {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
+        if at >= self.started {
+            let entry = &mut self.queue[at];
+            match entry.request {
+                Request::Commit { block: true } | Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => {
+                    entry.caller = None;
+                    if let Request::Commit { .. } = entry.request {
+                        entry.request = Request::Rollback;
+                    }
+                }
+                _ => drop(self.queue.remove(at)),
+            }
+            return Discarded::Gone;
+        }
+        let entry = &mut self.queue[at];
+        entry.caller = None;
+        entry.abandoned = true;
+        if let Stage::FetchMore | Stage::FetchLarge = entry.stage {
+            entry.held.clear();
+            entry.stage = Stage::Sent;
+        }
+        // Of queries side by side the first one may have nothing in flight.
+        let current =
+            at == 0 && self.groups.iter().find(|group| group.entry != 0).is_none_or(|group| group.entry == id);
+        let alone = self.queue.iter().take(self.started).all(|entry| entry.abandoned);
+        if current && alone { Discarded::Alone } else { Discarded::Followed }
+    }
+
+    /// What undoes a batch is part of it, and not to be hit.
+    fn is_at_discarded(&self) -> bool {
+        let mut flight = self.queue.iter().take(self.started);
+        flight.clone().any(|entry| entry.groups > 0) && flight.all(|entry| entry.abandoned && !entry.is_batch())
+    }
+
+    fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.started
+    }
+
+    fn has(&self, id: u64) -> bool {
+        self.queue.iter().any(|entry| entry.id == id)
+    }
+
+    fn transaction(&self) -> TransactionStatus {
+        match self.open {
+            true => TransactionStatus::InTransaction,
+            false => TransactionStatus::Idle,
+        }
+    }
+
+    fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    fn forget_statements(&mut self) {
+        let ids = self.statements.drain().into_iter().map(|statement| statement.id);
+        self.to_release.extend(ids);
+        self.release_copies();
+    }
+}
+
 impl<C: IfxCaller> Protocol for Machine<C> {
     type Caller = C;
     type Request = Request;
 
-    fn submit(&mut self, request: Request, caller: C) {
-        self.enqueue(request, caller);
+    fn submit(&mut self, request: Request, caller: C) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.queue.push_back(Entry { lane: caller.lane(), ..Entry::new(id, request, Some(caller)) });
+        id
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -393,7 +374,23 @@ impl<C: IfxCaller> Protocol for Machine<C> {
         }
     }
 
-    fn is_idle(&self) -> bool {
-        self.queue.is_empty()
+    fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    }
+
+    fn current_caller(&self) -> Option<&C> {
+        self.queue.front().and_then(|entry| entry.caller.as_ref())
+    }
+
+    fn current_caller_mut(&mut self) -> Option<&mut C> {
+        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
+    }
+
+    fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
+        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
+    }
+
+    fn last_words(&self) -> Option<&ServerError> {
+        self.last_words.as_ref()
     }
 }

@@ -55,15 +55,6 @@ pub struct Options {
     pub process_id: i32,
 }
 
-/// What the pump has to do about TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsStep {
-    /// Nothing.
-    Nothing,
-    /// Put the layer in place, and say so with `tls_ready`.
-    Start,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Tls,
@@ -130,8 +121,8 @@ impl Startup {
         }
     }
 
-    pub(super) fn tls_step(&self) -> TlsStep {
-        if self.state == State::Tls { TlsStep::Start } else { TlsStep::Nothing }
+    pub(super) fn awaits_tls(&self) -> bool {
+        self.state == State::Tls
     }
 
     pub(super) fn tls_ready(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {

@@ -2,7 +2,7 @@
 
 use super::{TestHandler, bytes};
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Inbox, Outbox};
+use headrace_core::{Inbox, Outbox, Session as _};
 use headrace_informix::machine::{Execute, Machine, Options, Request, Rows};
 use headrace_testkit::{Shared, TestValue, hex, unhex};
 
@@ -66,7 +66,7 @@ impl Session {
     pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> Shared {
         let (mut handler, received) = TestHandler::new(row, batch);
         handler.rewinds = false;
-        self.machine.enqueue(request, handler);
+        self.machine.submit(request, handler);
         self.machine.transmit((), &mut self.outbox);
         received
     }

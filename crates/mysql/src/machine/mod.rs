@@ -20,14 +20,18 @@ mod wire;
 
 pub use request::{Execute, Request, Road, Rows};
 pub use session::Session;
-pub use startup::{Options, Tls, TlsStep};
+pub use startup::{Options, Tls};
 pub use statement::{Columns, Statement};
 pub use upload::InfileState;
 
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
-use headrace_core::{Caller, Discarded, Fatal, Inbox, Outbox, Outcome, Protocol, StatementCache};
+use headrace_core::Session as _;
+use headrace_core::{
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, StatementCache,
+    TransactionStatus,
+};
 use reply::{Expect, Reply};
 use request::{Entry, Failure, Stage};
 use reservation::Reservation;
@@ -140,38 +144,6 @@ impl<C: MyCaller> Machine<C> {
         (self.queue.is_empty() && self.is_ready()).then_some(status && !self.manual_due)
     }
 
-    /// What the pump has to do about TLS.
-    pub fn tls_step(&self) -> TlsStep {
-        match &self.phase {
-            Phase::Startup(startup) => startup.step,
-            _ => TlsStep::Nothing,
-        }
-    }
-
-    /// The TLS layer is in place; `fingerprint` is the SHA-256 of the server's certificate (DER), which is needed where
-    /// the password vouches for it.
-    ///
-    /// # Errors
-    /// [`Fatal`] when the authentication that follows cannot be done.
-    pub fn tls_ready(&mut self, fingerprint: Option<[u8; 32]>, outbox: &mut Outbox) -> Result<(), Fatal> {
-        match &mut self.phase {
-            Phase::Startup(startup) => startup.tls_ready(fingerprint, outbox),
-            _ => Ok(()),
-        }
-    }
-
-    /// Someone vouches for the server's certificate, so the password need not.
-    pub fn trust_certificate(&mut self) {
-        if let Phase::Startup(startup) = &mut self.phase {
-            startup.trust_certificate();
-        }
-    }
-
-    /// True once the session can take requests.
-    pub fn is_ready(&self) -> bool {
-        matches!(self.phase, Phase::Ready)
-    }
-
     /// True while a session is being set up.
     pub fn is_starting(&self) -> bool {
         matches!(self.phase, Phase::Startup(_))
@@ -180,97 +152,6 @@ impl<C: MyCaller> Machine<C> {
     /// The number that the next request will have.
     pub fn next_id(&self) -> u64 {
         self.next_id
-    }
-
-    /// Queues a request and returns its number.
-    pub fn enqueue(&mut self, request: Request, caller: C) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        let lane = caller.lane();
-        self.queue.push_back(Entry { lane, ..Entry::new(id, request, self.several, Some(caller)) });
-        id
-    }
-
-    /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
-    /// read and dropped, and an atomic batch that has not ended is rolled back.
-    pub fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
-        if at >= self.started {
-            if let Request::Query { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
-                *sql = instead.clone();
-                self.queue[at].caller = None;
-            } else {
-                self.queue.remove(at);
-            }
-            return Discarded::Gone;
-        }
-        self.queue[at].caller = None;
-        self.queue[at].abandoned = true;
-        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
-    }
-
-    /// Whether the server works on nothing but requests that were discarded, so that KILL QUERY can hit nothing else. What
-    /// undoes a batch is not to be hit.
-    pub fn is_at_discarded(&self) -> bool {
-        let mut flight = self.queue.iter().take(self.started);
-        flight.clone().any(|entry| entry.pending > 0)
-            && flight.all(|entry| {
-                let undone = matches!(&entry.stage, Stage::Batch(batch) if batch.is_ending());
-                entry.abandoned && !undone
-            })
-    }
-
-    /// Whether request `id` is queued or in flight.
-    pub fn has(&self, id: u64) -> bool {
-        self.queue.iter().any(|entry| entry.id == id)
-    }
-
-    /// The number of the first request whose caller `is` the one looked for.
-    pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
-    }
-
-    /// The caller of the request that the server is working on.
-    pub fn current_caller(&self) -> Option<&C> {
-        self.queue.front().and_then(|entry| entry.caller.as_ref())
-    }
-
-    /// The same, to be told something.
-    pub fn current_caller_mut(&mut self) -> Option<&mut C> {
-        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
-    }
-
-    /// The caller of request `id`.
-    pub fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
-        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
-    }
-
-    /// Whether request `id` is the one that the server is working on.
-    pub fn is_current(&self, id: u64) -> bool {
-        self.started > 0 && self.queue.front().is_some_and(|entry| entry.id == id)
-    }
-
-    /// Starts no further request until released, and no batch goes on to its end: a KILL QUERY is under way, and must
-    /// not hit anything else.
-    pub fn hold(&mut self, held: bool) {
-        self.held = held;
-    }
-
-    /// A KILL QUERY was sent, and the server has answered it. If it came between two statements, MySQL before 5.7 keeps it
-    /// for the next one, and later versions do where it meets the end of the one before: a statement of our own, in front
-    /// of whatever is sent next, takes it.
-    pub fn kill_sent(&mut self) {
-        self.kill_due = true;
-    }
-
-    /// How many requests have been started and not answered.
-    pub fn in_flight(&self) -> usize {
-        self.started
-    }
-
-    /// How many requests wait or are in flight.
-    pub fn queued(&self) -> usize {
-        self.queue.len()
     }
 
     /// The session as the server last reported it.
@@ -283,29 +164,9 @@ impl<C: MyCaller> Machine<C> {
         self.cursors.contains_key(&id)
     }
 
-    /// Forgets every prepared statement, and tells the server with the next request.
-    pub fn forget_statements(&mut self) {
-        self.epoch += 1;
-        let ids = self.statements.drain().into_iter().filter_map(|statement| statement.id);
-        self.to_close.extend(ids);
-    }
-
-    /// How many prepared statements are kept.
-    pub fn statements(&self) -> usize {
-        self.statements.len()
-    }
-
-    /// The server's last words before it ended the session, or refused it.
-    pub fn last_words(&self) -> Option<&ServerError> {
-        self.last_words.as_ref()
-    }
-
-    /// Writes COM_QUIT.
-    pub fn terminate(&mut self, outbox: &mut Outbox) {
-        if self.is_ready() {
-            self.wire.write(outbox, |out| command::bare(out, Command::Quit));
-        }
-        self.phase = Phase::Closed;
+    /// Whether the server sends the rows of a stream: only who reads it may receive them.
+    fn streams(&self) -> bool {
+        self.started > 0 && self.current_caller().is_some_and(Caller::is_stream)
     }
 
     /// Takes the first entry out of the queue and tells its caller how it ended.
@@ -328,12 +189,143 @@ impl<C: MyCaller> Machine<C> {
     }
 }
 
+impl<C: MyCaller> headrace_core::Session for Machine<C> {
+    fn next_step(&self) -> NextStep<'_> {
+        match &self.phase {
+            Phase::Startup(startup) if startup.awaits_tls() => NextStep::StartTls { request_first: true },
+            Phase::Startup(_) => NextStep::Exchange,
+            Phase::Ready => NextStep::Ready,
+            Phase::Closed => NextStep::Close,
+        }
+    }
+
+    /// The fingerprint of the certificate is needed where the password vouches for it.
+    fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+        match &mut self.phase {
+            Phase::Startup(startup) => startup.tls_ready(certificate, outbox),
+            _ => Ok(()),
+        }
+    }
+
+    fn terminate(&mut self, outbox: &mut Outbox) {
+        if self.is_ready() {
+            self.wire.write(outbox, |out| command::bare(out, Command::Quit));
+        }
+        self.phase = Phase::Closed;
+    }
+
+    fn last_message(&self) -> Option<&str> {
+        self.last_words.as_ref().map(|words| words.message.as_str())
+    }
+
+    /// The thread's number, which is unsigned.
+    fn process_id(&self) -> i32 {
+        self.session.thread_id.cast_signed()
+    }
+
+    fn cancellation(&self) -> Cancellation {
+        match self.session.thread_id {
+            0 => Cancellation::Impossible,
+            thread => Cancellation::Statement(format!("KILL QUERY {thread}")),
+        }
+    }
+
+    /// An atomic batch that has not ended is rolled back.
+    fn discard(&mut self, id: u64) -> Discarded {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
+        if at >= self.started {
+            if let Request::Query { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
+                *sql = instead.clone();
+                self.queue[at].caller = None;
+            } else {
+                self.queue.remove(at);
+            }
+            return Discarded::Gone;
+        }
+        self.queue[at].caller = None;
+        self.queue[at].abandoned = true;
+        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
+    }
+
+    /// What undoes a batch is not to be hit.
+    fn is_at_discarded(&self) -> bool {
+        let mut flight = self.queue.iter().take(self.started);
+        flight.clone().any(|entry| entry.pending > 0)
+            && flight.all(|entry| {
+                let undone = matches!(&entry.stage, Stage::Batch(batch) if batch.is_ending());
+                entry.abandoned && !undone
+            })
+    }
+
+    /// No batch goes on to its end either.
+    fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// If KILL QUERY came between two statements, MySQL before 5.7 keeps it for the next one, and later versions do where it
+    /// meets the end of the one before: a statement of our own, in front of whatever is sent next, takes it.
+    fn cancel_sent(&mut self) {
+        self.kill_due = true;
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.started
+    }
+
+    fn has(&self, id: u64) -> bool {
+        self.queue.iter().any(|entry| entry.id == id)
+    }
+
+    fn is_occupied(&self) -> bool {
+        self.streams() || self.is_reserved()
+    }
+
+    fn is_kept_waiting(&self, id: u64) -> bool {
+        match self.streams() {
+            true => self.queue.front().is_none_or(|entry| entry.id != id),
+            false => self.waits_for_reservation(id),
+        }
+    }
+
+    fn transaction(&self) -> TransactionStatus {
+        match self.session.in_transaction() {
+            true => TransactionStatus::InTransaction,
+            false => TransactionStatus::Idle,
+        }
+    }
+
+    fn shared_transaction(&self) -> TransactionStatus {
+        match self.shares_transaction() {
+            true => TransactionStatus::InTransaction,
+            false => TransactionStatus::Idle,
+        }
+    }
+
+    fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    fn forget_statements(&mut self) {
+        self.epoch += 1;
+        let ids = self.statements.drain().into_iter().filter_map(|statement| statement.id);
+        self.to_close.extend(ids);
+    }
+}
+
 impl<C: MyCaller> Protocol for Machine<C> {
     type Caller = C;
     type Request = Request;
 
-    fn submit(&mut self, request: Request, caller: C) {
-        self.enqueue(request, caller);
+    fn submit(&mut self, request: Request, caller: C) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        let lane = caller.lane();
+        self.queue.push_back(Entry { lane, ..Entry::new(id, request, self.several, Some(caller)) });
+        id
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -362,7 +354,23 @@ impl<C: MyCaller> Protocol for Machine<C> {
         }
     }
 
-    fn is_idle(&self) -> bool {
-        self.queue.is_empty()
+    fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    }
+
+    fn current_caller(&self) -> Option<&C> {
+        self.queue.front().and_then(|entry| entry.caller.as_ref())
+    }
+
+    fn current_caller_mut(&mut self) -> Option<&mut C> {
+        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
+    }
+
+    fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
+        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
+    }
+
+    fn last_words(&self) -> Option<&ServerError> {
+        self.last_words.as_ref()
     }
 }

@@ -11,6 +11,7 @@ use crate::packets::column::{Column, PrepareOk};
 use crate::packets::reply::{Completion, ServerError, StateChange};
 use crate::sql::{Modes, Scan};
 use crate::types::ColumnType;
+use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Outbox, limits};
 use std::sync::Arc;

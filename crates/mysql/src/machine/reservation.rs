@@ -12,6 +12,7 @@
 
 use super::request::Stage;
 use super::{Machine, MyCaller};
+use headrace_core::Session as _;
 
 /// A reservation of the connection.
 #[derive(Debug)]
@@ -48,12 +49,12 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Whether requests wait for the holder of a reservation to go on.
-    pub fn is_occupied(&self) -> bool {
+    pub(super) fn is_reserved(&self) -> bool {
         self.reservation.as_ref().is_some_and(|reservation| !reservation.ending)
     }
 
     /// Whether request `id` is one that waits so.
-    pub fn is_kept_waiting(&self, id: u64) -> bool {
+    pub(super) fn waits_for_reservation(&self, id: u64) -> bool {
         let Some(reservation) = self.reservation.as_ref().filter(|reservation| !reservation.ending) else {
             return false;
         };
@@ -63,7 +64,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Whether a transaction is open for those who share the connection: one that a reservation or a batch has begun for
     /// itself is over before anything else is started.
-    pub fn shares_transaction(&self) -> bool {
+    pub(super) fn shares_transaction(&self) -> bool {
         if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
             return reservation.in_transaction;
         }

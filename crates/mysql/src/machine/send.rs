@@ -12,6 +12,7 @@ use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
+use headrace_core::Session as _;
 use headrace_core::{Caller, Mismatch, Outbox, Outcome, Parameters, limits};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::packets::compress::Algorithm;
 use crate::packets::frame;
 use crate::packets::handshake::{ClientHello, HandshakeResponse41, HandshakeV10, auth_switch_request};
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use headrace_core::{Fatal, Outbox, limits};
+use headrace_core::{Certificate, Fatal, Outbox, limits};
 
 /// Whether the connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,15 +91,6 @@ impl Default for Options {
     }
 }
 
-/// What the pump has to do about TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsStep {
-    /// Nothing.
-    Nothing,
-    /// Send what is in the outbox, put the TLS layer in place, then say [`super::Machine::tls_ready`].
-    Start,
-}
-
 /// What a startup leads to.
 #[derive(Debug)]
 pub(super) enum Progress {
@@ -128,7 +119,6 @@ enum State {
 pub(super) struct Startup {
     options: Options,
     state: State,
-    pub step: TlsStep,
     greeting: Option<HandshakeV10>,
     capabilities: Capabilities,
     channel: Channel,
@@ -148,7 +138,6 @@ impl Startup {
         Ok(Self {
             options,
             state: State::Greeting,
-            step: TlsStep::Nothing,
             greeting: None,
             capabilities: Capabilities::empty(),
             channel,
@@ -265,7 +254,6 @@ impl Startup {
             let hello = self.hello();
             self.send(outbox, |out| hello.write(out));
             self.state = State::AwaitTls;
-            self.step = TlsStep::Start;
             return Ok(());
         }
         if self.options.tls == Tls::Require && !offered {
@@ -315,19 +303,17 @@ impl Startup {
         }
     }
 
-    /// Someone vouches for the server's certificate.
-    pub fn trust_certificate(&mut self) {
-        self.options.certificate_by_password = false;
-    }
-
     /// The TLS layer is in place.
-    pub fn tls_ready(&mut self, fingerprint: Option<[u8; 32]>, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
         if !self.awaits_tls() {
             return Ok(());
         }
-        self.step = TlsStep::Nothing;
         self.channel = Channel::Tls;
-        self.fingerprint = fingerprint;
+        self.fingerprint = certificate.fingerprint;
+        if certificate.verified {
+            // The password need not vouch for it.
+            self.options.certificate_by_password = false;
+        }
         self.respond(outbox)
     }
 

@@ -1,8 +1,8 @@
 //! A session: a machine, its buffers, and the other side of the wire.
 
 use super::TestHandler;
-use headrace_core::{Fatal, Inbox, Outbox, Protocol};
-use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows, TlsStep};
+use headrace_core::{Certificate, Fatal, Inbox, NextStep, Outbox, Protocol, Session as _};
+use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows};
 use headrace_testkit::{Peer, Shared, Step, TestValue};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -85,9 +85,9 @@ impl<P: Peer> Session<P> {
             self.inbox.extend(&bytes);
             self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
             self.flush();
-            if self.tls && self.machine.tls_step() == TlsStep::Start {
+            if self.tls && matches!(self.machine.next_step(), NextStep::StartTls { .. }) {
                 let fingerprint = self.peer.start_tls();
-                self.machine.tls_ready(fingerprint, &mut self.outbox)?;
+                self.machine.tls_ready(Certificate { fingerprint, ..Certificate::default() }, &mut self.outbox)?;
                 self.flush();
             }
         }
@@ -110,7 +110,7 @@ impl<P: Peer> Session<P> {
     /// Queues a request.
     pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (u64, Shared) {
         let (handler, received) = TestHandler::new(row, batch);
-        (self.machine.enqueue(request, handler), received)
+        (self.machine.submit(request, handler), received)
     }
 
     pub fn query(&mut self, sql: &str) -> Shared {

@@ -12,7 +12,7 @@ use crate::messages::backend::{self, Field, header};
 use crate::messages::frontend;
 use crate::types::{self, Decoder, Oid, TypeRegistry};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Mismatch, Outbox};
+use headrace_core::{Fatal, Mismatch, Outbox, Session};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

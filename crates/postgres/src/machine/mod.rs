@@ -17,16 +17,19 @@ mod statement;
 mod typing;
 
 pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
-pub use startup::{Binding, Method, Options, Purpose, Secret, Tls, TlsStep};
+pub use startup::{Binding, Method, Options, Purpose, Secret, Tls};
 pub use statement::{Columns, Shape, Statement};
 
 use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::types::TypeRegistry;
-use headrace_core::{Caller, Discarded, Fatal, Outbox, Outcome, Protocol, StatementCache, limits};
+use headrace_core::{
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Session,
+    StatementCache, TransactionStatus, limits,
+};
 use portals::Portals;
 use request::{Entry, Stage};
-use startup::{Startup, State};
+use startup::Startup;
 use statement::Key;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -34,18 +37,6 @@ use std::sync::Arc;
 /// A caller that speaks PostgreSQL.
 pub trait PgCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
 impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> PgCaller for C {}
-
-/// What ReadyForQuery says of the transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TransactionStatus {
-    /// No transaction block.
-    #[default]
-    Idle,
-    /// In a transaction block.
-    InTransaction,
-    /// In a failed transaction block: only a rollback will do.
-    Failed,
-}
 
 /// Where a COPY stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,59 +159,9 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    /// What the pump has to do about TLS.
-    pub fn tls_step(&self) -> TlsStep {
-        match &self.phase {
-            Phase::Startup(startup) => startup.step,
-            _ => TlsStep::Nothing,
-        }
-    }
-
-    /// The TLS layer is in place; `end_point` is the tls-server-end-point binding of its certificate (RFC 5929).
-    pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, outbox: &mut Outbox) {
-        if let Phase::Startup(startup) = &mut self.phase {
-            startup.tls_ready(end_point, outbox);
-        }
-    }
-
-    /// True once the session can take requests.
-    pub fn is_ready(&self) -> bool {
-        matches!(self.phase, Phase::Ready)
-    }
-
     /// True while a session is being set up.
     pub fn is_starting(&self) -> bool {
         matches!(self.phase, Phase::Startup(_))
-    }
-
-    /// True when the connection was opened to cancel and has said so; the server will close it.
-    pub fn is_cancel_sent(&self) -> bool {
-        matches!(&self.phase, Phase::Startup(s) if matches!(s.state, State::CancelSent))
-    }
-
-    /// Queues a request and returns its number.
-    ///
-    /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
-    /// no Sync of its own to wait for. So does a request that is no part of the pipeline that the group belongs to, and
-    /// is not to be skipped with it, and one of another lane.
-    pub fn enqueue(&mut self, mut request: Request, caller: C) -> u64 {
-        let lane = caller.lane();
-        let mine = self.queue.back().is_none_or(|entry| entry.lane == lane);
-        let group = self.queue.back().and_then(|entry| entry.request.open_group());
-        let joins = match &mut request {
-            Request::Execute(execute) => {
-                self.unnamed = execute.prepare == Prepare::Unnamed;
-                // Where it leaves the transaction is said with the answer to its Sync.
-                execute.sync |= control::of_statement(&execute.sql).is_about_block() || control::copies(&execute.sql);
-                group == Some(execute.pipeline)
-            }
-            Request::Sync => true,
-            _ => false,
-        };
-        if group.is_some() && !(joins && mine) {
-            self.close_group();
-        }
-        self.push(request, Some(caller), lane)
     }
 
     fn push(&mut self, request: Request, caller: Option<C>, lane: u64) -> u64 {
@@ -228,16 +169,6 @@ impl<C: PgCaller> Machine<C> {
         self.next_id += 1;
         self.queue.push_back(Entry { lane, ..Entry::new(id, request, caller) });
         id
-    }
-
-    /// Sees that request `id` is answered: without a Sync behind it the server may keep its answer to itself, and whoever
-    /// waits for it would wait for ever.
-    pub fn ask_for_answer(&mut self, id: u64) {
-        if self.queue.back().is_some_and(|entry| !entry.request.syncs())
-            && self.queue.iter().rev().take_while(|entry| !entry.request.syncs()).any(|entry| entry.id == id)
-        {
-            self.close_group();
-        }
     }
 
     /// Ends the last group of requests where nothing has yet.
@@ -257,86 +188,6 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    /// Forgets who asked for request `id`. If nothing of it was sent it leaves the queue; otherwise its reply will be
-    /// read and dropped, and a batch that is still being sent is rolled back.
-    pub fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
-        if at >= self.started {
-            if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
-                *sql = instead.clone();
-                self.queue[at].caller = None;
-            } else if self.queue[at].request.syncs() && at > 0 && !self.queue[at - 1].request.syncs() {
-                self.queue[at].caller = None;
-                self.queue[at].request = Request::Sync;
-            } else {
-                self.queue.remove(at);
-            }
-            return Discarded::Gone;
-        }
-        self.queue[at].caller = None;
-        self.queue[at].abandoned = true;
-        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
-    }
-
-    /// Whether the server works on nothing but requests that were discarded, so that a cancel request can hit nothing else.
-    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
-    pub fn is_at_discarded(&self) -> bool {
-        let mut flight = self.queue.iter().take(self.started);
-        flight.clone().any(|entry| entry.abandoned)
-            && flight.all(|entry| entry.abandoned || matches!(entry.request, Request::Sync | Request::AskServer))
-    }
-
-    /// Whether request `id` is queued or in flight.
-    pub fn has(&self, id: u64) -> bool {
-        self.queue.iter().any(|entry| entry.id == id)
-    }
-
-    /// The number of the first request whose caller `is` the one looked for.
-    pub fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
-    }
-
-    /// The caller of the request that the server is working on.
-    pub fn current_caller(&self) -> Option<&C> {
-        self.queue.front().and_then(|entry| entry.caller.as_ref())
-    }
-
-    /// The caller of request `id`.
-    pub fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
-        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
-    }
-
-    /// Whether request `id` is the one that the server is working on.
-    pub fn is_current(&self, id: u64) -> bool {
-        self.started > 0 && self.queue.front().is_some_and(|entry| entry.id == id)
-    }
-
-    /// Starts no further request until released.
-    pub fn hold(&mut self, held: bool) {
-        self.held = held;
-    }
-
-    /// How many requests have been started and not answered.
-    pub fn in_flight(&self) -> usize {
-        self.started
-    }
-
-    /// How many requests wait or are in flight.
-    pub fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// The transaction status of the last ReadyForQuery.
-    pub fn status(&self) -> TransactionStatus {
-        self.status
-    }
-
-    /// The transaction status of the last ReadyForQuery for those who share the connection: a portal's own transaction
-    /// block is none of theirs.
-    pub fn shared_status(&self) -> TransactionStatus {
-        if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
-    }
-
     /// Whether a portal is open as of what has been sent, by its number.
     pub fn has_portal(&self, number: u64) -> bool {
         self.portals.is_open(number)
@@ -347,28 +198,9 @@ impl<C: PgCaller> Machine<C> {
         self.reserved
     }
 
-    /// Whether requests wait for something that their senders have no part in: a portal that has the connection for
-    /// itself, or a COPY that is being fed.
-    pub fn is_occupied(&self) -> bool {
-        let tail = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
-        self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage, Stage::Copying))
-    }
-
-    /// Whether request `id` is one that waits so. While a portal has the connection for itself, answers to others' round
-    /// trips may be under way in front of its next rows: whoever waits has to read them.
-    pub fn is_kept_waiting(&self, id: u64) -> bool {
-        let answers_come = self.reserved.is_some() && self.started > 0;
-        self.is_occupied() && !answers_come && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
-    }
-
     /// The server's parameters as last reported.
     pub fn parameters(&self) -> &BTreeMap<String, String> {
         &self.parameters
-    }
-
-    /// The server process, and the secret that cancels it.
-    pub fn key(&self) -> (i32, &[u8]) {
-        (self.process_id, &self.secret)
     }
 
     /// The types known to this connection.
@@ -393,25 +225,9 @@ impl<C: PgCaller> Machine<C> {
         self.introspection = on;
     }
 
-    /// Forgets every prepared statement, and tells the server with the next request.
-    pub fn forget_statements(&mut self) {
-        let names = self.statements.drain().into_iter().map(|s| s.name.clone());
-        self.to_close.extend(names);
-    }
-
-    /// How many prepared statements are kept.
-    pub fn statements(&self) -> usize {
-        self.statements.len()
-    }
-
     /// Takes the notices that have come.
     pub fn take_notices(&mut self) -> Vec<ServerError> {
         std::mem::take(&mut self.notices).into()
-    }
-
-    /// Whether notices have come.
-    pub fn has_notices(&self) -> bool {
-        !self.notices.is_empty()
     }
 
     /// Takes the oldest notification.
@@ -419,27 +235,9 @@ impl<C: PgCaller> Machine<C> {
         self.notifications.pop_front()
     }
 
-    /// How many notifications wait.
-    pub fn notifications(&self) -> usize {
-        self.notifications.len()
-    }
-
     /// How many notifications were dropped because nobody read them.
     pub fn notifications_lost(&self) -> u64 {
         self.notifications_lost
-    }
-
-    /// The server's last words before it ended the session.
-    pub fn last_words(&self) -> Option<&ServerError> {
-        self.last_words.as_ref()
-    }
-
-    /// Writes Terminate.
-    pub fn terminate(&mut self, outbox: &mut Outbox) {
-        if self.is_ready() {
-            frontend::terminate(outbox.tail());
-        }
-        self.phase = Phase::Closed;
     }
 
     fn notify(&mut self, notification: Notification) {
@@ -483,19 +281,167 @@ impl<C: PgCaller> Machine<C> {
     }
 }
 
+impl<C: PgCaller> Session for Machine<C> {
+    fn next_step(&self) -> NextStep<'_> {
+        match &self.phase {
+            Phase::Startup(startup) => startup.next_step(),
+            Phase::Ready => NextStep::Ready,
+            Phase::Closed => NextStep::Close,
+        }
+    }
+
+    fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if let Phase::Startup(startup) = &mut self.phase {
+            startup.tls_ready(certificate.end_point, outbox);
+        }
+        Ok(())
+    }
+
+    fn terminate(&mut self, outbox: &mut Outbox) {
+        if self.is_ready() {
+            frontend::terminate(outbox.tail());
+        }
+        self.phase = Phase::Closed;
+    }
+
+    fn last_message(&self) -> Option<&str> {
+        self.last_words.as_ref().map(|words| words.field(b'M'))
+    }
+
+    fn process_id(&self) -> i32 {
+        self.process_id
+    }
+
+    fn cancellation(&self) -> Cancellation {
+        let mut message = Vec::new();
+        frontend::cancel_request(&mut message, self.process_id, &self.secret);
+        Cancellation::Message(message)
+    }
+
+    /// A batch that is still being sent is rolled back.
+    fn discard(&mut self, id: u64) -> Discarded {
+        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
+        if at >= self.started {
+            if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
+                *sql = instead.clone();
+                self.queue[at].caller = None;
+            } else if self.queue[at].request.syncs() && at > 0 && !self.queue[at - 1].request.syncs() {
+                self.queue[at].caller = None;
+                self.queue[at].request = Request::Sync;
+            } else {
+                self.queue.remove(at);
+            }
+            return Discarded::Gone;
+        }
+        self.queue[at].caller = None;
+        self.queue[at].abandoned = true;
+        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
+    }
+
+    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
+    fn is_at_discarded(&self) -> bool {
+        let mut flight = self.queue.iter().take(self.started);
+        flight.clone().any(|entry| entry.abandoned)
+            && flight.all(|entry| entry.abandoned || matches!(entry.request, Request::Sync | Request::AskServer))
+    }
+
+    fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.started
+    }
+
+    fn has(&self, id: u64) -> bool {
+        self.queue.iter().any(|entry| entry.id == id)
+    }
+
+    fn ask_for_answer(&mut self, id: u64) {
+        if self.queue.back().is_some_and(|entry| !entry.request.syncs())
+            && self.queue.iter().rev().take_while(|entry| !entry.request.syncs()).any(|entry| entry.id == id)
+        {
+            self.close_group();
+        }
+    }
+
+    /// A portal that has the connection for itself, or a COPY that is being fed.
+    fn is_occupied(&self) -> bool {
+        let tail = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage, Stage::Copying))
+    }
+
+    /// While a portal has the connection for itself, answers to others' round trips may be under way in front of its next
+    /// rows: whoever waits has to read them.
+    fn is_kept_waiting(&self, id: u64) -> bool {
+        let answers_come = self.reserved.is_some() && self.started > 0;
+        self.is_occupied() && !answers_come && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
+    }
+
+    /// As of the last ReadyForQuery.
+    fn transaction(&self) -> TransactionStatus {
+        self.status
+    }
+
+    /// A portal's own transaction block is nobody else's.
+    fn shared_transaction(&self) -> TransactionStatus {
+        if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
+    }
+
+    fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    fn forget_statements(&mut self) {
+        let names = self.statements.drain().into_iter().map(|s| s.name.clone());
+        self.to_close.extend(names);
+    }
+
+    fn notifications(&self) -> usize {
+        self.notifications.len()
+    }
+
+    fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+}
+
 impl<C: PgCaller> Protocol for Machine<C> {
     type Caller = C;
     type Request = Request;
 
-    fn submit(&mut self, request: Request, caller: C) {
-        self.enqueue(request, caller);
+    /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
+    /// no Sync of its own to wait for. So does a request that is no part of the pipeline that the group belongs to, and
+    /// is not to be skipped with it, and one of another lane.
+    fn submit(&mut self, mut request: Request, caller: C) -> u64 {
+        let lane = caller.lane();
+        let mine = self.queue.back().is_none_or(|entry| entry.lane == lane);
+        let group = self.queue.back().and_then(|entry| entry.request.open_group());
+        let joins = match &mut request {
+            Request::Execute(execute) => {
+                self.unnamed = execute.prepare == Prepare::Unnamed;
+                // Where it leaves the transaction is said with the answer to its Sync.
+                execute.sync |= control::of_statement(&execute.sql).is_about_block() || control::copies(&execute.sql);
+                group == Some(execute.pipeline)
+            }
+            Request::Sync => true,
+            _ => false,
+        };
+        if group.is_some() && !(joins && mine) {
+            self.close_group();
+        }
+        self.push(request, Some(caller), lane)
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         self.send(cx, outbox);
     }
 
-    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut headrace_core::Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
         self.read(cx, inbox, outbox)
     }
 
@@ -524,7 +470,23 @@ impl<C: PgCaller> Protocol for Machine<C> {
         self.last_words = said;
     }
 
-    fn is_idle(&self) -> bool {
-        self.queue.is_empty()
+    fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    }
+
+    fn current_caller(&self) -> Option<&C> {
+        self.queue.front().and_then(|entry| entry.caller.as_ref())
+    }
+
+    fn current_caller_mut(&mut self) -> Option<&mut C> {
+        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
+    }
+
+    fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
+        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
+    }
+
+    fn last_words(&self) -> Option<&ServerError> {
+        self.last_words.as_ref()
     }
 }

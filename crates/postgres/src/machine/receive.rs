@@ -3,12 +3,12 @@
 use super::request::{Entry, Failure, Prepare, Request, Stage};
 use super::startup::State;
 use super::statement::{Columns, Key, Statement};
-use super::{Machine, PgCaller, Phase, Server, TlsStep, TransactionStatus};
+use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::backend::{self, Field, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::types::{self, DateOrder, Encoder, Oid};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
+use headrace_core::{Fatal, Inbox, Outbox, Outcome, Session, limits};
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
@@ -27,7 +27,7 @@ impl<C: PgCaller> Machine<C> {
                         inbox.consume(1);
                         continue;
                     }
-                    State::AwaitTls if startup.step == TlsStep::Start && !unread.is_empty() => {
+                    State::AwaitTls if !unread.is_empty() => {
                         return Err(Fatal::peer("the server sent data before the TLS handshake"));
                     }
                     State::AwaitTls => return Ok(()),

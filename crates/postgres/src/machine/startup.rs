@@ -2,7 +2,7 @@
 
 use crate::messages::backend::Body;
 use crate::messages::frontend;
-use headrace_core::{Fatal, Outbox};
+use headrace_core::{Fatal, NextStep, Outbox};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use std::fmt;
@@ -71,8 +71,8 @@ impl fmt::Debug for Secret {
 pub enum Purpose {
     /// A session.
     Session,
-    /// To cancel what another session runs: its process id and its secret.
-    Cancel(i32, Vec<u8>),
+    /// To cancel what another session runs, with the message of its [`headrace_core::Session::cancellation`].
+    Cancel(Vec<u8>),
 }
 
 /// How to start.
@@ -94,15 +94,6 @@ pub struct Options {
     pub methods: Vec<Method>,
 }
 
-/// What the pump has to do about TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsStep {
-    /// Nothing.
-    Nothing,
-    /// Put the TLS layer in place now, then say [`super::Machine::tls_ready`].
-    Start,
-}
-
 pub(super) enum State {
     SslReply,
     AwaitTls,
@@ -116,7 +107,6 @@ pub(super) enum State {
 pub(super) struct Startup {
     pub options: Options,
     pub state: State,
-    pub step: TlsStep,
     pub encrypted: bool,
     end_point: Option<Vec<u8>>,
     bound: bool,
@@ -130,14 +120,7 @@ impl fmt::Debug for Startup {
 
 impl Startup {
     pub fn new(options: Options, outbox: &mut Outbox) -> Self {
-        let mut startup = Self {
-            state: State::Auth,
-            step: TlsStep::Nothing,
-            encrypted: false,
-            end_point: None,
-            bound: false,
-            options,
-        };
+        let mut startup = Self { state: State::Auth, encrypted: false, end_point: None, bound: false, options };
         match startup.options.tls {
             Tls::No => startup.hello(outbox),
             Tls::Prefer | Tls::Require => {
@@ -146,15 +129,22 @@ impl Startup {
             }
             Tls::Direct => {
                 startup.state = State::AwaitTls;
-                startup.step = TlsStep::Start;
             }
         }
         startup
     }
 
+    pub fn next_step(&self) -> NextStep<'_> {
+        match self.state {
+            State::AwaitTls => NextStep::StartTls { request_first: false },
+            State::CancelSent => NextStep::CancelWritten,
+            _ => NextStep::Exchange,
+        }
+    }
+
     fn hello(&mut self, outbox: &mut Outbox) {
-        if let Purpose::Cancel(process_id, secret) = &self.options.purpose {
-            frontend::cancel_request(outbox.tail(), *process_id, secret);
+        if let Purpose::Cancel(message) = &self.options.purpose {
+            outbox.tail().extend_from_slice(message);
             self.state = State::CancelSent;
             return;
         }
@@ -169,7 +159,6 @@ impl Startup {
         match unread {
             [b'S'] => {
                 self.state = State::AwaitTls;
-                self.step = TlsStep::Start;
                 Ok(())
             }
             [b'S', ..] => Err(Fatal::peer("the server sent data before the TLS handshake; someone may be in between")),
@@ -184,7 +173,6 @@ impl Startup {
     }
 
     pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, outbox: &mut Outbox) {
-        self.step = TlsStep::Nothing;
         self.encrypted = true;
         self.end_point = end_point;
         self.hello(outbox);

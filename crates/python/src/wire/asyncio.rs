@@ -170,9 +170,7 @@ impl Wire {
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
         let mut state = self.hold(py)?;
         state.io = Io::Transport { transport, tls: None, clear: Vec::new() };
-        if state.machine.wants_tls()
-            && let Err(fatal) = state.start_tls()
-        {
+        if let Err(fatal) = state.start_tls() {
             return Err(errors::fatal(py, &fatal));
         }
         drop(state);

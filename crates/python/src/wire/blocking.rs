@@ -152,8 +152,10 @@ impl Wire {
         let mut idle = Instant::now();
         let mut looked = idle;
         let mut lead = self.follow(py, &is_done, deadline, patience)?;
-        if let (Some(state), Some(asked)) = (&mut lead, asked) {
-            state.machine.ask_for_answer(asked);
+        if let (Some(state), Some(asked)) = (&mut lead, asked)
+            && let Some(id) = self.id_of(state, asked)
+        {
+            state.machine.ask_for_answer(id);
         }
         loop {
             let late = deadline.is_some_and(|deadline| deadline <= Instant::now());
@@ -173,7 +175,7 @@ impl Wire {
             }
             if !state.machine.is_occupied() {
                 self.tell_waiting();
-            } else if !late && asked.is_some_and(|asked| state.machine.is_kept_waiting(asked)) {
+            } else if !late && asked.is_some_and(|asked| self.is_kept_waiting(&state, asked)) {
                 // Not with the lock held: whoever has the connection needs it.
                 drop(state);
                 self.wait_for_release(py, deadline)?;
@@ -199,6 +201,11 @@ impl Wire {
                 lead = Some(state);
             }
         }
+    }
+
+    /// Whether the request of a ticket is not begun with because a stream, a COPY or a load has the connection for itself.
+    fn is_kept_waiting(&self, state: &State, ticket: &Bound<'_, PyAny>) -> bool {
+        self.id_of(state, ticket).is_some_and(|id| state.machine.is_kept_waiting(id))
     }
 
     /// Why the connection came to its end: ours, or as `otherwise` has it.

@@ -34,10 +34,12 @@ impl Wire {
         for gate in &state.gates {
             visit.call(gate)?;
         }
+        let mut visited = Ok(());
         state.machine.visit_callers(&mut |completion, progress| {
-            visit_completion(&visit, Some(completion))?;
-            visit_completion(&visit, progress)
-        })
+            visited = visit_completion(&visit, Some(completion)).and_then(|()| visit_completion(&visit, progress));
+            visited.is_err()
+        });
+        visited
     }
 
     fn __clear__(&self) {

@@ -8,7 +8,7 @@ use crate::errors::{self, Fault};
 use crate::ffi as cpython;
 use crate::params::{Args, PyValue, sequence};
 use crate::sink::{RowSink, Rows, Settings};
-use headrace_core::limits;
+use headrace_core::{Protocol as _, limits};
 use headrace_postgres::machine::{Copy, CopyState, Request};
 use headrace_postgres::types::{Encoder, decode_row, decode_text_row, encode_text_row};
 use pyo3::prelude::*;

@@ -6,6 +6,7 @@ use crate::engine::Informix;
 use crate::errors;
 use crate::params::{Args, sequence};
 use crate::query::Sql;
+use headrace_core::{Cancellation, NextStep};
 use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -111,7 +112,8 @@ impl Wire {
             Interrupt::Needless => Ok("needless"),
             Interrupt::Send => {
                 drop(state);
-                Ok(if self.urge(py, b'B')? { "sent" } else { "send" })
+                let Cancellation::UrgentByte(byte) = self.cancel() else { return Ok("needless") };
+                Ok(if self.urge(py, byte)? { "sent" } else { "send" })
             }
         }
     }
@@ -231,9 +233,10 @@ impl Wire {
 
     /// The question at login that waits for an answer, and whether the answer may be shown as it is typed.
     fn sqli_challenge(&self, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
-        let mut state = self.hold(py)?;
-        let challenge = state.machine.of::<Informix>(py)?.challenge();
-        Ok(challenge.map(|(text, shown)| (text.to_owned(), shown)))
+        Ok(match self.hold(py)?.machine.next_step() {
+            NextStep::Question { text, is_shown } => Some((text.to_owned(), is_shown)),
+            _ => None,
+        })
     }
 
     /// Answers it; the session is then waited for as before.
@@ -255,6 +258,9 @@ impl Wire {
 
     /// DBSERVERNAME, host and port of the server that this one wants to be asked instead.
     fn sqli_redirect(&self, py: Python<'_>) -> PyResult<Option<(String, String, u16)>> {
-        Ok(self.hold(py)?.machine.of::<Informix>(py)?.redirect().cloned())
+        Ok(match self.hold(py)?.machine.next_step() {
+            NextStep::Reconnect { server, host, port } => Some((server.to_owned(), host.to_owned(), port)),
+            _ => None,
+        })
     }
 }

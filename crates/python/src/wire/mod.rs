@@ -28,14 +28,14 @@ use turns::Held;
 pub(crate) use turns::thread_number;
 
 use crate::call::Completion;
-use crate::engine::{Certificate, Engine};
+use crate::engine::Engine;
 use crate::errors;
 use crate::sink::Settings;
-use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_core::{Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, TransactionStatus};
 use headrace_pump::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::{TlsClient, TlsConfig};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -59,7 +59,7 @@ enum Io {
 
 #[derive(Debug)]
 struct State {
-    machine: Engine,
+    machine: Box<dyn Engine>,
     inbox: Inbox,
     outbox: Outbox,
     io: Io,
@@ -131,7 +131,7 @@ pub struct Wire {
     hangup: OnceLock<Hangup>,
     process_id: AtomicI32,
     /// Outside of the lock: whoever cancels does so while another thread holds it.
-    secret: Mutex<Vec<u8>>,
+    cancellation: Mutex<Cancellation>,
     event_loop: Option<Py<PyAny>>,
     timings: [Counter; 4],
     /// How long an answer may leave a blocking caller without a byte, and the socket take none.
@@ -154,6 +154,11 @@ impl Wire {
         self.forks != fork::forks()
     }
 
+    /// How what runs in this session is cancelled.
+    fn cancel(&self) -> Cancellation {
+        self.cancellation.lock().map_or(Cancellation::Impossible, |cancellation| cancellation.clone())
+    }
+
     /// Handles what is in the inbox; a fatal error ends the connection for everyone.
     fn digest(&self, py: Python<'_>, state: &mut State) {
         loop {
@@ -162,7 +167,7 @@ impl Wire {
                 self.die(py, state, &fatal);
                 return;
             }
-            if !state.machine.wants_tls() {
+            if !matches!(state.machine.next_step(), NextStep::StartTls { .. }) {
                 break;
             }
             match state.start_tls().and_then(|()| state.finish_tls()) {
@@ -175,10 +180,9 @@ impl Wire {
             }
         }
         if state.ready.is_some() && state.machine.is_opened() {
-            let (process_id, secret) = state.machine.key();
-            self.process_id.store(process_id, Ordering::Relaxed);
-            if let Ok(mut kept) = self.secret.lock() {
-                *kept = secret;
+            self.process_id.store(state.machine.process_id(), Ordering::Relaxed);
+            if let Ok(mut cancellation) = self.cancellation.lock() {
+                *cancellation = state.machine.cancellation();
             }
             if let Some(ready) = state.ready.take() {
                 ready.complete(py, Ok(py.None()));
@@ -254,18 +258,18 @@ impl State {
 
     /// Puts the TLS layer in place.
     fn start_tls(&mut self) -> Result<(), Fatal> {
+        let NextStep::StartTls { request_first } = self.machine.next_step() else { return Ok(()) };
         let Some((config, name)) = self.tls.take() else { return Ok(()) };
         let client = TlsClient::new(&config, &name)?;
-        let asked = self.machine.asks_for_tls_in_clear();
         match &mut self.io {
             Io::Blocking(link) => {
-                if asked {
+                if request_first {
                     link.send_in_clear(&mut self.outbox);
                 }
                 link.start_tls(client);
             }
             Io::Transport { tls, clear, .. } => {
-                if asked {
+                if request_first {
                     *clear = self.outbox.take();
                 }
                 *tls = Some(Box::new(client));
@@ -297,6 +301,15 @@ impl State {
     }
 }
 
+/// The number that Python has for the status of a transaction, which is libpq's.
+fn number(status: TransactionStatus) -> u8 {
+    match status {
+        TransactionStatus::Idle => 0,
+        TransactionStatus::InTransaction => 2,
+        TransactionStatus::Failed => 3,
+    }
+}
+
 #[pymethods]
 impl Wire {
     /// Whether the connection is closed, for whatever reason.
@@ -311,10 +324,20 @@ impl Wire {
         self.process_id.load(Ordering::Relaxed)
     }
 
-    /// The process id and the secret that cancel what this session runs.
-    fn cancel_key(&self) -> (i32, Vec<u8>) {
-        let secret = self.secret.lock().map(|secret| secret.clone()).unwrap_or_default();
-        (self.process_id(), secret)
+    /// The message that cancels what this session runs, sent on a connection of its own.
+    fn cancel_message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        match self.cancel() {
+            Cancellation::Message(message) => Ok(PyBytes::new(py, &message)),
+            _ => Err(errors::unsupported(py, "this session is not cancelled by a message")),
+        }
+    }
+
+    /// The statement that cancels what this session runs, executed in another session.
+    fn cancel_statement(&self, py: Python<'_>) -> PyResult<String> {
+        match self.cancel() {
+            Cancellation::Statement(statement) => Ok(statement),
+            _ => Err(errors::unsupported(py, "this session is not cancelled by a statement")),
+        }
     }
 
     /// The transaction status: 0 idle, 2 in a transaction, 3 in a failed one; 1 while a request is in flight; 4 closed.
@@ -326,14 +349,14 @@ impl Wire {
         if !state.machine.is_idle() {
             return Ok(1);
         }
-        Ok(state.machine.status())
+        Ok(number(state.machine.transaction()))
     }
 
     /// The transaction status of the last completed request, whatever is in flight: 0, 2 or 3. A transaction that is a
     /// portal's own does not count.
     fn last_status(&self, py: Python<'_>) -> PyResult<u8> {
         let state = self.hold(py)?;
-        Ok(state.machine.shared_status())
+        Ok(number(state.machine.shared_transaction()))
     }
 
     /// How many requests are queued or in flight.

@@ -6,7 +6,7 @@ use crate::engine::{MyMachine, MySql};
 use crate::errors::{self, Fault};
 use crate::params::{Args, PyValue, sequence};
 use crate::query::Sql;
-use headrace_core::{Mismatch, limits};
+use headrace_core::{Mismatch, Protocol as _, limits};
 use headrace_mysql::machine::{Execute, InfileState, Request, Road, Rows};
 use headrace_mysql::types::{FieldKind, write_field};
 use pyo3::prelude::*;

@@ -2,13 +2,13 @@
 
 use super::{Io, State, Wire};
 use crate::call::{Completion, Ticket};
-use crate::engine::Engine;
+use crate::engine::{Engine, IfxMachine, MyMachine, PgMachine};
 use crate::errors;
 use crate::globals::globals;
 use crate::sink::{Settings, Unrepresentable};
-use headrace_core::{Fatal, Inbox, Outbox, limits};
+use headrace_core::{Cancellation, Fatal, Inbox, Outbox, limits};
 use headrace_informix::types::extended;
-use headrace_postgres::machine::{Binding, Machine, Method, Options, Purpose, Secret, Tls};
+use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
 use headrace_pump::{Address, Connecting, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
@@ -64,8 +64,12 @@ impl Wire {
             (None, None) => None,
         };
         let mut outbox = Outbox::new();
+        let mut loaders = None;
         let (machine, tls) = match text("protocol")?.as_deref() {
-            Some("informix") => informix_machine(py, options, &mut outbox)?,
+            Some("informix") => {
+                loaders = Some(locators(py)?);
+                informix_machine(py, options, &mut outbox)?
+            }
             Some("mysql") => mysql_machine(py, options)?,
             _ => postgres_machine(py, options, &mut outbox)?,
         };
@@ -78,10 +82,7 @@ impl Wire {
                 &[("raise", Unrepresentable::Raise), ("none", Unrepresentable::None), ("text", Unrepresentable::Text)],
             )?,
             json_text: get(options, "json_text")?.unwrap_or(false),
-            loaders: match &machine {
-                Engine::Informix(_) => Some(locators(py)?),
-                _ => None,
-            },
+            loaders,
             records: HashMap::new(),
             dumpers: None,
         };
@@ -128,7 +129,7 @@ impl Wire {
             closing: AtomicBool::new(false),
             hangup: OnceLock::new(),
             process_id: AtomicI32::new(0),
-            secret: Mutex::new(Vec::new()),
+            cancellation: Mutex::new(Cancellation::Impossible),
             event_loop,
             timings: Default::default(),
             read_timeout: seconds(options, "read_timeout")?,
@@ -167,9 +168,7 @@ impl Wire {
         let mut state = self.hold(py)?;
         self.hangup.get_or_init(|| link.hangup());
         state.io = Io::Blocking(Box::new(link));
-        if state.machine.wants_tls()
-            && let Err(fatal) = state.start_tls()
-        {
+        if let Err(fatal) = state.start_tls() {
             return Err(errors::fatal(py, &fatal));
         }
         Ok(())
@@ -201,7 +200,7 @@ impl Wire {
 }
 
 /// A machine, and the TLS layer that it may ask for.
-type Prepared = (Engine, Option<(TlsConfig, String)>);
+type Prepared = (Box<dyn Engine>, Option<(TlsConfig, String)>);
 
 fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
     Ok(get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE))
@@ -209,8 +208,8 @@ fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
 
 fn postgres_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
     let text = |name: &str| get::<String>(options, name);
-    let purpose = match get::<(i32, Vec<u8>)>(options, "cancel")? {
-        Some((process_id, secret)) => Purpose::Cancel(process_id, secret),
+    let purpose = match get::<Vec<u8>>(options, "cancel")? {
+        Some(message) => Purpose::Cancel(message),
         None => Purpose::Session,
     };
     let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
@@ -240,8 +239,8 @@ fn postgres_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Ou
         Tls::No => None,
         _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
     };
-    let machine = Machine::new(startup, statements(options)?, outbox);
-    Ok((Engine::Postgres(Box::new(machine)), tls))
+    let machine = PgMachine::new(startup, statements(options)?, outbox);
+    Ok((Box::new(machine), tls))
 }
 
 fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
@@ -272,9 +271,9 @@ fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Ou
         directory: text("directory")?.unwrap_or_default(),
         process_id: std::process::id() as i32,
     };
-    let machine = informix::Machine::new(startup, statements(options)?, outbox);
+    let machine = IfxMachine::new(startup, statements(options)?, outbox);
     let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
-    Ok((Engine::Informix(Box::new(machine)), tls))
+    Ok((Box::new(machine), tls))
 }
 
 /// What BLOB and CLOB columns give.
@@ -332,22 +331,22 @@ fn mysql_machine(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Prepar
         in_flight: get(options, "in_flight")?.unwrap_or(limits::COMMANDS_IN_FLIGHT),
         ..mysql::Options::default()
     };
-    let machine = mysql::Machine::new(startup, statements(options)?);
+    let machine = MyMachine::new(startup, statements(options)?);
     let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
-    Ok((Engine::MySql(Box::new(machine)), tls))
+    Ok((Box::new(machine), tls))
 }
 
 /// What the set-up of a session with MySQL or MariaDB needs.
 mod mysql {
     pub use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-    pub use headrace_mysql::machine::{Machine, Options, Tls};
+    pub use headrace_mysql::machine::{Options, Tls};
     pub use headrace_mysql::packets::compress::Algorithm;
 }
 
 /// What the set-up of an Informix session needs.
 mod informix {
     pub use headrace_informix::codeset::CodeSet;
-    pub use headrace_informix::machine::{Machine, Options, Secret};
+    pub use headrace_informix::machine::{Options, Secret};
 }
 
 fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig> {

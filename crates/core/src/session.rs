@@ -1,0 +1,161 @@
+//! A session, as whoever drives it sees it: what to do next, what is in flight, how it is cancelled, how it ends.
+
+use crate::protocol::Discarded;
+use crate::{Fatal, Outbox};
+
+/// What whoever drives a session has to do next, beside moving bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextStep<'a> {
+    /// Nothing: the session is being opened, and the server has to answer.
+    Exchange,
+    /// Put TLS in place, and call [`Session::tls_ready`] after its handshake.
+    StartTls {
+        /// What is in the write buffer asks for TLS, and is sent unencrypted before the handshake.
+        request_first: bool,
+    },
+    /// Answer a question that the server asks at login.
+    Question {
+        /// The question.
+        text: &'a str,
+        /// The answer may be shown as it is typed.
+        is_shown: bool,
+    },
+    /// Open the session on another server: this one has refused it.
+    Reconnect {
+        /// The name that the other server has in the protocol.
+        server: &'a str,
+        /// Its host.
+        host: &'a str,
+        /// Its port.
+        port: u16,
+    },
+    /// Nothing: the session takes requests.
+    Ready,
+    /// Nothing: the connection was opened for a cancel request, which was written. The server will close it.
+    CancelWritten,
+    /// Close the connection.
+    Close,
+}
+
+/// What is known of a server's certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Certificate {
+    /// Its hash for channel binding (RFC 5929, tls-server-end-point), where there is one.
+    pub end_point: Option<Vec<u8>>,
+    /// Its SHA-256.
+    pub fingerprint: Option<[u8; 32]>,
+    /// It was verified, by a certificate authority or by what the user has pinned.
+    pub verified: bool,
+}
+
+/// How the work of a session is cancelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancellation {
+    /// Not at all, or not yet: the session is not open.
+    Impossible,
+    /// By this message, which is all that is sent on another connection to the same address.
+    Message(Vec<u8>),
+    /// By this statement, executed in another session of the same user.
+    Statement(String),
+    /// By this byte, sent as urgent data on the connection itself, whenever the machine allows it.
+    UrgentByte(u8),
+}
+
+/// Whether a transaction is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// No transaction is open.
+    #[default]
+    Idle,
+    /// A transaction is open.
+    InTransaction,
+    /// A transaction is open that has failed: only a rollback will do.
+    Failed,
+}
+
+/// What is asked of a session whatever its protocol, its requests and its response handlers are.
+///
+/// With [`crate::Protocol`], which sends and receives, this is enough to open a session, to drive, cancel and close it. A
+/// driver loop calls `transmit`, moves bytes, calls `receive`, and then does what [`Session::next_step`] returns; again
+/// after each of its own calls that can give the machine something to send.
+pub trait Session {
+    /// What is to be done next.
+    fn next_step(&self) -> NextStep<'_>;
+    /// The TLS layer is in place, with this certificate of the server's.
+    ///
+    /// # Errors
+    /// [`Fatal`] when the authentication that follows cannot be done.
+    fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal>;
+    /// Returns true once the session takes requests.
+    fn is_ready(&self) -> bool {
+        self.next_step() == NextStep::Ready
+    }
+    /// Writes the message that ends the session, where it is open. Nothing can be sent after it.
+    fn terminate(&mut self, outbox: &mut Outbox);
+    /// The text of the error with which the server ended or refused the session, where it has sent one.
+    fn last_message(&self) -> Option<&str> {
+        None
+    }
+
+    /// The number of the server's process or thread.
+    fn process_id(&self) -> i32;
+    /// How what runs in this session is cancelled.
+    fn cancellation(&self) -> Cancellation;
+    /// Forgets the response handler of request `id`. If nothing of it was sent, it leaves the queue, or makes room for what
+    /// has to be sent in its place; otherwise its reply is read and dropped.
+    fn discard(&mut self, id: u64) -> Discarded;
+    /// Whether the server works on nothing but requests that were discarded, so that cancelling cannot hit anything else.
+    fn is_at_discarded(&self) -> bool;
+    /// Starts no further request until released: a cancel request is under way, and must not hit the next one.
+    fn hold(&mut self, held: bool);
+    /// A cancel request was sent, and the server has taken it: it may hit what is sent next.
+    fn cancel_sent(&mut self) {}
+
+    /// The number of requests that wait or are in flight.
+    fn queued(&self) -> usize;
+    /// The number of requests that have been started and not answered.
+    fn in_flight(&self) -> usize;
+    /// Returns true if request `id` waits or is in flight.
+    fn has(&self, id: u64) -> bool;
+    /// Returns true if no request waits or is in flight.
+    fn is_idle(&self) -> bool {
+        self.queued() == 0
+    }
+    /// Sees that request `id` is answered: without something that ends its group of requests, the server may keep the answer
+    /// to itself, and whoever waits for it would wait for ever.
+    fn ask_for_answer(&mut self, _id: u64) {}
+    /// Whether requests wait for something that whoever submitted them has no part in: a stream, a COPY or a load that has
+    /// the connection to itself.
+    fn is_occupied(&self) -> bool {
+        false
+    }
+    /// Whether request `id` is one that waits so.
+    fn is_kept_waiting(&self, _id: u64) -> bool {
+        false
+    }
+
+    /// The transaction as of the last reply.
+    fn transaction(&self) -> TransactionStatus;
+    /// Whether a transaction is open as of the last reply, be it a failed one.
+    fn in_transaction(&self) -> bool {
+        self.transaction() != TransactionStatus::Idle
+    }
+    /// The transaction as of the last reply, for those who share the connection: one that a stream, a load or a batch has
+    /// begun for itself is none of theirs.
+    fn shared_transaction(&self) -> TransactionStatus {
+        self.transaction()
+    }
+    /// The number of prepared statements that are kept.
+    fn statements(&self) -> usize;
+    /// Forgets every prepared statement; the server is told with the next request.
+    fn forget_statements(&mut self);
+
+    /// The number of notifications that nobody has taken yet.
+    fn notifications(&self) -> usize {
+        0
+    }
+    /// Whether notices have come that nobody has taken yet.
+    fn has_notices(&self) -> bool {
+        false
+    }
+}
