@@ -4,6 +4,7 @@
 //! * [`sink`]: where decoded values go;
 //! * [`params`]: where the values to encode come from;
 //! * [`protocol`]: what a pump may ask of a protocol, and a protocol of its caller;
+//! * [`queue`]: requests that wait to be sent or are in flight;
 //! * [`session`]: what a session is whatever its requests are: opening, cancelling, closing, what is in flight;
 //! * [`cache`]: the least-recently-used cache of prepared statements;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the caller's types cannot hold;
@@ -16,6 +17,7 @@ pub mod civil;
 pub mod limits;
 pub mod params;
 pub mod protocol;
+pub mod queue;
 pub mod session;
 pub mod sink;
 
@@ -23,5 +25,6 @@ pub use buffer::{Inbox, Outbox};
 pub use cache::StatementCache;
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Caller, Discarded, Fatal, Outcome, Protocol, shortened};
+pub use queue::{Failure, Pending, Queue, Slot};
 pub use session::{Cancellation, Certificate, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};

@@ -213,7 +213,7 @@ enum Pulled {
 
 impl<C: MyCaller> Machine<C> {
     fn batch(&mut self) -> Option<&mut Batch> {
-        match &mut self.tail()?.stage {
+        match &mut self.queue.last_mut()?.stage {
             Stage::Batch(batch) => Some(batch),
             _ => None,
         }
@@ -221,11 +221,11 @@ impl<C: MyCaller> Machine<C> {
 
     /// Sends what the batch at the tail can send now; says whether it did anything.
     pub(super) fn advance_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
-        let held = self.held;
+        let held = self.queue.is_held();
         let (status, doubtful) = (self.session.status, self.session.doubtful);
-        let Some(entry) = self.tail() else { return false };
-        let (pending, abandoned) = (entry.pending, entry.caller.is_none());
-        let given_up = entry.failure.is_some() || abandoned;
+        let Some(entry) = self.queue.last_mut() else { return false };
+        let (pending, abandoned) = (entry.pending, entry.slot.caller.is_none());
+        let given_up = entry.slot.failure.is_some() || abandoned;
         if self.kill_due && !held && pending == 0 && !matches!(self.batch(), Some(batch) if batch.phase == Phase::Idle)
         {
             // It must not meet what ends the batch.
@@ -235,7 +235,7 @@ impl<C: MyCaller> Machine<C> {
         match batch.phase {
             Phase::Idle if pending > 0 => false,
             Phase::Idle if given_up => {
-                let failure = self.tail().and_then(|entry| entry.failure.take());
+                let failure = self.queue.last_mut().and_then(|entry| entry.slot.failure.take());
                 self.drop_tail(cx, failure);
                 true
             }
@@ -299,7 +299,7 @@ impl<C: MyCaller> Machine<C> {
                 true
             }
             Phase::Closing => {
-                let failure = self.tail().and_then(|entry| entry.failure.take());
+                let failure = self.queue.last_mut().and_then(|entry| entry.slot.failure.take());
                 self.drop_tail(cx, failure);
                 true
             }
@@ -309,10 +309,10 @@ impl<C: MyCaller> Machine<C> {
     /// Nothing was applied, because the server does not take the statement in bulk: sends the rows one by one, if the
     /// caller can give them again.
     fn start_over(&mut self, cx: C::Cx<'_>) {
-        let Some(entry) = self.tail() else { return };
+        let Some(entry) = self.queue.last_mut() else { return };
         let Stage::Batch(batch) = &mut entry.stage else { return };
-        if entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
-            entry.failure = None;
+        if entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+            entry.slot.failure = None;
             batch.frame = None;
             if batch.guard == Guard::None {
                 batch.window = usize::MAX;
@@ -328,21 +328,21 @@ impl<C: MyCaller> Machine<C> {
     /// Everything is undone because the kept statement was stale: puts the request back to where it was not started,
     /// if the caller can give its rows again. It is the only one that was started, so the order stays.
     fn begin_anew(&mut self, cx: C::Cx<'_>) {
-        let Some(entry) = self.tail() else { return };
-        if !entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+        let Some(entry) = self.queue.last_mut() else { return };
+        if !entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
             return;
         }
         entry.stage = Stage::Queued;
         entry.statement = None;
-        entry.failure = None;
+        entry.slot.failure = None;
         entry.from_cache = false;
-        self.started -= 1;
+        self.queue.unstart();
     }
 
     /// Takes the caller's next row, if there is one, and encodes it where rows travel together.
     fn pull(&mut self, cx: C::Cx<'_>) -> Result<Pulled, C::Error> {
-        let Some(entry) = self.tail() else { return Ok(Pulled::End) };
-        let Some(caller) = &mut entry.caller else { return Ok(Pulled::Failed) };
+        let Some(entry) = self.queue.last_mut() else { return Ok(Pulled::End) };
+        let Some(caller) = &mut entry.slot.caller else { return Ok(Pulled::Failed) };
         if !caller.next_row(cx)? {
             return Ok(Pulled::End);
         }
@@ -378,9 +378,11 @@ impl<C: MyCaller> Machine<C> {
 
     /// Sends the current row as a command of its own.
     fn send_row(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), C::Error> {
-        let Some(at) = self.started.checked_sub(1) else { return Ok(()) };
+        let Some(at) = self.queue.last_at() else { return Ok(()) };
         let entry = &mut self.queue[at];
-        let (Some(caller), Some(mut statement)) = (&mut entry.caller, entry.statement.clone()) else { return Ok(()) };
+        let (Some(caller), Some(mut statement)) = (&mut entry.slot.caller, entry.statement.clone()) else {
+            return Ok(());
+        };
         if !statement.takes(&caller.params(cx)) {
             // A fresh one could only be had by waiting for all rows before. As text, dates are no more than text.
             statement = Arc::new(Statement::text(statement.sql.clone()));
@@ -400,10 +402,10 @@ impl<C: MyCaller> Machine<C> {
         if self.take_back(outbox, mark, 0) {
             return self.drop_tail(cx, Some(failure));
         }
-        if let Some(entry) = self.tail()
-            && entry.failure.is_none()
+        if let Some(entry) = self.queue.last_mut()
+            && entry.slot.failure.is_none()
         {
-            entry.failure = Some(failure);
+            entry.slot.failure = Some(failure);
         }
     }
 
@@ -412,7 +414,7 @@ impl<C: MyCaller> Machine<C> {
         let mut went_on = false;
         let in_flight = self.window;
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let pending = self.tail().map_or(0, |entry| entry.pending);
+            let pending = self.queue.last_mut().map_or(0, |entry| entry.pending);
             let Some(batch) = self.batch() else { return went_on };
             let chunked = batch.frame.is_some();
             if chunked && batch.is_full() || batch.exhausted {
@@ -464,7 +466,7 @@ impl<C: MyCaller> Machine<C> {
             let sql = format!("SAVEPOINT headrace_chunk_{}", number % 2);
             self.own_query(&sql, Kind::Guard, outbox);
         }
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let Stage::Batch(batch) = &mut self.queue[at].stage else { return };
         let following = batch.following.take().unwrap_or_default();
         let chunk = std::mem::replace(&mut batch.chunk, following);
@@ -477,7 +479,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Sends the rows of the chunk that failed, one by one.
     fn repeat(&mut self, mut next: usize, pending: usize, outbox: &mut Outbox) -> bool {
-        let Some(at) = self.started.checked_sub(1) else { return false };
+        let Some(at) = self.queue.last_at() else { return false };
         let (mut pending, before, in_flight) = (pending, next, self.window);
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
             let Stage::Batch(batch) = &mut self.queue[at].stage else { return false };
@@ -523,9 +525,9 @@ impl<C: MyCaller> Machine<C> {
 
     /// The reply to one command of the batch in front, which is the only request that was started.
     pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
-        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
+        let Some(entry) = self.queue.first_mut() else { return Ok(()) };
         let Stage::Batch(batch) = &mut entry.stage else { return Ok(()) };
-        let fresh = !matches!(entry.failure, Some(Failure::Server { .. }));
+        let fresh = !matches!(entry.slot.failure, Some(Failure::Server { .. }));
         match (kind, reply) {
             (Kind::Row { .. }, reply) => {
                 let row = batch.answered;
@@ -533,7 +535,7 @@ impl<C: MyCaller> Machine<C> {
                 if let Err(error) = reply {
                     let undoable = batch.guard != Guard::None && entry.from_cache;
                     batch.again |= is_stale(&error) && row == 0 && undoable && fresh;
-                    note(&mut entry.failure, error, Some(row));
+                    note(&mut entry.slot.failure, error, Some(row));
                 }
             }
             (Kind::Chunk, reply) => {
@@ -542,18 +544,18 @@ impl<C: MyCaller> Machine<C> {
                 if let Err(error) = reply {
                     if error.code == UNSUPPORTED_PS && number == 0 {
                         batch.unsupported = true;
-                        note(&mut entry.failure, error, None);
+                        note(&mut entry.slot.failure, error, None);
                         return Ok(());
                     }
                     if (is_stale(&error) || error.code == 0) && number == 0 && entry.from_cache {
                         batch.again = fresh;
-                        note(&mut entry.failure, error, None);
+                        note(&mut entry.slot.failure, error, None);
                         return Ok(());
                     }
                     // Rows that were interrupted are no wrong rows, and would only be waited for again.
                     let ends = error.ends_transaction() || INTERRUPTED.contains(&error.code);
                     let alone = (chunk.rows() == 1).then_some(chunk.first);
-                    if note(&mut entry.failure, error, alone) && alone.is_none() && !ends {
+                    if note(&mut entry.slot.failure, error, alone) && alone.is_none() && !ends {
                         batch.failed = Some((chunk, number));
                     }
                 }
@@ -569,7 +571,7 @@ impl<C: MyCaller> Machine<C> {
                     batch.found = Some(number);
                     // Another error is about another row than the one that failed at first: better no row than a
                     // wrong one.
-                    if let Some(Failure::Server { error: first, row }) = &mut entry.failure
+                    if let Some(Failure::Server { error: first, row }) = &mut entry.slot.failure
                         && is_same(first, &error)
                     {
                         *row = Some(number);
@@ -577,7 +579,7 @@ impl<C: MyCaller> Machine<C> {
                 }
             }
             (Kind::Guard | Kind::Commit, Err(error)) => {
-                note(&mut entry.failure, error, None);
+                note(&mut entry.slot.failure, error, None);
             }
             // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to
             // go too.
@@ -593,7 +595,7 @@ impl<C: MyCaller> Machine<C> {
 
 /// Notes a server's error unless an earlier row has failed at the server; returns whether it was noted. The caller's
 /// own errors are always about later rows than those in flight.
-fn note<E>(failure: &mut Option<Failure<E>>, error: ServerError, row: Option<u64>) -> bool {
+fn note<C: MyCaller>(failure: &mut Option<Failure<C>>, error: ServerError, row: Option<u64>) -> bool {
     if matches!(failure, Some(Failure::Server { .. })) {
         return false;
     }

@@ -1,8 +1,8 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one queue. The first `started` entries have begun to be sent; a reply always belongs to the
-//! first. An entry may send several commands; the replies to come stand in a queue of their own, in the order of the
-//! commands. Only the last started entry can still have something to send, so bytes leave in the order of the queue.
+//! Every request joins one [`Queue`]; a reply always belongs to the first. An entry may send several commands; the replies
+//! to come stand in a queue of their own, in the order of the commands. Only the last started entry can still have something
+//! to send, so bytes leave in the order of the queue.
 
 mod batch;
 mod binding;
@@ -29,11 +29,11 @@ use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
 use headrace_core::Session as _;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, StatementCache,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, StatementCache,
     TransactionStatus,
 };
 use reply::{Expect, Reply};
-use request::{Entry, Failure, Stage};
+use request::Entry;
 use reservation::Reservation;
 use startup::Startup;
 use std::collections::{BTreeMap, VecDeque};
@@ -69,15 +69,12 @@ enum LastPrepared {
 #[derive(Debug)]
 pub struct Machine<C: Caller> {
     phase: Phase,
-    queue: VecDeque<Entry<C, C::Error>>,
-    started: usize,
+    queue: Queue<Entry<C>>,
     /// The replies to come: the first belongs to the first entry.
     expects: VecDeque<Expect>,
     /// How far the first of them has come.
     reply: Reply,
     wire: Wire,
-    next_id: u64,
-    held: bool,
     /// A KILL QUERY was sent that the next statement may meet.
     kill_due: bool,
     /// Who has the connection to themselves.
@@ -113,13 +110,10 @@ impl<C: MyCaller> Machine<C> {
             local_infile: options.local_infile,
             several: options.multi_statements,
             phase: Phase::Startup(Box::new(Startup::new(options)?)),
-            queue: VecDeque::new(),
-            started: 0,
+            queue: Queue::default(),
             expects: VecDeque::new(),
             reply: Reply::First,
             wire: Wire::default(),
-            next_id: 1,
-            held: false,
             kill_due: false,
             reservation: None,
             statements: StatementCache::new(statements),
@@ -151,7 +145,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// The number that the next request will have.
     pub fn next_id(&self) -> u64 {
-        self.next_id
+        self.queue.next_id()
     }
 
     /// The session as the server last reported it.
@@ -166,26 +160,23 @@ impl<C: MyCaller> Machine<C> {
 
     /// Whether the server sends the rows of a stream: only who reads it may receive them.
     fn streams(&self) -> bool {
-        self.started > 0 && self.current_caller().is_some_and(Caller::is_stream)
+        self.queue.started() > 0 && self.current_caller().is_some_and(Caller::is_stream)
     }
 
     /// Takes the first entry out of the queue and tells its caller how it ended.
     fn finish_front(&mut self, cx: C::Cx<'_>) {
-        let Some(mut entry) = self.queue.pop_front() else { return };
-        self.started = self.started.saturating_sub(1);
-        let outcome = entry.failure.take().map_or(Outcome::Done, Failure::outcome);
-        if entry.changes {
-            self.forget_statements();
-        }
-        self.note_reserved(entry.id);
-        if let Some(caller) = entry.caller {
-            caller.finish(cx, outcome);
+        if let Some(entry) = self.queue.pop_front() {
+            self.finish(cx, entry);
         }
     }
 
-    /// The entry that may still have something to send.
-    fn tail(&mut self) -> Option<&mut Entry<C, C::Error>> {
-        self.started.checked_sub(1).and_then(|i| self.queue.get_mut(i))
+    /// Tells the caller of an entry that has left the queue how it ended.
+    fn finish(&mut self, cx: C::Cx<'_>, entry: Entry<C>) {
+        if entry.changes {
+            self.forget_statements();
+        }
+        self.note_reserved(entry.slot.id);
+        entry.slot.finish(cx);
     }
 }
 
@@ -232,34 +223,16 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
 
     /// An atomic batch that has not ended is rolled back.
     fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
-        if at >= self.started {
-            if let Request::Query { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
-                *sql = instead.clone();
-                self.queue[at].caller = None;
-            } else {
-                self.queue.remove(at);
-            }
-            return Discarded::Gone;
-        }
-        self.queue[at].caller = None;
-        self.queue[at].abandoned = true;
-        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
+        self.queue.discard(id)
     }
 
-    /// What undoes a batch is not to be hit.
     fn is_at_discarded(&self) -> bool {
-        let mut flight = self.queue.iter().take(self.started);
-        flight.clone().any(|entry| entry.pending > 0)
-            && flight.all(|entry| {
-                let undone = matches!(&entry.stage, Stage::Batch(batch) if batch.is_ending());
-                entry.abandoned && !undone
-            })
+        self.queue.is_at_discarded()
     }
 
     /// No batch goes on to its end either.
     fn hold(&mut self, held: bool) {
-        self.held = held;
+        self.queue.hold(held);
     }
 
     /// If KILL QUERY came between two statements, MySQL before 5.7 keeps it for the next one, and later versions do where it
@@ -273,11 +246,11 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
     }
 
     fn in_flight(&self) -> usize {
-        self.started
+        self.queue.started()
     }
 
     fn has(&self, id: u64) -> bool {
-        self.queue.iter().any(|entry| entry.id == id)
+        self.queue.by_id(id).is_some()
     }
 
     fn is_occupied(&self) -> bool {
@@ -286,7 +259,7 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
 
     fn is_kept_waiting(&self, id: u64) -> bool {
         match self.streams() {
-            true => self.queue.front().is_none_or(|entry| entry.id != id),
+            true => self.queue.first().is_none_or(|entry| entry.slot.id != id),
             false => self.waits_for_reservation(id),
         }
     }
@@ -321,11 +294,7 @@ impl<C: MyCaller> Protocol for Machine<C> {
     type Request = Request;
 
     fn submit(&mut self, request: Request, caller: C) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        let lane = caller.lane();
-        self.queue.push_back(Entry { lane, ..Entry::new(id, request, self.several, Some(caller)) });
-        id
+        self.queue.submit(caller, |slot| Entry::new(slot, request, self.several))
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -338,36 +307,25 @@ impl<C: MyCaller> Protocol for Machine<C> {
 
     fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
-        // Whoever is the first to wait hears it: in front of it may stand what was discarded.
-        let first = self.queue.iter_mut().find(|entry| entry.caller.is_some());
-        if let (Some(error), Some(first)) = (self.last_words.clone(), first) {
-            first.fail(error);
-        }
-        self.started = 0;
         self.reservation = None;
         self.expects.clear();
-        for entry in std::mem::take(&mut self.queue) {
-            let outcome = entry.failure.map_or_else(|| Outcome::Fatal(reason.clone()), Failure::outcome);
-            if let Some(caller) = entry.caller {
-                caller.finish(cx, outcome);
-            }
-        }
+        self.queue.abort(cx, reason, self.last_words.clone());
     }
 
-    fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    fn find(&self, is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.find(is)
     }
 
     fn current_caller(&self) -> Option<&C> {
-        self.queue.front().and_then(|entry| entry.caller.as_ref())
+        self.queue.first()?.slot.caller.as_ref()
     }
 
     fn current_caller_mut(&mut self) -> Option<&mut C> {
-        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
+        self.queue.first_mut()?.slot.caller.as_mut()
     }
 
     fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
-        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
+        self.queue.caller_mut(id)
     }
 
     fn last_words(&self) -> Option<&ServerError> {

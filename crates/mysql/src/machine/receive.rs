@@ -93,7 +93,7 @@ impl<C: MyCaller> Machine<C> {
             return Ok(());
         }
         match self.expects.front_mut() {
-            Some(expect) if self.started > 0 => {
+            Some(expect) if self.queue.started() > 0 => {
                 if expect.sequence == sequence {
                     expect.sequence = sequence.wrapping_add(1);
                     return Ok(());
@@ -121,15 +121,13 @@ impl<C: MyCaller> Machine<C> {
         Err(reason)
     }
 
-    pub(super) fn front(&mut self) -> Result<&mut Entry<C, C::Error>, Fatal> {
-        match self.queue.front_mut() {
-            Some(entry) if self.started > 0 => Ok(entry),
-            _ => Err(Fatal::peer("the server sent a packet although nothing was asked")),
-        }
+    pub(super) fn front(&mut self) -> Result<&mut Entry<C>, Fatal> {
+        let front = self.queue.answered();
+        front.ok_or_else(|| Fatal::peer("the server sent a packet although nothing was asked"))
     }
 
     fn kind(&self) -> Result<Kind, Fatal> {
-        let front = self.expects.front().filter(|_| self.started > 0);
+        let front = self.expects.front().filter(|_| self.queue.started() > 0);
         front.map(|expect| expect.kind).ok_or_else(|| Fatal::peer("the server sent a reply although nothing was asked"))
     }
 
@@ -139,9 +137,9 @@ impl<C: MyCaller> Machine<C> {
         if self.wire.assembler.is_open() {
             return Ok(0);
         }
-        let Some(entry) = self.queue.front_mut() else { return Ok(0) };
+        let Some(entry) = self.queue.first_mut() else { return Ok(0) };
         let compressed = self.wire.compression.is_some();
-        let mut sink = entry.caller.as_mut().filter(|_| expect.kind.is_callers()).map(|caller| caller.rows(cx));
+        let mut sink = entry.slot.caller.as_mut().filter(|_| expect.kind.is_callers()).map(|caller| caller.rows(cx));
         let mut at = 0;
         while let Some((len, sequence)) = frame::header(&unread[at..]) {
             let Some(payload) = unread.get(at + HEADER_BYTES..at + HEADER_BYTES + len) else { break };
@@ -231,7 +229,7 @@ impl<C: MyCaller> Machine<C> {
                 _ => {
                     // A row in several parts.
                     let entry = self.front()?;
-                    if let Some(caller) = entry.caller.as_mut().filter(|_| kind.is_callers()) {
+                    if let Some(caller) = entry.slot.caller.as_mut().filter(|_| kind.is_callers()) {
                         columns.row(payload, &mut caller.rows(cx))?;
                     }
                     self.reply = Reply::Rows { columns };

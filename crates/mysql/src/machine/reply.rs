@@ -194,7 +194,7 @@ impl<C: MyCaller> Machine<C> {
         if let Some(statement) = entry.statement.as_ref().filter(|_| columns.binary) {
             statement.set_columns(&columns);
         }
-        if let Some(caller) = entry.caller.as_mut().filter(|_| kind.is_callers()) {
+        if let Some(caller) = entry.slot.caller.as_mut().filter(|_| kind.is_callers()) {
             caller.columns(cx, &columns);
         }
         self.reply = Reply::Rows { columns };
@@ -253,7 +253,7 @@ impl<C: MyCaller> Machine<C> {
         entry.statement = Some(statement.clone());
         let only = matches!(entry.request, Request::Prepare { .. });
         entry.stage = if entry.ahead || only { Stage::Sent } else { Stage::Bindable };
-        if let (true, Some(columns), Some(caller)) = (only, &columns, &mut entry.caller) {
+        if let (true, Some(columns), Some(caller)) = (only, &columns, &mut entry.slot.caller) {
             caller.columns(cx, columns);
         }
         if !cursor {
@@ -290,7 +290,9 @@ impl<C: MyCaller> Machine<C> {
         let more = status.contains(StatusFlags::MORE_RESULTS_EXISTS);
         let waits = suspended && kind != Kind::Fetch;
         entry.warnings = entry.warnings.max(completion.warnings);
-        if let Some(caller) = entry.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits) {
+        if let Some(caller) =
+            entry.slot.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits)
+        {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
             let warnings = std::mem::take(&mut entry.warnings);
             let out_params = status.contains(StatusFlags::PS_OUT_PARAMS);
@@ -307,17 +309,17 @@ impl<C: MyCaller> Machine<C> {
 
     /// Notes what a result says of its cursor; returns whether more rows can be fetched.
     fn cursor_moved(&mut self, kind: Kind, status: StatusFlags) -> bool {
-        let Some(entry) = self.queue.front_mut() else { return false };
+        let Some(entry) = self.queue.first_mut() else { return false };
         let (opener, opens) = match (&entry.request, kind) {
-            (Request::Execute(execute), Kind::Result { .. }) if execute.cursor.is_some() => (entry.id, true),
-            (Request::Execute(_), Kind::Fetch) => (entry.id, false),
+            (Request::Execute(execute), Kind::Result { .. }) if execute.cursor.is_some() => (entry.slot.id, true),
+            (Request::Execute(_), Kind::Fetch) => (entry.slot.id, false),
             (Request::Fetch { cursor, .. }, Kind::Fetch) => (*cursor, false),
             _ => return false,
         };
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
         match &entry.statement {
             // Nobody is left to close it.
-            Some(statement) if open && opens && entry.caller.is_none() => self.to_close.extend(statement.id),
+            Some(statement) if open && opens && entry.slot.caller.is_none() => self.to_close.extend(statement.id),
             Some(statement) if open && opens => {
                 self.cursors.insert(opener, statement.clone());
             }
@@ -354,12 +356,12 @@ impl<C: MyCaller> Machine<C> {
             self.forget_statements();
             return self.answered(cx);
         }
-        let alone = self.started == 1;
+        let alone = self.queue.started() == 1;
         let stale = is_stale(&error) || is_of_another_charset(&error);
         if stale || error.code == 0 {
             self.forget(error.code)?;
         }
-        let id = self.front()?.id;
+        let id = self.front()?.slot.id;
         let cursor_open = self.cursors.contains_key(&id);
         let entry = self.front()?;
         let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
@@ -379,7 +381,7 @@ impl<C: MyCaller> Machine<C> {
             _ => {
                 let statement = entry.statement.clone().filter(|_| cursor && !stale);
                 let fetched = if let Request::Fetch { cursor, .. } = entry.request { Some(cursor) } else { None };
-                entry.fail(error);
+                entry.slot.fail(error);
                 if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
                     // What the cursor is worth after an error, nobody knows.
                     self.to_close.extend(statement.id);
@@ -436,7 +438,7 @@ impl<C: MyCaller> Machine<C> {
                 self.forget_statements();
             }
             _ => {
-                entry.fail(error);
+                entry.slot.fail(error);
                 entry.stage = Stage::Sent;
             }
         }
@@ -451,7 +453,7 @@ impl<C: MyCaller> Machine<C> {
         let fetch_follows = entry.pending > 1;
         if fetch_follows {
             // A fetch is in flight behind it, whose error comes next.
-            entry.fail(ServerError {
+            entry.slot.fail(ServerError {
                 code: UNKNOWN_STMT_HANDLER,
                 sqlstate: "HY000".into(),
                 message: "the server forgot the prepared statement; run it again".into(),
@@ -462,7 +464,7 @@ impl<C: MyCaller> Machine<C> {
             entry.from_cache = false;
             entry.pending = 0;
             self.expects.pop_front();
-            self.started -= 1;
+            self.queue.unstart();
         }
         if fetch_follows { self.answered(cx) } else { Ok(()) }
     }

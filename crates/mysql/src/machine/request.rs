@@ -1,11 +1,12 @@
 //! What can be asked of a connection, and how far each request has come.
 
+use super::MyCaller;
 use super::batch::Batch;
 use super::statement::Statement;
 use crate::packets::capabilities::StatusFlags;
-use crate::packets::reply::ServerError;
 use crate::sql::changes_session;
-use headrace_core::Outcome;
+pub(super) use headrace_core::Failure;
+use headrace_core::{Caller, Pending, Slot};
 use std::sync::Arc;
 
 /// How the rows of a batch travel. What a road cannot do goes by the next best: the caller sees one meaning.
@@ -161,35 +162,13 @@ pub(super) enum Stage {
     Sent,
 }
 
-/// Why a request will not be done.
-#[derive(Debug)]
-pub(super) enum Failure<E> {
-    Server { error: ServerError, row: Option<u64> },
-    Caller { error: E, row: Option<u64> },
-}
-
-impl<E> Failure<E> {
-    pub(super) fn outcome(self) -> Outcome<ServerError, E> {
-        match self {
-            Failure::Server { error, row } => Outcome::Server { error, row },
-            Failure::Caller { error, row } => Outcome::Caller { error, row },
-        }
-    }
-}
-
 /// A request in the queue.
 #[derive(Debug)]
-pub(super) struct Entry<C, E> {
-    pub id: u64,
+pub(super) struct Entry<C: Caller> {
+    pub slot: Slot<C>,
     pub request: Request,
     /// The reservation that it is within; 0 for none.
     pub reservation: u64,
-    /// `None` once the caller lost interest: the reply is read and dropped.
-    pub caller: Option<C>,
-    /// Whose it is: see [`headrace_core::Caller::lane`].
-    pub lane: u64,
-    /// Its caller was forgotten after it was sent.
-    pub abandoned: bool,
     pub stage: Stage,
     /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
     pub changes: bool,
@@ -208,23 +187,19 @@ pub(super) struct Entry<C, E> {
     pub out_params: StatusFlags,
     /// The file that the server wants.
     pub infile: Option<Vec<u8>>,
-    pub failure: Option<Failure<E>>,
 }
 
-impl<C, E> Entry<C, E> {
-    pub(super) fn new(id: u64, request: Request, several: bool, caller: Option<C>) -> Self {
+impl<C: MyCaller> Entry<C> {
+    pub(super) fn new(slot: Slot<C>, request: Request, several: bool) -> Self {
         let (reservation, request) = match request {
             Request::Within { reservation, request } => (reservation, *request),
             request => (0, request),
         };
         Self {
-            id,
+            slot,
             changes: request.changes_session(several),
             request,
             reservation,
-            caller,
-            lane: 0,
-            abandoned: false,
             stage: Stage::Queued,
             statement: None,
             from_cache: false,
@@ -234,7 +209,6 @@ impl<C, E> Entry<C, E> {
             warnings: 0,
             out_params: StatusFlags::empty(),
             infile: None,
-            failure: None,
         }
     }
 
@@ -242,11 +216,40 @@ impl<C, E> Entry<C, E> {
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
         self.changes || self.request.is_exclusive(local_infile)
     }
+}
 
-    /// Notes the first failure.
-    pub(super) fn fail(&mut self, error: ServerError) {
-        if self.failure.is_none() {
-            self.failure = Some(Failure::Server { error, row: None });
+impl<C: MyCaller> Pending for Entry<C> {
+    type Caller = C;
+
+    fn slot(&self) -> &Slot<C> {
+        &self.slot
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<C> {
+        &mut self.slot
+    }
+
+    fn into_slot(self) -> Slot<C> {
+        self.slot
+    }
+
+    fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
+        match &mut self.request {
+            Request::Query { sql, discarded: Some(instead), .. } => {
+                *sql = instead.clone();
+                true
+            }
+            _ => false,
         }
+    }
+
+    fn is_at_server(&self) -> bool {
+        self.pending > 0
+    }
+
+    /// What undoes a batch is not to be hit.
+    fn is_cancellable(&self) -> bool {
+        let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
+        self.slot.abandoned && !undone
     }
 }

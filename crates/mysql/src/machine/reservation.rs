@@ -58,8 +58,8 @@ impl<C: MyCaller> Machine<C> {
         let Some(reservation) = self.reservation.as_ref().filter(|reservation| !reservation.ending) else {
             return false;
         };
-        let mut waiting = self.queue.iter().skip(self.started);
-        waiting.any(|entry| entry.id == id && entry.reservation != reservation.number)
+        let mut waiting = self.queue.waiting();
+        waiting.any(|entry| entry.slot.id == id && entry.reservation != reservation.number)
     }
 
     /// Whether a transaction is open for those who share the connection: one that a reservation or a batch has begun for
@@ -68,7 +68,7 @@ impl<C: MyCaller> Machine<C> {
         if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
             return reservation.in_transaction;
         }
-        match self.queue.front().map(|entry| &entry.stage) {
+        match self.queue.first().map(|entry| &entry.stage) {
             Some(Stage::Batch(batch)) if batch.has_own_transaction() => false,
             _ => self.session.in_transaction(),
         }
@@ -93,14 +93,6 @@ impl<C: MyCaller> Machine<C> {
             return true;
         }
         let number = reservation.number;
-        let Some(at) = (self.started..self.queue.len()).find(|&at| self.queue[at].reservation == number) else {
-            return false;
-        };
-        if at > self.started
-            && let Some(entry) = self.queue.remove(at)
-        {
-            self.queue.insert(self.started, entry);
-        }
-        true
+        self.queue.bring_forward(|entry, _| entry.reservation == number)
     }
 }

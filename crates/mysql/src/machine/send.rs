@@ -12,8 +12,7 @@ use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
-use headrace_core::Session as _;
-use headrace_core::{Caller, Mismatch, Outbox, Outcome, Parameters, limits};
+use headrace_core::{Caller, Mismatch, Outbox, Parameters, limits};
 use std::sync::Arc;
 
 impl<C: MyCaller> Machine<C> {
@@ -22,7 +21,7 @@ impl<C: MyCaller> Machine<C> {
             return;
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let went_on = match self.tail().map(|entry| &entry.stage) {
+            let went_on = match self.queue.last_mut().map(|entry| &entry.stage) {
                 None | Some(Stage::Sent) => true,
                 Some(Stage::Bindable) => {
                     self.bind_tail(cx, outbox);
@@ -35,7 +34,7 @@ impl<C: MyCaller> Machine<C> {
             if !went_on {
                 return;
             }
-            if matches!(self.tail().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
+            if matches!(self.queue.last_mut().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
                 if !self.may_start() {
                     return;
                 }
@@ -49,38 +48,29 @@ impl<C: MyCaller> Machine<C> {
         if self.reservation.is_some() && !self.bring_forward() {
             return false;
         }
-        let Some(next) = self.queue.get(self.started) else { return false };
-        let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        let Some(next) = self.queue.next().filter(|_| self.queue.may_start()) else { return false };
+        let last = self.queue.last();
         let alone =
             next.is_exclusive(self.local_infile) || last.is_some_and(|entry| entry.is_exclusive(self.local_infile));
-        let same_lane = last.is_none_or(|entry| entry.lane == next.lane);
-        !self.held && same_lane && self.expects.len() < self.window && (!alone || self.started == 0)
+        self.expects.len() < self.window && (!alone || self.queue.started() == 0)
     }
 
     /// Notes that a reply of the last started entry is to come.
     pub(super) fn expect(&mut self, sequence: u8, kind: Kind) {
         self.expects.push_back(Expect { sequence, kind });
-        if let Some(entry) = self.tail() {
+        if let Some(entry) = self.queue.last_mut() {
             entry.pending += 1;
         }
     }
 
     /// Takes the last started entry out of the queue and tells its caller; if replies are to come, when they have.
-    pub(super) fn drop_tail(&mut self, cx: C::Cx<'_>, failure: Option<Failure<C::Error>>) {
-        let Some(at) = self.started.checked_sub(1) else { return };
-        if self.queue[at].pending > 0 {
-            self.queue[at].failure = failure;
-            self.queue[at].stage = Stage::Sent;
-            return;
-        }
-        self.started = at;
-        let Some(entry) = self.queue.remove(at) else { return };
-        if entry.changes {
-            self.forget_statements();
-        }
-        self.note_reserved(entry.id);
-        if let Some(caller) = entry.caller {
-            caller.finish(cx, failure.map_or(Outcome::Done, Failure::outcome));
+    pub(super) fn drop_tail(&mut self, cx: C::Cx<'_>, failure: Option<Failure<C>>) {
+        let Some(entry) = self.queue.last_mut() else { return };
+        entry.slot.failure = failure;
+        if entry.pending > 0 {
+            entry.stage = Stage::Sent;
+        } else if let Some(entry) = self.queue.remove_last() {
+            self.finish(cx, entry);
         }
     }
 
@@ -90,7 +80,7 @@ impl<C: MyCaller> Machine<C> {
         if !outbox.truncate(mark) {
             return false;
         }
-        if let Some(at) = self.started.checked_sub(1) {
+        if let Some(at) = self.queue.last_at() {
             let entry = &mut self.queue[at];
             let taken = entry.pending - pending;
             entry.pending = pending;
@@ -100,8 +90,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let at = self.started;
-        self.started += 1;
+        let at = self.queue.start();
         for id in std::mem::take(&mut self.to_close) {
             self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, id));
         }
@@ -137,7 +126,7 @@ impl<C: MyCaller> Machine<C> {
                 self.expect(next, Kind::Simple);
             }
             Request::Reserve => {
-                self.reserve(self.queue[at].id);
+                self.reserve(self.queue[at].slot.id);
                 if self.session.doubtful {
                     // The answer has the status that the last error did not have.
                     let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
@@ -187,7 +176,7 @@ impl<C: MyCaller> Machine<C> {
         };
         let id = statement.id.unwrap_or(LAST_PREPARED);
         let entry = &mut self.queue[at];
-        if let (Some(columns), Some(caller)) = (statement.columns(), &mut entry.caller) {
+        if let (Some(columns), Some(caller)) = (statement.columns(), &mut entry.slot.caller) {
             caller.columns(cx, &columns);
         }
         entry.statement = Some(statement);
@@ -206,7 +195,7 @@ impl<C: MyCaller> Machine<C> {
     fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: C::Cx<'_>, outbox: &mut Outbox) {
         match self.statements.get(sql).cloned() {
             Some(statement) => {
-                if let (Some(columns), Some(caller)) = (statement.columns(), &mut self.queue[at].caller) {
+                if let (Some(columns), Some(caller)) = (statement.columns(), &mut self.queue[at].slot.caller) {
                     caller.columns(cx, &columns);
                 }
                 self.drop_tail(cx, None);
@@ -251,7 +240,7 @@ impl<C: MyCaller> Machine<C> {
         entry.stage = Stage::Preparing;
         // It must be certain how many parameters the server will count.
         let countable = !scan.uncertain
-            && entry.caller.as_mut().is_some_and(|caller| caller.params(cx).count() == scan.placeholders.len());
+            && entry.slot.caller.as_mut().is_some_and(|caller| caller.params(cx).count() == scan.placeholders.len());
         let one = execute.rows == Rows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
@@ -270,7 +259,7 @@ impl<C: MyCaller> Machine<C> {
             self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, LAST_PREPARED));
         }
         self.prepare(sql, outbox);
-        let Some(caller) = &mut self.queue[at].caller else { return };
+        let Some(caller) = &mut self.queue[at].slot.caller else { return };
         let lists = |_| self.session.lists(sql);
         let how = (LAST_PREPARED, false, 0);
         match write_execute(&mut self.wire, &self.session, caller, how, lists, cx, outbox) {
@@ -287,13 +276,13 @@ impl<C: MyCaller> Machine<C> {
 
     /// The statement of the last started entry is known: executes it, or begins its batch.
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         entry.stage = Stage::Sent;
         let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement.clone()) else {
             return;
         };
-        let Some(caller) = &mut entry.caller else {
+        let Some(caller) = &mut entry.slot.caller else {
             // Discarded while it was being prepared.
             if execute.cursor.is_some() {
                 self.keep(statement);

@@ -24,7 +24,7 @@ pub enum InfileState {
 impl<C: MyCaller> Machine<C> {
     /// Where the LOAD DATA LOCAL of request `id` stands.
     pub fn infile_state(&self, id: u64) -> InfileState {
-        match self.queue.iter().find(|entry| entry.id == id) {
+        match self.queue.by_id(id) {
             None => InfileState::Ended,
             Some(entry) => match (&entry.stage, &entry.infile) {
                 (Stage::Uploading { .. }, Some(name)) => InfileState::Streaming(name.clone()),
@@ -36,7 +36,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; says whether it was.
     pub fn infile_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
-        let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) else { return false };
+        let Some(entry) = self.queue.by_id_mut(id) else { return false };
         let Stage::Uploading { sequence } = &mut entry.stage else { return false };
         let mut data = Vec::new();
         write(&mut data);
@@ -51,7 +51,7 @@ impl<C: MyCaller> Machine<C> {
     /// Ends the file. The protocol knows no way to take back what was sent: whoever gives up half-way rolls the
     /// transaction back.
     pub fn infile_end(&mut self, id: u64, outbox: &mut Outbox) {
-        let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) else { return };
+        let Some(entry) = self.queue.by_id_mut(id) else { return };
         let Stage::Uploading { sequence } = entry.stage else { return };
         entry.stage = Stage::Sent;
         self.end_file(outbox, sequence);
@@ -78,16 +78,16 @@ impl<C: MyCaller> Machine<C> {
             // What was sent behind it is being taken for the file, or it was never agreed.
             return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
         }
-        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
+        let Some(entry) = self.queue.first_mut() else { return Ok(()) };
         entry.infile = Some(name.to_vec());
-        match (&entry.request, &mut entry.caller) {
+        match (&entry.request, &mut entry.slot.caller) {
             (Request::Query { infile: true, .. }, Some(caller)) => {
                 entry.stage = Stage::Uploading { sequence };
                 caller.bulk_ready(cx, false, 0);
             }
             _ => {
                 // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, as MySQL's own clients say.
-                entry.fail(ServerError {
+                entry.slot.fail(ServerError {
                     code: 2068,
                     sqlstate: "HY000".into(),
                     message: "LOAD DATA LOCAL INFILE is refused: no data were handed over for it".into(),
@@ -100,7 +100,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Ends the file of an upload whose caller is gone; says whether it was so.
     pub(super) fn abandon_upload(&mut self, outbox: &mut Outbox) -> bool {
-        match self.tail().map(|entry| (entry.id, entry.caller.is_none())) {
+        match self.queue.last_mut().map(|entry| (entry.slot.id, entry.slot.caller.is_none())) {
             Some((id, true)) => {
                 self.infile_end(id, outbox);
                 true

@@ -1,0 +1,399 @@
+//! Requests that wait to be sent or are in flight.
+//!
+//! Every request joins one queue. The first [`Queue::started`] of them have begun to be sent. What belongs to the protocol is
+//! in the request's own type, which has a [`Slot`] in it and is a [`Pending`].
+
+use crate::protocol::{Caller, Discarded, Fatal, Outcome};
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::{Index, IndexMut};
+
+/// Why a request will not be done.
+pub enum Failure<C: Caller> {
+    /// The server has refused it.
+    Server {
+        /// Its error.
+        error: C::ServerError,
+        /// The 0-based row of a batch that it was about.
+        row: Option<u64>,
+    },
+    /// The response handler has failed: a value that does not fit, an iterator that raised.
+    Caller {
+        /// Its error.
+        error: C::Error,
+        /// The 0-based row of a batch that it was about.
+        row: Option<u64>,
+    },
+}
+
+impl<C: Caller> Failure<C> {
+    /// How the request ends with it.
+    pub fn outcome(self) -> Outcome<C::ServerError, C::Error> {
+        match self {
+            Failure::Server { error, row } => Outcome::Server { error, row },
+            Failure::Caller { error, row } => Outcome::Caller { error, row },
+        }
+    }
+}
+
+/// What the queue knows of a request.
+pub struct Slot<C: Caller> {
+    /// The number by which the request is known.
+    pub id: u64,
+    /// The response handler; `None` once it was discarded: the reply is read and dropped.
+    pub caller: Option<C>,
+    /// See [`Caller::lane`].
+    pub lane: u64,
+    /// The response handler was discarded after something of the request was sent.
+    pub abandoned: bool,
+    /// Why the request will not be done.
+    pub failure: Option<Failure<C>>,
+}
+
+// By hand: errors and response handlers need not be shown.
+impl<C: Caller> fmt::Debug for Failure<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, row) = match self {
+            Failure::Server { row, .. } => ("Server", row),
+            Failure::Caller { row, .. } => ("Caller", row),
+        };
+        f.debug_struct(kind).field("row", row).finish_non_exhaustive()
+    }
+}
+
+impl<C: Caller> fmt::Debug for Slot<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, lane, abandoned, failure, .. } = self;
+        let mut shown = f.debug_struct("Slot");
+        shown.field("id", id).field("lane", lane).field("abandoned", abandoned).field("failure", failure);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl<C: Caller> Slot<C> {
+    /// The slot of a request that the machine itself makes, in the lane of another one.
+    pub fn own(id: u64, lane: u64) -> Self {
+        Self { id, caller: None, lane, abandoned: false, failure: None }
+    }
+
+    /// Notes an error of the server, unless the request has failed already.
+    pub fn fail(&mut self, error: C::ServerError) {
+        self.failure.get_or_insert(Failure::Server { error, row: None });
+    }
+
+    /// Tells the response handler how the request ended: with its failure, or well.
+    pub fn finish(mut self, cx: C::Cx<'_>) {
+        let outcome = self.failure.take().map_or(Outcome::Done, Failure::outcome);
+        self.finish_with(cx, outcome);
+    }
+
+    /// Tells the response handler how the request ended.
+    pub fn finish_with(self, cx: C::Cx<'_>, outcome: Outcome<C::ServerError, C::Error>) {
+        if let Some(caller) = self.caller {
+            caller.finish(cx, outcome);
+        }
+    }
+}
+
+/// A request in the queue, with what its protocol has to know of it.
+pub trait Pending {
+    /// The type of response handlers.
+    type Caller: Caller;
+
+    /// What the queue knows of it.
+    fn slot(&self) -> &Slot<Self::Caller>;
+    /// The same, to be changed.
+    fn slot_mut(&mut self) -> &mut Slot<Self::Caller>;
+    /// The same, when nothing else matters any more.
+    fn into_slot(self) -> Slot<Self::Caller>;
+
+    /// The request is discarded before anything of it was sent: it becomes what has to be sent in its place. Returns false
+    /// if that is nothing, so that it can leave the queue. `before` is the request that precedes it.
+    fn replace_discarded(&mut self, before: Option<&Self>) -> bool;
+    /// Whether the server may still be working on something of it, now that it has begun to be sent.
+    fn is_at_server(&self) -> bool;
+    /// Whether a cancel request may hit it.
+    fn is_cancellable(&self) -> bool;
+}
+
+/// The handler's error type and so on, by the type of pending requests.
+type ServerError<R> = <<R as Pending>::Caller as Caller>::ServerError;
+type Cx<'a, R> = <<R as Pending>::Caller as Caller>::Cx<'a>;
+
+/// The pending requests of one connection.
+#[derive(Debug)]
+pub struct Queue<R> {
+    entries: VecDeque<R>,
+    started: usize,
+    next_id: u64,
+    held: bool,
+}
+
+impl<R> Default for Queue<R> {
+    fn default() -> Self {
+        Self { entries: VecDeque::new(), started: 0, next_id: 1, held: false }
+    }
+}
+
+impl<R: Pending> Queue<R> {
+    /// Appends a request, which `make` makes around its slot, and returns its number.
+    pub fn submit(&mut self, caller: R::Caller, make: impl FnOnce(Slot<R::Caller>) -> R) -> u64 {
+        let lane = caller.lane();
+        let slot = Slot { caller: Some(caller), ..Slot::own(self.next_id, lane) };
+        self.append(make(slot))
+    }
+
+    /// Appends a request of the machine's own, behind the last one and in its lane.
+    pub fn append_own(&mut self, make: impl FnOnce(Slot<R::Caller>) -> R) -> u64 {
+        let lane = self.entries.back().map_or(0, |last| last.slot().lane);
+        self.append(make(Slot::own(self.next_id, lane)))
+    }
+
+    fn append(&mut self, entry: R) -> u64 {
+        self.next_id += 1;
+        self.entries.push_back(entry);
+        self.next_id - 1
+    }
+
+    /// Puts a request of the machine's own before those that wait.
+    pub fn insert_own(&mut self, lane: u64, make: impl FnOnce(Slot<R::Caller>) -> R) {
+        let entry = make(Slot::own(self.next_id, lane));
+        self.next_id += 1;
+        self.entries.insert(self.started, entry);
+    }
+
+    /// The number that the next request will have.
+    pub fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// The number of requests.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns true if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The number of requests that have begun to be sent.
+    pub fn started(&self) -> usize {
+        self.started
+    }
+
+    /// All requests, in their order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &R> + ExactSizeIterator + Clone {
+        self.entries.iter()
+    }
+
+    /// The requests that have begun to be sent.
+    pub fn in_flight(&self) -> impl DoubleEndedIterator<Item = &R> + ExactSizeIterator + Clone {
+        self.entries.iter().take(self.started)
+    }
+
+    /// The requests of which nothing was sent.
+    pub fn waiting(&self) -> impl DoubleEndedIterator<Item = &R> + Clone {
+        self.entries.iter().skip(self.started)
+    }
+
+    /// The request at a place.
+    pub fn get(&self, at: usize) -> Option<&R> {
+        self.entries.get(at)
+    }
+
+    /// The last request.
+    pub fn back(&self) -> Option<&R> {
+        self.entries.back()
+    }
+
+    /// The request of a number.
+    pub fn by_id(&self, id: u64) -> Option<&R> {
+        self.entries.iter().find(|entry| entry.slot().id == id)
+    }
+
+    /// The same, to be changed.
+    pub fn by_id_mut(&mut self, id: u64) -> Option<&mut R> {
+        self.entries.iter_mut().find(|entry| entry.slot().id == id)
+    }
+
+    /// The request of a number, if it has begun to be sent.
+    pub fn started_by_id_mut(&mut self, id: u64) -> Option<&mut R> {
+        self.entries.iter_mut().take(self.started).find(|entry| entry.slot().id == id)
+    }
+
+    /// The number of the first request whose response handler `is` the one looked for.
+    pub fn find(&self, mut is: impl FnMut(&R::Caller) -> bool) -> Option<u64> {
+        let slots = self.entries.iter().map(Pending::slot);
+        slots.into_iter().find(|slot| slot.caller.as_ref().is_some_and(&mut is)).map(|slot| slot.id)
+    }
+
+    /// The response handler of request `id`.
+    pub fn caller_mut(&mut self, id: u64) -> Option<&mut R::Caller> {
+        self.by_id_mut(id)?.slot_mut().caller.as_mut()
+    }
+
+    /// The first request.
+    pub fn first(&self) -> Option<&R> {
+        self.entries.front()
+    }
+
+    /// The same, to be changed.
+    pub fn first_mut(&mut self) -> Option<&mut R> {
+        self.entries.front_mut()
+    }
+
+    /// The first request that has begun to be sent: the one that the next reply belongs to.
+    pub fn answered(&mut self) -> Option<&mut R> {
+        self.entries.front_mut().filter(|_| self.started > 0)
+    }
+
+    /// The place of the request that was started last: only that one may still have something to send.
+    pub fn last_at(&self) -> Option<usize> {
+        self.started.checked_sub(1)
+    }
+
+    /// The request that was started last.
+    pub fn last(&self) -> Option<&R> {
+        self.entries.get(self.last_at()?)
+    }
+
+    /// The same, to be changed.
+    pub fn last_mut(&mut self) -> Option<&mut R> {
+        let at = self.last_at()?;
+        self.entries.get_mut(at)
+    }
+
+    /// The first request of which nothing was sent.
+    pub fn next(&self) -> Option<&R> {
+        self.entries.get(self.started)
+    }
+
+    /// Whether the next request may be started as far as the queue knows: there is one, no cancel request is under way that
+    /// could hit it, and it is of the same lane as those in flight.
+    pub fn may_start(&self) -> bool {
+        let Some(next) = self.next().filter(|_| !self.held) else { return false };
+        self.last().is_none_or(|last| last.slot().lane == next.slot().lane)
+    }
+
+    /// Starts the next request, and returns its place.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn start(&mut self) -> usize {
+        assert!(self.started < self.entries.len(), "there is no request to start");
+        self.started += 1;
+        self.started - 1
+    }
+
+    /// The last request that was started was not: it waits again, before the others.
+    ///
+    /// # Panics
+    /// Where none was started.
+    pub fn unstart(&mut self) {
+        assert!(self.started > 0, "no request was started");
+        self.started -= 1;
+    }
+
+    /// Puts the first of the waiting requests that is `wanted` before the others; returns whether there is one. `wanted` is
+    /// given a request and the one before it that waits, too.
+    pub fn bring_forward(&mut self, wanted: impl Fn(&R, Option<&R>) -> bool) -> bool {
+        let before = |at: usize| (at > self.started).then(|| &self.entries[at - 1]);
+        let found = (self.started..self.entries.len()).find(|&at| wanted(&self.entries[at], before(at)));
+        let Some(at) = found else { return false };
+        if at > self.started
+            && let Some(entry) = self.entries.remove(at)
+        {
+            self.entries.insert(self.started, entry);
+        }
+        true
+    }
+
+    /// Takes the first request out.
+    pub fn pop_front(&mut self) -> Option<R> {
+        let entry = self.entries.pop_front()?;
+        self.started = self.started.saturating_sub(1);
+        Some(entry)
+    }
+
+    /// Takes the first request out, if it has begun to be sent.
+    pub fn pop_started(&mut self) -> Option<R> {
+        if self.started > 0 { self.pop_front() } else { None }
+    }
+
+    /// Takes the request out that was started last.
+    pub fn remove_last(&mut self) -> Option<R> {
+        let entry = self.entries.remove(self.last_at()?)?;
+        self.started -= 1;
+        Some(entry)
+    }
+
+    /// Puts a request back before those that wait.
+    pub fn put_back(&mut self, entry: R) {
+        self.entries.insert(self.started, entry);
+    }
+
+    /// Starts no further request until released.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// Whether a cancel request is under way.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Forgets the response handler of request `id`: see [`crate::Session::discard`].
+    pub fn discard(&mut self, id: u64) -> Discarded {
+        let Some(at) = self.entries.iter().position(|entry| entry.slot().id == id) else { return Discarded::Gone };
+        if at >= self.started {
+            let (before, rest) = self.entries.make_contiguous().split_at_mut(at);
+            if rest[0].replace_discarded(before.last()) {
+                rest[0].slot_mut().caller = None;
+            } else {
+                self.entries.remove(at);
+            }
+            return Discarded::Gone;
+        }
+        let slot = self.entries[at].slot_mut();
+        slot.caller = None;
+        slot.abandoned = true;
+        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
+    }
+
+    /// Whether the server works on nothing but requests that a cancel request may hit.
+    pub fn is_at_discarded(&self) -> bool {
+        self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
+    }
+
+    /// Ends every request with `reason`. What the server has said before it ended the session, `last_words`, is for the first
+    /// that has a response handler: before it may stand what was discarded, or is the machine's own.
+    pub fn abort(&mut self, cx: Cx<'_, R>, reason: &Fatal, last_words: Option<ServerError<R>>) {
+        self.started = 0;
+        let mut last_words = last_words;
+        for entry in std::mem::take(&mut self.entries) {
+            let mut slot = entry.into_slot();
+            if slot.caller.is_some()
+                && let Some(error) = last_words.take()
+            {
+                slot.fail(error);
+            }
+            let outcome = slot.failure.take().map_or_else(|| Outcome::Fatal(reason.clone()), Failure::outcome);
+            slot.finish_with(cx, outcome);
+        }
+    }
+}
+
+impl<R> Index<usize> for Queue<R> {
+    type Output = R;
+
+    fn index(&self, at: usize) -> &R {
+        &self.entries[at]
+    }
+}
+
+impl<R> IndexMut<usize> for Queue<R> {
+    fn index_mut(&mut self, at: usize) -> &mut R {
+        &mut self.entries[at]
+    }
+}
