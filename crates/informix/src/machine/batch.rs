@@ -39,7 +39,7 @@ impl<C: IfxCaller> Machine<C> {
         entry.batch.road = road.unwrap_or(best);
         // Only what can be undone and read a second time is put.
         let can = plan.is_some() && guard != Guard::None;
-        let again = can && entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
+        let again = can && entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
         if entry.batch.road == Road::Put && !again {
             entry.batch.road = Road::Groups;
         }
@@ -59,7 +59,7 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Sends one group of rows.
     pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        match self.tail().map(|entry| entry.batch.road) {
+        match self.queue.last_mut().map(|entry| entry.batch.road) {
             Some(Road::Put) => self.put_rows(cx, outbox),
             Some(Road::Groups) => self.execute_rows(cx, own::GROUP_BYTES, outbox),
             Some(Road::Rows) => self.execute_rows(cx, 1, outbox),
@@ -70,18 +70,18 @@ impl<C: IfxCaller> Machine<C> {
     /// Sends SQ_BIND and SQ_EXECUTE for rows until a group of `bytes` is full.
     fn execute_rows(&mut self, cx: C::Cx<'_>, bytes: usize, outbox: &mut Outbox) {
         let codeset = self.codeset;
-        let Some(entry) = self.tail() else { return };
+        let Some(entry) = self.queue.last_mut() else { return };
         let Some(statement) = entry.statement.clone() else { return };
         let first = entry.rows_sent;
         let out = outbox.tail();
         let start = out.len();
         client::id(out, statement.id);
         let empty = out.len();
-        let mut more = entry.failure.is_none();
+        let mut more = entry.slot.failure.is_none();
         while more && (out.len() == empty || out.len() - start < bytes) {
             let mark = out.len();
             let waits = std::mem::take(&mut entry.batch.row_waits);
-            let Some(caller) = &mut entry.caller else {
+            let Some(caller) = &mut entry.slot.caller else {
                 more = false;
                 break;
             };
@@ -100,7 +100,7 @@ impl<C: IfxCaller> Machine<C> {
                 }
                 Err(error) => {
                     out.truncate(mark);
-                    entry.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
+                    entry.slot.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
                     more = false;
                 }
             }
@@ -121,7 +121,7 @@ impl<C: IfxCaller> Machine<C> {
     fn put_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
-        let Some(entry) = self.tail() else { return };
+        let Some(entry) = self.queue.last_mut() else { return };
         let Some(statement) = entry.statement.clone() else { return };
         let Some(plan) = &statement.put else { return };
         let first = entry.rows_sent;
@@ -131,9 +131,9 @@ impl<C: IfxCaller> Machine<C> {
         client::curname(out, &cursor);
         client::plain(out, tag::SQ_OPEN);
         client::ret_type(out, true, &plan.types);
-        let mut more = entry.failure.is_none();
+        let mut more = entry.slot.failure.is_none();
         while more && out.len() - start < own::GROUP_BYTES {
-            let Some(caller) = &mut entry.caller else {
+            let Some(caller) = &mut entry.slot.caller else {
                 more = false;
                 break;
             };
@@ -153,7 +153,7 @@ impl<C: IfxCaller> Machine<C> {
                     break;
                 }
                 Err(error) => {
-                    entry.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
+                    entry.slot.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
                     more = false;
                 }
             }
@@ -179,21 +179,21 @@ impl<C: IfxCaller> Machine<C> {
         if self.repeat_batch(cx, outbox) {
             return;
         }
-        let Some(entry) = self.tail() else { return };
+        let Some(entry) = self.queue.last_mut() else { return };
         entry.stage = Stage::Sent;
         if let Some(first) = entry.batch.first_failure.take() {
-            match &entry.failure {
+            match &entry.slot.failure {
                 None => {
                     if let Some(statement) = &entry.statement {
                         statement.put_refused.store(true, Ordering::Relaxed);
                     }
                 }
                 // Rows that could not be read a second time.
-                Some(Failure::Caller { .. }) => entry.failure = Some(first),
+                Some(Failure::Caller { .. }) => entry.slot.failure = Some(first),
                 Some(Failure::Server { .. }) => {}
             }
         }
-        let good = entry.failure.is_none() && entry.caller.is_some();
+        let good = entry.slot.failure.is_none() && entry.slot.caller.is_some();
         let guard = entry.guard;
         let out = outbox.tail();
         match (guard, good) {
@@ -222,13 +222,13 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Undoes what an insert cursor could not do to its end, and begins again without one; says whether it does.
     fn repeat_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
-        let Some(entry) = self.tail() else { return false };
-        let told = matches!(&entry.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
+        let Some(entry) = self.queue.last_mut() else { return false };
+        let told = matches!(&entry.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
         let put = std::mem::take(&mut entry.batch.put_failed);
-        if !put || !told || entry.is_stale() || !entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+        if !put || !told || entry.is_stale() || !entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
             return false;
         }
-        entry.batch.first_failure = entry.failure.take();
+        entry.batch.first_failure = entry.slot.failure.take();
         entry.batch.road = Road::Groups;
         entry.batch.row_waits = false;
         entry.rows_sent = 0;

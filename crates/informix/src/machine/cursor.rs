@@ -67,7 +67,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         client::eot(out);
         self.ask(Asked::Fetch);
-        if let Some(entry) = self.tail() {
+        if let Some(entry) = self.queue.last_mut() {
             entry.stage = Stage::Fetching;
         }
     }
@@ -91,7 +91,7 @@ impl<C: IfxCaller> Machine<C> {
         let statement = cursor.statement.clone();
         let columns = statement.columns.clone();
         entry.statement = Some(statement.clone());
-        if let (Some(caller), Some(columns)) = (&mut entry.caller, &columns) {
+        if let (Some(caller), Some(columns)) = (&mut entry.slot.caller, &columns) {
             caller.columns(cx, columns);
         }
         // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.

@@ -1,6 +1,6 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one queue. The first `started` entries have begun to be sent. Only the last of them can still have
+//! Every request joins one [`Queue`]. Only the last that has begun to be sent can still have
 //! something to send, so groups leave in the order of the queue; but for queries, which read side by side: see
 //! [`side_by_side`]. Each group that left is in `groups`, and a reply always belongs to the first of these.
 
@@ -26,11 +26,11 @@ use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Session,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Session,
     StatementCache, TransactionStatus,
 };
 use interrupt::Urgent;
-use request::{Asked, Entry, Failure, Group, Reply, Stage};
+use request::{Asked, Entry, Group, Reply, Stage};
 use side_by_side::Copies;
 use startup::{Progress, Startup};
 use std::collections::{HashMap, VecDeque};
@@ -69,8 +69,7 @@ pub enum Logging {
 #[derive(Debug)]
 pub struct Machine<C: Caller> {
     phase: Phase,
-    queue: VecDeque<Entry<C, C::Error>>,
-    started: usize,
+    queue: Queue<Entry<C>>,
     groups: VecDeque<Group>,
     reply: Reply,
     /// How many bytes the message at the front has at least, where it has not wholly come; else 0.
@@ -82,10 +81,7 @@ pub struct Machine<C: Caller> {
     /// A transaction is open as of what has been answered.
     open: bool,
     logging: Logging,
-    next_id: u64,
     cursors: u64,
-    /// No new request is started: a cancel request is under way, and must not hit the next statement.
-    held: bool,
     /// The last urgent byte, until the server has read past it.
     urgent: Option<Urgent>,
     /// Cursors that stay open, by the callers' numbers.
@@ -119,8 +115,7 @@ impl<C: IfxCaller> Machine<C> {
     pub fn new(options: Options, statements: usize, outbox: &mut Outbox) -> Result<Self, Fatal> {
         Ok(Self {
             phase: Phase::Startup(Box::new(Startup::new(options, outbox)?)),
-            queue: VecDeque::new(),
-            started: 0,
+            queue: Queue::default(),
             groups: VecDeque::new(),
             reply: Reply::default(),
             needed: 0,
@@ -128,9 +123,7 @@ impl<C: IfxCaller> Machine<C> {
             in_block: false,
             open: false,
             logging: Logging::None,
-            next_id: 1,
             cursors: 0,
-            held: false,
             urgent: None,
             open_cursors: HashMap::new(),
             routines: HashMap::new(),
@@ -209,11 +202,6 @@ impl<C: IfxCaller> Machine<C> {
             }
         }
     }
-
-    /// The entry that may still have something to send.
-    fn tail(&mut self) -> Option<&mut Entry<C, C::Error>> {
-        self.started.checked_sub(1).and_then(|i| self.queue.get_mut(i))
-    }
 }
 
 impl<C: IfxCaller> Session for Machine<C> {
@@ -255,44 +243,32 @@ impl<C: IfxCaller> Session for Machine<C> {
         Cancellation::UrgentByte(INTERRUPT)
     }
 
-    /// A batch that is still being sent is rolled back. What undoes something is sent in any case.
+    /// A batch that is still being sent is rolled back.
     fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
-        if at >= self.started {
-            let entry = &mut self.queue[at];
-            match entry.request {
-                Request::Commit { block: true } | Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => {
-                    entry.caller = None;
-                    if let Request::Commit { .. } = entry.request {
-                        entry.request = Request::Rollback;
-                    }
-                }
-                _ => drop(self.queue.remove(at)),
-            }
-            return Discarded::Gone;
+        let discarded = self.queue.discard(id);
+        if discarded == Discarded::Gone {
+            return discarded;
         }
-        let entry = &mut self.queue[at];
-        entry.caller = None;
-        entry.abandoned = true;
-        if let Stage::FetchMore | Stage::FetchLarge = entry.stage {
+        if let Some(entry) = self.queue.by_id_mut(id)
+            && let Stage::FetchMore | Stage::FetchLarge = entry.stage
+        {
             entry.held.clear();
             entry.stage = Stage::Sent;
         }
-        // Of queries side by side the first one may have nothing in flight.
-        let current =
-            at == 0 && self.groups.iter().find(|group| group.entry != 0).is_none_or(|group| group.entry == id);
-        let alone = self.queue.iter().take(self.started).all(|entry| entry.abandoned);
+        // Of queries side by side the first one may have nothing in flight. The rows of a batch may be hit, and only once.
+        let first = self.queue.first().is_some_and(|entry| entry.slot.id == id);
+        let asked = self.groups.iter().find(|group| group.entry != 0);
+        let current = first && asked.is_none_or(|group| group.entry == id);
+        let alone = self.queue.in_flight().all(|entry| entry.slot.abandoned);
         if current && alone { Discarded::Alone } else { Discarded::Followed }
     }
 
-    /// What undoes a batch is part of it, and not to be hit.
     fn is_at_discarded(&self) -> bool {
-        let mut flight = self.queue.iter().take(self.started);
-        flight.clone().any(|entry| entry.groups > 0) && flight.all(|entry| entry.abandoned && !entry.is_batch())
+        self.queue.is_at_discarded()
     }
 
     fn hold(&mut self, held: bool) {
-        self.held = held;
+        self.queue.hold(held);
     }
 
     fn queued(&self) -> usize {
@@ -300,11 +276,11 @@ impl<C: IfxCaller> Session for Machine<C> {
     }
 
     fn in_flight(&self) -> usize {
-        self.started
+        self.queue.started()
     }
 
     fn has(&self, id: u64) -> bool {
-        self.queue.iter().any(|entry| entry.id == id)
+        self.queue.by_id(id).is_some()
     }
 
     fn transaction(&self) -> TransactionStatus {
@@ -330,10 +306,7 @@ impl<C: IfxCaller> Protocol for Machine<C> {
     type Request = Request;
 
     fn submit(&mut self, request: Request, caller: C) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.queue.push_back(Entry { lane: caller.lane(), ..Entry::new(id, request, Some(caller)) });
-        id
+        self.queue.submit(caller, |slot| Entry::new(slot, request))
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -361,33 +334,24 @@ impl<C: IfxCaller> Protocol for Machine<C> {
 
     fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
-        self.started = 0;
         self.groups.clear();
-        for entry in std::mem::take(&mut self.queue) {
-            let outcome = match entry.failure {
-                Some(failure) => Failure::outcome(failure),
-                None => Outcome::Fatal(reason.clone()),
-            };
-            if let Some(caller) = entry.caller {
-                caller.finish(cx, outcome);
-            }
-        }
+        self.queue.abort(cx, reason, self.last_words.clone());
     }
 
-    fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    fn find(&self, is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.find(is)
     }
 
     fn current_caller(&self) -> Option<&C> {
-        self.queue.front().and_then(|entry| entry.caller.as_ref())
+        self.queue.first()?.slot.caller.as_ref()
     }
 
     fn current_caller_mut(&mut self) -> Option<&mut C> {
-        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
+        self.queue.first_mut()?.slot.caller.as_mut()
     }
 
     fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
-        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
+        self.queue.caller_mut(id)
     }
 
     fn last_words(&self) -> Option<&ServerError> {

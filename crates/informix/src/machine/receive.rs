@@ -8,7 +8,7 @@ use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use crate::types::{decode, decode_row};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Inbox, Outbox, Outcome, limits};
+use headrace_core::{Fatal, Inbox, Outbox, Slot, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -65,8 +65,8 @@ impl<C: IfxCaller> Machine<C> {
         self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
     }
 
-    pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<C, C::Error>> {
-        self.queue.iter_mut().take(self.started).find(|entry| entry.id == id)
+    pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<C>> {
+        self.queue.started_by_id_mut(id)
     }
 
     /// SQ_TUPLE: as many as are whole.
@@ -77,18 +77,18 @@ impl<C: IfxCaller> Machine<C> {
         }
         let (capabilities, codeset) = (self.capabilities, self.codeset);
         let mut gone;
-        let entry = match self.queue.iter_mut().take(self.started).find(|entry| entry.id == group.entry) {
+        let entry = match self.queue.started_by_id_mut(group.entry) {
             Some(entry) => entry,
             None => {
                 // A block that was asked for ahead of the end.
-                gone = Entry::new(0, Request::Ping, None);
+                gone = Entry::new(Slot::own(0, 0), Request::Ping);
                 &mut gone
             }
         };
         let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
-        let wanted = entry.caller.is_some();
+        let wanted = entry.slot.caller.is_some();
         let plain = columns.as_ref().is_some_and(|columns| !columns.large);
-        let mut sink = entry.caller.as_mut().filter(|_| plain).map(|caller| caller.rows(cx));
+        let mut sink = entry.slot.caller.as_mut().filter(|_| plain).map(|caller| caller.rows(cx));
         let (mut at, mut rows, mut bytes) = (0, 0, 0);
         while unread[at..].starts_with(&[0, 14]) {
             let (row, used) = match server::read(&unread[at..], capabilities, codeset) {
@@ -241,7 +241,7 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Prepare => {
                 entry.stage = if entry.statement.is_some() { Stage::Bindable } else { Stage::Sent };
                 if let Some(error) = reply.error {
-                    entry.failure = Some(Failure::Server { error, row: None });
+                    entry.slot.failure = Some(Failure::Server { error, row: None });
                     entry.stage = Stage::Sent;
                 } else if entry.statement.is_none() {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
@@ -266,14 +266,14 @@ impl<C: IfxCaller> Machine<C> {
                 }
                 if let Some(error) = reply.error {
                     entry.ended = true;
-                    entry.failure.get_or_insert(Failure::Server { error, row: None });
+                    entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
                 }
                 self.block_ended(cx, group)?;
             }
             Asked::Large => {
                 match reply.error {
                     Some(error) => {
-                        entry.failure.get_or_insert(Failure::Server { error, row: None });
+                        entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
                     }
                     // A value of no bytes may come as no message at all.
                     None if !reply.pieces => entry.large.push(Vec::new()),
@@ -298,14 +298,14 @@ impl<C: IfxCaller> Machine<C> {
                     };
                     if again {
                         entry.stage = Stage::Draining;
-                        if self.queue.get(self.started - 1).is_none_or(|last| last.id != group.entry) {
+                        if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.entry) {
                             // What was sent behind it ran in its transaction.
                             return Err(unfinished(&error));
                         }
                     }
                     let Some(entry) = self.entry(group.entry) else { return Ok(()) };
                     let lost = group.asked == Asked::Guard && entry.guard == Guard::Savepoint;
-                    entry.failure.get_or_insert(Failure::Server { error, row: None });
+                    entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
                     if lost && entry.stage == Stage::Sending {
                         entry.stage = Stage::Draining;
                     } else if lost && !unlogged {
@@ -398,7 +398,7 @@ impl<C: IfxCaller> Machine<C> {
     fn put_closed(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
         let Some(entry) = self.entry(group.entry) else { return };
         let (dones, affected, last) = entry.batch.put;
-        if entry.failure.is_some() {
+        if entry.slot.failure.is_some() {
             return;
         }
         let told = i64::try_from(count).unwrap_or(i64::MAX);
@@ -418,7 +418,7 @@ impl<C: IfxCaller> Machine<C> {
     /// A block of rows is there.
     fn block_ended(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
         let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-        if !entry.held.is_empty() && entry.caller.is_some() && entry.failure.is_none() {
+        if !entry.held.is_empty() && entry.slot.caller.is_some() && entry.slot.failure.is_none() {
             let Some(columns) = entry.statement.as_ref().and_then(|s| s.columns.clone()) else { return Ok(()) };
             let mut any = false;
             for row in &entry.held {
@@ -436,7 +436,11 @@ impl<C: IfxCaller> Machine<C> {
 
     fn next_block(&mut self, group: Group) {
         let Some(entry) = self.entry(group.entry) else { return };
-        if entry.ended || entry.caller.is_none() || entry.failure.is_some() || entry.request.cursor().is_some() {
+        if entry.ended
+            || entry.slot.caller.is_none()
+            || entry.slot.failure.is_some()
+            || entry.request.cursor().is_some()
+        {
             entry.stage = Stage::Sent;
         } else {
             entry.stage = Stage::FetchMore;
@@ -448,7 +452,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(entry) = self.entry(group.entry) else { return Ok(()) };
         let (held, large) = (std::mem::take(&mut entry.held), std::mem::take(&mut entry.large));
         let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
-        if let (Some(columns), Some(caller), None) = (columns, &mut entry.caller, &entry.failure) {
+        if let (Some(columns), Some(caller), None) = (columns, &mut entry.slot.caller, &entry.slot.failure) {
             let mut sink = caller.rows(cx);
             let mut values = large.iter().map(Vec::as_slice);
             for row in &held {
@@ -461,32 +465,32 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Finishes the entries at the front that have nothing left to send or to be told.
     pub(super) fn settle(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        while let Some(entry) = self.queue.front() {
-            if self.started == 0 || !entry.is_over() || self.retry(cx, outbox) {
+        while let Some(entry) = self.queue.first() {
+            if self.queue.started() == 0 || !entry.is_over() || self.retry(cx, outbox) {
                 return;
             }
             let Some(entry) = self.queue.pop_front() else { return };
-            self.started -= 1;
             self.finish(cx, entry, outbox);
         }
     }
 
     /// Tells the caller how it ended, and gives the statement back.
-    fn finish(&mut self, cx: C::Cx<'_>, mut entry: Entry<C, C::Error>, outbox: &mut Outbox) {
+    fn finish(&mut self, cx: C::Cx<'_>, mut entry: Entry<C>, outbox: &mut Outbox) {
         if let Some(statement) = entry.statement.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
-            let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.caller.is_none());
-            let unsure = (entry.is_conversion_error() || entry.is_refused()) && self.started == 0 && !entry.copy;
+            let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.slot.caller.is_none());
+            let again = entry.is_conversion_error() || entry.is_refused();
+            let unsure = again && self.queue.started() == 0 && !entry.copy;
             let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
             if stale && entry.kept {
                 self.statements.remove(&*statement.sql);
             }
             let scroll =
                 matches!(&entry.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
-            let more = entry.failure.is_none() && (scroll || !entry.ended);
+            let more = entry.slot.failure.is_none() && (scroll || !entry.ended);
             match entry.request.cursor() {
                 Some(cursor) if statement.columns.is_some() && !stale => {
-                    let keep = more && entry.caller.is_some();
+                    let keep = more && entry.slot.caller.is_some();
                     self.keep_cursor(cursor, &entry.request, statement.clone(), keep, outbox);
                 }
                 _ => {
@@ -495,7 +499,7 @@ impl<C: IfxCaller> Machine<C> {
                 }
             }
             let batch = entry.is_batch();
-            if let (Some(caller), None) = (&mut entry.caller, &entry.failure) {
+            if let (Some(caller), None) = (&mut entry.slot.caller, &entry.slot.failure) {
                 let tag = kind::name(statement.kind).as_bytes();
                 let rows = match (scroll, entry.row_number) {
                     (true, number) => number.and_then(|number| u64::try_from(number).ok()),
@@ -507,28 +511,25 @@ impl<C: IfxCaller> Machine<C> {
                 caller.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
             }
         }
-        let outcome = entry.failure.take().map_or(Outcome::Done, Failure::<C::Error>::outcome);
-        if let Some(caller) = entry.caller {
-            caller.finish(cx, outcome);
-        }
+        entry.slot.finish(cx);
     }
 
     /// Has statements prepared again that are older than their tables. They had no effect, whatever the transaction.
     /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
     fn retry(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
-        let Some(front) = self.queue.front() else { return false };
-        if !front.is_worth_retrying(self.changes) || !(self.started == 1 || front.reads) {
+        let Some(front) = self.queue.first() else { return false };
+        if !front.is_worth_retrying(self.changes) || !(self.queue.started() == 1 || front.reads) {
             return false;
         }
-        if !self.queue.iter().take(self.started).all(Entry::is_over) {
+        if !self.queue.in_flight().all(Entry::is_over) {
             return true;
         }
         self.release_copies();
         let mut again = Vec::new();
-        for _ in 0..std::mem::take(&mut self.started) {
-            let Some(mut entry) = self.queue.pop_front() else { break };
+        let ended: Vec<_> = std::iter::from_fn(|| self.queue.pop_started()).collect();
+        for mut entry in ended {
             let wanted = entry.is_worth_retrying(self.changes)
-                && (!entry.is_batch() || entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+                && (!entry.is_batch() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
             if !wanted {
                 entry.retried = true;
                 self.finish(cx, entry, outbox);
@@ -538,13 +539,13 @@ impl<C: IfxCaller> Machine<C> {
                 self.statements.remove(&*statement.sql);
                 self.clean_up(outbox, statement.id, false, true);
             }
-            let mut fresh = Entry::new(entry.id, entry.request, entry.caller);
-            fresh.lane = entry.lane;
+            entry.slot.failure = None;
+            let mut fresh = Entry::new(entry.slot, entry.request);
             fresh.retried = true;
             again.push(fresh);
         }
         for entry in again.into_iter().rev() {
-            self.queue.push_front(entry);
+            self.queue.put_back(entry);
         }
         true
     }

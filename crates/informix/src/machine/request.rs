@@ -1,9 +1,11 @@
 //! What can be asked of a connection, and how far each request has come.
 
+use super::IfxCaller;
 use super::statement::Statement;
 use crate::limits as own;
 use crate::messages::server::ServerError;
-use headrace_core::{Mismatch, Outcome};
+pub(super) use headrace_core::Failure;
+use headrace_core::{Caller, Mismatch, Pending, Slot};
 use std::sync::Arc;
 
 /// Which parameters an execution has.
@@ -212,22 +214,6 @@ pub(super) enum Guard {
     Savepoint,
 }
 
-/// Why a request will not be done.
-#[derive(Debug)]
-pub(super) enum Failure<E> {
-    Server { error: ServerError, row: Option<u64> },
-    Caller { error: E, row: Option<u64> },
-}
-
-impl<E> Failure<E> {
-    pub(super) fn outcome(self) -> Outcome<ServerError, E> {
-        match self {
-            Failure::Server { error, row } => Outcome::Server { error, row },
-            Failure::Caller { error, row } => Outcome::Caller { error, row },
-        }
-    }
-}
-
 /// What a group asked, so that its reply is understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -301,7 +287,7 @@ pub(super) struct Reply {
 
 /// How far a batch has come on its road.
 #[derive(Debug)]
-pub(super) struct Batch<E> {
+pub(super) struct Batch<C: Caller> {
     pub road: Road,
     /// The caller's current row is still to be sent: the road before could not take it.
     pub row_waits: bool,
@@ -311,20 +297,14 @@ pub(super) struct Batch<E> {
     /// The failure came of putting rows.
     pub put_failed: bool,
     /// Why the batch is being repeated without putting rows.
-    pub first_failure: Option<Failure<E>>,
+    pub first_failure: Option<Failure<C>>,
 }
 
 /// A request in the queue.
 #[derive(Debug)]
-pub(super) struct Entry<C, E> {
-    pub id: u64,
+pub(super) struct Entry<C: Caller> {
+    pub slot: Slot<C>,
     pub request: Request,
-    /// `None` once the caller lost interest: the reply is read and dropped.
-    pub caller: Option<C>,
-    /// Whose it is: see [`headrace_core::Caller::lane`].
-    pub lane: u64,
-    /// Its caller was forgotten after it was sent.
-    pub abandoned: bool,
     pub stage: Stage,
     pub statement: Option<Arc<Statement>>,
     /// The statement is in the cache, so it outlives the request.
@@ -337,7 +317,7 @@ pub(super) struct Entry<C, E> {
     /// A query, whose cursor may be open beside those of other queries: see [`super::side_by_side`].
     pub reads: bool,
     pub guard: Guard,
-    pub batch: Batch<E>,
+    pub batch: Batch<C>,
     /// Groups in flight.
     pub groups: usize,
     /// Rows of a batch that were sent.
@@ -354,17 +334,13 @@ pub(super) struct Entry<C, E> {
     /// Rows that wait for their BYTE and TEXT values.
     pub held: Vec<Vec<u8>>,
     pub large: Vec<Vec<u8>>,
-    pub failure: Option<Failure<E>>,
 }
 
-impl<C, E> Entry<C, E> {
-    pub(super) fn new(id: u64, request: Request, caller: Option<C>) -> Self {
+impl<C: IfxCaller> Entry<C> {
+    pub(super) fn new(slot: Slot<C>, request: Request) -> Self {
         Self {
-            id,
+            slot,
             request,
-            caller,
-            lane: 0,
-            abandoned: false,
             stage: Stage::Queued,
             statement: None,
             kept: false,
@@ -389,30 +365,26 @@ impl<C, E> Entry<C, E> {
             row_number: None,
             held: Vec::new(),
             large: Vec::new(),
-            failure: None,
         }
     }
 
     /// Ends it for a reason of the caller's own making.
-    pub(super) fn refuse(&mut self, message: String)
-    where
-        E: From<Mismatch>,
-    {
-        self.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
+    pub(super) fn refuse(&mut self, message: String) {
+        self.slot.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
         self.stage = Stage::Sent;
     }
 
     /// The server took one of the rows for wrong. Of several failed groups the first names the row; an error of the
     /// caller's own behind it is not news. Says whether this failure counts.
     pub(super) fn rows_failed(&mut self, error: ServerError, row: Option<u64>) -> bool {
-        let earlier = match (&self.failure, row) {
+        let earlier = match (&self.slot.failure, row) {
             (Some(Failure::Server { .. }), _) => true,
             (Some(Failure::Caller { row: Some(ours), .. }), Some(row)) => *ours < row,
             (Some(Failure::Caller { .. }), _) => true,
             (None, _) => false,
         };
         if !earlier {
-            self.failure = Some(Failure::Server { error, row });
+            self.slot.failure = Some(Failure::Server { error, row });
         }
         if self.stage == Stage::Sending {
             self.stage = Stage::Draining;
@@ -434,18 +406,18 @@ impl<C, E> Entry<C, E> {
 
     /// The statement is older than its table, and was not executed.
     pub(super) fn is_stale(&self) -> bool {
-        matches!(&self.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
+        matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
     }
 
     /// A value did not fit a parameter as it was described once, so that the server has not been asked. The column may be
     /// another by now.
     pub(super) fn is_refused(&self) -> bool {
-        self.from_cache && matches!(&self.failure, Some(Failure::Caller { .. }))
+        self.from_cache && matches!(&self.slot.failure, Some(Failure::Caller { .. }))
     }
 
     /// A value was not what the column takes. The column may be another than the statement was prepared for.
     pub(super) fn is_conversion_error(&self) -> bool {
-        matches!(&self.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
+        matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
     }
 
     /// The statement came from the cache, and did nothing because its table has changed: it is to be prepared again.
@@ -459,16 +431,53 @@ impl<C, E> Entry<C, E> {
             (true, Guard::Savepoint | Guard::Transaction) => true,
         };
         // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.
-        let first = self.is_batch() && matches!(&self.failure, Some(Failure::Server { row: Some(0), .. }));
+        let first = self.is_batch() && matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. }));
         let refused = self.is_refused() && !self.is_batch();
         (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
             && self.from_cache
             && !self.retried
             && undone
-            && self.caller.is_some()
+            && self.slot.caller.is_some()
     }
 
     pub(super) fn is_batch(&self) -> bool {
         matches!(&self.request, Request::Execute(Execute { rows: Rows::Batch, .. }))
+    }
+}
+
+impl<C: IfxCaller> Pending for Entry<C> {
+    type Caller = C;
+
+    fn slot(&self) -> &Slot<C> {
+        &self.slot
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<C> {
+        &mut self.slot
+    }
+
+    fn into_slot(self) -> Slot<C> {
+        self.slot
+    }
+
+    /// What undoes something is sent in any case.
+    fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
+        match self.request {
+            Request::Commit { block: true } => {
+                self.request = Request::Rollback;
+                true
+            }
+            Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => true,
+            _ => false,
+        }
+    }
+
+    fn is_at_server(&self) -> bool {
+        self.groups > 0
+    }
+
+    /// What undoes a batch is part of it, and not to be hit.
+    fn is_cancellable(&self) -> bool {
+        self.slot.abandoned && !self.is_batch()
     }
 }

@@ -58,11 +58,11 @@ impl<C: IfxCaller> Machine<C> {
     /// The handle is known: calls the routine.
     pub(super) fn call_routine(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let codeset = self.codeset;
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         entry.stage = Stage::Sent;
         let Request::Routine { signature, begin } = &entry.request else { return };
-        let (Some(handle), Some(caller)) = (self.routines.get(signature), &mut entry.caller) else { return };
+        let (Some(handle), Some(caller)) = (self.routines.get(signature), &mut entry.slot.caller) else { return };
         let params = caller.params(cx);
         let (given, expected) = (params.count(), handle.arguments.len());
         let mut group = Vec::new();
@@ -74,7 +74,7 @@ impl<C: IfxCaller> Machine<C> {
         };
         drop(params);
         if let Err(error) = bound {
-            entry.failure = Some(Failure::Caller { error, row: None });
+            entry.slot.failure = Some(Failure::Caller { error, row: None });
             return;
         }
         if *begin && !self.in_block && self.logging != Logging::None {
@@ -114,7 +114,7 @@ impl<C: IfxCaller> Machine<C> {
 
     /// SQ_LODATA: so many bytes of an object were written.
     pub(super) fn wrote_object(&mut self, cx: C::Cx<'_>, group: Group, bytes: i32) {
-        if let Some(caller) = self.entry(group.entry).and_then(|entry| entry.caller.as_mut()) {
+        if let Some(caller) = self.entry(group.entry).and_then(|entry| entry.slot.caller.as_mut()) {
             caller.result(cx, Summary { rows: u64::try_from(bytes).ok(), ..Summary::default() });
         }
     }
@@ -128,7 +128,7 @@ impl<C: IfxCaller> Machine<C> {
         row: &[u8],
     ) -> Result<(), Fatal> {
         let columns = Arc::new(Columns { fields, decoders, codeset: self.codeset, large: false, wanted: Vec::new() });
-        let Some(caller) = self.entry(group.entry).and_then(|entry| entry.caller.as_mut()) else { return Ok(()) };
+        let Some(caller) = self.entry(group.entry).and_then(|entry| entry.slot.caller.as_mut()) else { return Ok(()) };
         caller.columns(cx, &columns);
         let mut sink = caller.rows(cx);
         if columns.decoders.is_empty() {
@@ -147,7 +147,7 @@ impl<C: IfxCaller> Machine<C> {
         );
         let Some(entry) = self.entry(group.entry) else { return };
         if let Some(error) = reply.error {
-            entry.failure.get_or_insert(Failure::Server { error, row: None });
+            entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
             entry.stage = Stage::Sent;
         } else if group.asked == Asked::GetRoutine {
             entry.stage = if known { Stage::Bindable } else { Stage::Sent };

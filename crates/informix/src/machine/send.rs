@@ -29,11 +29,10 @@ impl<C: IfxCaller> Machine<C> {
                 }
                 None => {}
             }
-            match self.tail().map(|entry| (entry.stage, entry.groups)) {
+            match self.queue.last_mut().map(|entry| (entry.stage, entry.groups)) {
                 None | Some((Stage::Sent | Stage::Fetching, _)) => {
                     self.settle(cx, outbox);
-                    let next = !self.held && self.started < self.queue.len() && self.is_same_lane();
-                    if !next || self.has_urgent_byte_ahead(outbox) || !self.can_start(outbox) {
+                    if !self.queue.may_start() || self.has_urgent_byte_ahead(outbox) || !self.can_start(outbox) {
                         return;
                     }
                     self.start_next(cx, outbox);
@@ -47,18 +46,9 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    /// Whether the next request is of the same lane as those in flight.
-    fn is_same_lane(&self) -> bool {
-        let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
-        match (last, self.queue.get(self.started)) {
-            (Some(last), Some(next)) => last.lane == next.lane,
-            _ => true,
-        }
-    }
-
     /// A group of the entry that was started last went out.
     pub(super) fn ask(&mut self, asked: Asked) {
-        if let Some(at) = self.started.checked_sub(1) {
+        if let Some(at) = self.queue.last_at() {
             self.ask_for(at, asked);
         }
     }
@@ -66,7 +56,7 @@ impl<C: IfxCaller> Machine<C> {
     fn ask_for(&mut self, at: usize, asked: Asked) {
         let entry = &mut self.queue[at];
         entry.groups += 1;
-        self.groups.push_back(Group { entry: entry.id, asked });
+        self.groups.push_back(Group { entry: entry.slot.id, asked });
     }
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -77,8 +67,7 @@ impl<C: IfxCaller> Machine<C> {
             // Everything is answered, so what was sent and what holds are one.
             self.in_block = self.open;
         }
-        let at = self.started;
-        self.started += 1;
+        let at = self.queue.start();
         let entry = &mut self.queue[at];
         if entry.request.sql().is_none() {
             entry.stage = Stage::Sent;
@@ -154,14 +143,16 @@ impl<C: IfxCaller> Machine<C> {
 
     fn start_statement(&mut self, outbox: &mut Outbox) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let Some(sql) = entry.request.sql() else { return };
         // A statement has one cursor: who keeps that open has the statement alone.
         let alone = entry.request.cursor().is_some();
         let batch = entry.is_batch();
         let mut known = if alone { self.statements.remove(&**sql) } else { self.statements.get(&**sql).cloned() };
-        if let Some(outdated) = known.take_if(|known| batch && self.started == 1 && known.changes < self.changes) {
+        if let Some(outdated) =
+            known.take_if(|known| batch && self.queue.started() == 1 && known.changes < self.changes)
+        {
             // Its table may be another one now, and rows of a generator cannot be read again.
             self.statements.remove(&*outdated.sql);
             self.clean_up(outbox, outdated.id, false, true);
@@ -199,14 +190,14 @@ impl<C: IfxCaller> Machine<C> {
 
     /// The statement of the last started entry is known: executes it, opens its cursor, or begins its batch.
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         if let Request::Routine { .. } = entry.request {
             return self.call_routine(cx, outbox);
         }
         let Some(statement) = entry.statement.clone() else { return };
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
-        let Some(caller) = &mut entry.caller else {
+        let Some(caller) = &mut entry.slot.caller else {
             // Discarded while it waited for its description.
             entry.stage = Stage::Sent;
             return;
@@ -223,7 +214,7 @@ impl<C: IfxCaller> Machine<C> {
         if !batch {
             let written = bind_row(entry, &statement, self.codeset, cx, &mut group);
             if let Err(error) = written {
-                entry.failure = Some(Failure::Caller { error, row: None });
+                entry.slot.failure = Some(Failure::Caller { error, row: None });
                 entry.stage = Stage::Sent;
                 return;
             }
@@ -289,10 +280,10 @@ impl<C: IfxCaller> Machine<C> {
     pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let reading = self.groups.front().map(|group| group.entry);
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let entry = &self.queue[at];
-        let whole = entry.request.cursor().is_none() && Some(entry.id) == reading;
-        if full && whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.caller.is_some() {
+        let whole = entry.request.cursor().is_none() && Some(entry.slot.id) == reading;
+        if full && whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.slot.caller.is_some() {
             self.fetch_more(at, outbox);
         }
     }
@@ -325,13 +316,13 @@ impl<C: IfxCaller> Machine<C> {
 
 /// Appends SQ_BIND for the caller's current row, if the statement has parameters.
 pub(super) fn bind_row<C: IfxCaller>(
-    entry: &mut Entry<C, C::Error>,
+    entry: &mut Entry<C>,
     statement: &Arc<Statement>,
     codeset: crate::codeset::CodeSet,
     cx: C::Cx<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), C::Error> {
-    let Some(caller) = &mut entry.caller else { return Ok(()) };
+    let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
     let params = caller.params(cx);
     let (expected, given) = (statement.parameters, params.count());
     if given != expected {

@@ -33,19 +33,19 @@ pub(super) struct Copies {
 
 impl<C: IfxCaller> Machine<C> {
     /// The entries of the run with their places, from the last one on. The last that was started is always one of them.
-    fn places(&self) -> impl Iterator<Item = (usize, &Entry<C, C::Error>)> {
-        let last = self.started.saturating_sub(1);
-        let run = self.queue.iter().take(self.started).enumerate().rev();
+    fn places(&self) -> impl Iterator<Item = (usize, &Entry<C>)> {
+        let last = self.queue.started().saturating_sub(1);
+        let run = self.queue.in_flight().enumerate().rev();
         run.take_while(move |(at, entry)| entry.reads || *at == last)
     }
 
-    fn run(&self) -> impl Iterator<Item = &Entry<C, C::Error>> {
+    fn run(&self) -> impl Iterator<Item = &Entry<C>> {
         self.places().map(|(_, entry)| entry)
     }
 
     /// The place of the first entry of the run whose rows or values are still to be asked for.
     pub(super) fn unread(&self) -> Option<(usize, Stage)> {
-        let waits = |(_, entry): &(usize, &Entry<C, C::Error>)| match entry.stage {
+        let waits = |(_, entry): &(usize, &Entry<C>)| match entry.stage {
             Stage::FetchMore => true,
             Stage::FetchLarge => entry.groups == 0,
             _ => false,
@@ -60,9 +60,9 @@ impl<C: IfxCaller> Machine<C> {
             return false;
         }
         if self.run().all(|entry| entry.stage == Stage::Sent && !entry.closes_later()) {
-            return self.started == 0 || !self.run().any(Entry::is_stale);
+            return self.queue.started() == 0 || !self.run().any(Entry::is_stale);
         }
-        let reads = |entry: &Entry<C, C::Error>| {
+        let reads = |entry: &Entry<C>| {
             entry.reads
                 && !entry.is_stale()
                 && !entry.statement.as_ref().is_some_and(|s| s.long.load(Ordering::Relaxed))
@@ -71,7 +71,7 @@ impl<C: IfxCaller> Machine<C> {
             return false;
         }
         let Some(Request::Execute(Execute { sql, rows: Rows::One, begin, .. })) =
-            self.queue.get(self.started).map(|entry| &entry.request)
+            self.queue.next().map(|entry| &entry.request)
         else {
             return false;
         };
@@ -110,8 +110,8 @@ impl<C: IfxCaller> Machine<C> {
             self.copies.of = Some(statement.clone());
         }
         let room = if self.copies.refused { 0 } else { own::SELECTS_IN_FLIGHT - 1 - self.copies.count };
-        let same = |entry: &&Entry<C, C::Error>| entry.request.sql().is_some_and(|sql| *sql == statement.sql);
-        let waiting = self.queue.iter().skip(self.started).take(room).take_while(same).count();
+        let same = |entry: &&Entry<C>| entry.request.sql().is_some_and(|sql| *sql == statement.sql);
+        let waiting = self.queue.waiting().take(room).take_while(same).count();
         if waiting < own::COPIES_WORTH.min(room).max(1) {
             return;
         }
