@@ -12,9 +12,9 @@ use std::sync::Arc;
 impl<C: PgCaller> Machine<C> {
     /// Where the COPY of request `id` stands.
     pub fn copy_state(&self, id: u64) -> CopyState {
-        match self.queue.iter().find(|entry| entry.id == id) {
+        match self.queue.by_id(id) {
             None => CopyState::Ended,
-            Some(entry) if entry.failure.is_some() => CopyState::Ended,
+            Some(entry) if entry.slot.failure.is_some() => CopyState::Ended,
             Some(entry) => match entry.stage {
                 Stage::Copying => CopyState::Streaming,
                 Stage::Sent if entry.results > 0 => CopyState::Ended,
@@ -41,7 +41,7 @@ impl<C: PgCaller> Machine<C> {
             None => frontend::copy_done(outbox.tail()),
             Some(reason) => frontend::copy_fail(outbox.tail(), reason),
         }
-        if let Some(entry) = self.queue.iter_mut().find(|entry| entry.id == id) {
+        if let Some(entry) = self.queue.by_id_mut(id) {
             entry.stage = Stage::Sent;
             if !entry.request.is_script() {
                 frontend::sync(outbox.tail());
@@ -119,7 +119,7 @@ impl<C: PgCaller> Machine<C> {
 
     fn begin_copy(&mut self, cx: C::Cx<'_>, fields: Vec<Field>, outbox: &mut Outbox) {
         let registry = &self.registry;
-        let Some(entry) = self.queue.front_mut() else { return };
+        let Some(entry) = self.queue.first_mut() else { return };
         let Request::Copy(copy) = &entry.request else { return };
         let planned = Columns::plan(registry, fields);
         let binary = copy.binary.as_ref().filter(|_| match copy.into {
@@ -127,7 +127,7 @@ impl<C: PgCaller> Machine<C> {
             false => planned.fields.iter().all(|field| field.format == 1),
         });
         let columns = if binary.is_some() { planned } else { Columns::as_text(registry, planned.fields) };
-        if entry.caller.is_none() {
+        if entry.slot.caller.is_none() {
             // Discarded while it waited for its description.
             entry.stage = Stage::AwaitSync;
             return;
@@ -147,7 +147,7 @@ impl<C: PgCaller> Machine<C> {
         entry.rows_sent = 1;
         let columns = Arc::new(columns);
         entry.columns = Some(columns.clone());
-        if let Some(caller) = &mut entry.caller {
+        if let Some(caller) = &mut entry.slot.caller {
             caller.columns(cx, &columns);
         }
     }
@@ -168,7 +168,7 @@ impl<C: PgCaller> Machine<C> {
         if tag != b'G' && differs {
             return Err(Fatal::peer("the server copies another number of columns than it described"));
         }
-        match (tag, wanted && !differs, &mut entry.caller) {
+        match (tag, wanted && !differs, &mut entry.slot.caller) {
             (b'G', true, Some(caller)) => {
                 entry.stage = Stage::Copying;
                 entry.fed = entry.request.is_script();
@@ -201,7 +201,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// Makes a COPY fail whose caller is gone; says whether it was so.
     pub(super) fn abandon_copy(&mut self, outbox: &mut Outbox) -> bool {
-        let Some(entry) = self.tail().filter(|entry| entry.caller.is_none()) else { return false };
+        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_none()) else { return false };
         entry.stage = Stage::Sent;
         let extended = !entry.request.is_script();
         frontend::copy_fail(outbox.tail(), "cancelled by the client");

@@ -73,7 +73,7 @@ impl<C: PgCaller> Machine<C> {
         }
         if let Some(held) = &mut entry.held {
             held.describe(&columns, registry, alterations);
-        } else if let Some(caller) = &mut entry.caller {
+        } else if let Some(caller) = &mut entry.slot.caller {
             caller.columns(cx, &columns);
         }
         entry.columns = Some(columns);
@@ -82,7 +82,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// The first entry's rows have these columns, which have to be looked up.
     pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
-        let Some(entry) = self.queue.front_mut().filter(|entry| entry.can_be_held()) else { return };
+        let Some(entry) = self.queue.first_mut().filter(|entry| entry.can_be_held()) else { return };
         if self.introspection {
             entry.held.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
         }
@@ -92,7 +92,7 @@ impl<C: PgCaller> Machine<C> {
     /// still so is looked at behind it.
     pub(super) fn hold_end_of_copy(&mut self) {
         let Some(Entry { request: Request::Copy(copy), columns: Some(columns), held, looked_up: true, .. }) =
-            self.queue.front_mut()
+            self.queue.first_mut()
         else {
             return;
         };
@@ -103,8 +103,8 @@ impl<C: PgCaller> Machine<C> {
 
     /// The first entry is over, unless its results are held.
     pub(super) fn settle_or_look_up(&mut self, cx: C::Cx<'_>) {
-        match self.queue.front() {
-            Some(entry) if entry.held.is_some() && entry.failure.is_none() && entry.caller.is_some() => {
+        match self.queue.first() {
+            Some(entry) if entry.held.is_some() && entry.slot.failure.is_none() && entry.slot.caller.is_some() => {
                 self.look_up_later();
             }
             _ => self.settle_front(cx),
@@ -114,11 +114,10 @@ impl<C: PgCaller> Machine<C> {
     /// The first entry's results are held: has their types looked up as soon as that can be sent.
     pub(super) fn look_up_later(&mut self) {
         let Some(mut entry) = self.queue.pop_front() else { return };
-        self.started -= 1;
-        let before = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        let before = self.queue.last();
         entry.request = Request::LookUp { pipeline: before.and_then(|before| before.request.open_group()) };
         entry.stage = Stage::Queued;
-        self.queue.insert(self.started, entry);
+        self.queue.put_back(entry);
     }
 
     /// Sends what looks up the types of the entry `at`.
@@ -149,7 +148,7 @@ impl<C: PgCaller> Machine<C> {
                 "a value of the type {name} cannot be read: it came as text, and another session has altered the type since \
                  this transaction's snapshot; end the transaction, and ask again"
             );
-            entry.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
+            entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
             entry.held = None;
             self.registry.forget();
             return self.after_result(cx);
@@ -165,7 +164,7 @@ impl<C: PgCaller> Machine<C> {
             let same = |known: &Known| held.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
             if !held.results.iter().all(same) {
                 let why = "a composite type was altered while its values were copied as text: copy them again";
-                entry.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
+                entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
             }
             entry.held = None;
         }
@@ -179,7 +178,7 @@ impl<C: PgCaller> Machine<C> {
         let alterations = self.alterations;
         let entry = self.front("CommandComplete")?;
         let Some(mut held) = entry.held.take() else { return Ok(()) };
-        let Some(caller) = &mut entry.caller else { return Ok(()) };
+        let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
         let (mut rest, mut columns) = (&held.messages[..], None);
         while let Some((tag, total)) = header(rest)? {
             let (message, after) = rest.split_at(total);
@@ -213,10 +212,10 @@ impl<C: PgCaller> Machine<C> {
     }
 }
 
-impl<C, E> Entry<C, E> {
+impl<C: PgCaller> Entry<C> {
     /// Whether its results can wait: whoever feeds a COPY waits for the answer to it.
     fn can_be_held(&self) -> bool {
-        self.caller.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
+        self.slot.caller.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
     }
 }
 

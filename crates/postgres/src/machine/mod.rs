@@ -1,8 +1,7 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one queue. The first `started` entries have begun to be sent; a reply always belongs to the
-//! first. Only the last started entry can still have something to send (rows of a batch, or what had to wait for a
-//! description), so bytes leave in the order of the queue.
+//! Every request joins one [`Queue`]; a reply always belongs to the first. Only the last started entry can still have
+//! something to send (rows of a batch, or what had to wait for a description), so bytes leave in the order of the queue.
 
 mod control;
 mod copy;
@@ -24,7 +23,7 @@ use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::types::TypeRegistry;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Session,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Queue, Session,
     StatementCache, TransactionStatus, limits,
 };
 use portals::Portals;
@@ -74,8 +73,7 @@ enum Phase {
 #[derive(Debug)]
 pub struct Machine<C: Caller> {
     phase: Phase,
-    queue: VecDeque<Entry<C, C::Error>>,
-    started: usize,
+    queue: Queue<Entry<C>>,
     /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a statement
     /// of the user's that begins or ends one: only its answer tells.
     in_block: Option<bool>,
@@ -85,9 +83,6 @@ pub struct Machine<C: Caller> {
     reserved: Option<u64>,
     /// The last portal that had a transaction block of its own, until the end of that block is answered.
     streamed: Option<u64>,
-    next_id: u64,
-    /// No new request is started: a cancel request is under way, and must not hit the next statement.
-    held: bool,
     /// An error made the server skip everything up to the next Sync.
     skipping: bool,
     statements: StatementCache<Key, Arc<Statement>>,
@@ -126,14 +121,11 @@ impl<C: PgCaller> Machine<C> {
     pub fn new(options: Options, statements: usize, outbox: &mut Outbox) -> Self {
         Self {
             phase: Phase::Startup(Box::new(Startup::new(options, outbox))),
-            queue: VecDeque::new(),
-            started: 0,
+            queue: Queue::default(),
             in_block: Some(false),
             portals: Portals::default(),
             reserved: None,
             streamed: None,
-            next_id: 1,
-            held: false,
             skipping: false,
             statements: StatementCache::new(statements),
             statement_number: 0,
@@ -164,27 +156,10 @@ impl<C: PgCaller> Machine<C> {
         matches!(self.phase, Phase::Startup(_))
     }
 
-    fn push(&mut self, request: Request, caller: Option<C>, lane: u64) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.queue.push_back(Entry { lane, ..Entry::new(id, request, caller) });
-        id
-    }
-
     /// Ends the last group of requests where nothing has yet.
     fn close_group(&mut self) {
-        if let Some(last) = self.queue.back().filter(|entry| !entry.request.syncs()) {
-            let lane = last.lane;
-            self.push(Request::Sync, None, lane);
-        }
-    }
-
-    /// Whether the next request is of the same lane as those in flight.
-    fn is_same_lane(&self) -> bool {
-        let last = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
-        match (last, self.queue.get(self.started)) {
-            (Some(last), Some(next)) => last.lane == next.lane,
-            _ => true,
+        if self.queue.back().is_some_and(|entry| !entry.request.syncs()) {
+            self.queue.append_own(|slot| Entry::new(slot, Request::Sync));
         }
     }
 
@@ -251,7 +226,6 @@ impl<C: PgCaller> Machine<C> {
     /// Takes the first entry out of the queue and tells its caller how it ended.
     fn finish_front(&mut self, cx: C::Cx<'_>, outcome: Outcome<ServerError, C::Error>) {
         if let Some(entry) = self.queue.pop_front() {
-            self.started = self.started.saturating_sub(1);
             self.forget_unbound(&entry);
             let is_done = matches!(outcome, Outcome::Done);
             if entry.keeps_cursors {
@@ -260,24 +234,17 @@ impl<C: PgCaller> Machine<C> {
             if let Some(number) = entry.request.declared_cursor().filter(|_| !is_done) {
                 self.portals.close(number);
             }
-            if let Some(caller) = entry.caller {
-                caller.finish(cx, outcome);
-            }
+            entry.slot.finish_with(cx, outcome);
         }
     }
 
     /// The first entry has failed for good, or is done.
     fn settle_front(&mut self, cx: C::Cx<'_>) {
-        let outcome = match self.queue.front_mut().and_then(|entry| entry.failure.take()) {
+        let outcome = match self.queue.first_mut().and_then(|entry| entry.slot.failure.take()) {
             Some(failure) => failure.outcome(),
             None => Outcome::Done,
         };
         self.finish_front(cx, outcome);
-    }
-
-    /// The entry that may still have something to send.
-    fn tail(&mut self) -> Option<&mut Entry<C, C::Error>> {
-        self.started.checked_sub(1).and_then(|i| self.queue.get_mut(i))
     }
 }
 
@@ -320,33 +287,15 @@ impl<C: PgCaller> Session for Machine<C> {
 
     /// A batch that is still being sent is rolled back.
     fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.queue.iter().position(|entry| entry.id == id) else { return Discarded::Gone };
-        if at >= self.started {
-            if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.queue[at].request {
-                *sql = instead.clone();
-                self.queue[at].caller = None;
-            } else if self.queue[at].request.syncs() && at > 0 && !self.queue[at - 1].request.syncs() {
-                self.queue[at].caller = None;
-                self.queue[at].request = Request::Sync;
-            } else {
-                self.queue.remove(at);
-            }
-            return Discarded::Gone;
-        }
-        self.queue[at].caller = None;
-        self.queue[at].abandoned = true;
-        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
+        self.queue.discard(id)
     }
 
-    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
     fn is_at_discarded(&self) -> bool {
-        let mut flight = self.queue.iter().take(self.started);
-        flight.clone().any(|entry| entry.abandoned)
-            && flight.all(|entry| entry.abandoned || matches!(entry.request, Request::Sync | Request::AskServer))
+        self.queue.is_at_discarded()
     }
 
     fn hold(&mut self, held: bool) {
-        self.held = held;
+        self.queue.hold(held);
     }
 
     fn queued(&self) -> usize {
@@ -354,16 +303,16 @@ impl<C: PgCaller> Session for Machine<C> {
     }
 
     fn in_flight(&self) -> usize {
-        self.started
+        self.queue.started()
     }
 
     fn has(&self, id: u64) -> bool {
-        self.queue.iter().any(|entry| entry.id == id)
+        self.queue.by_id(id).is_some()
     }
 
     fn ask_for_answer(&mut self, id: u64) {
         if self.queue.back().is_some_and(|entry| !entry.request.syncs())
-            && self.queue.iter().rev().take_while(|entry| !entry.request.syncs()).any(|entry| entry.id == id)
+            && self.queue.iter().rev().take_while(|entry| !entry.request.syncs()).any(|entry| entry.slot.id == id)
         {
             self.close_group();
         }
@@ -371,15 +320,15 @@ impl<C: PgCaller> Session for Machine<C> {
 
     /// A portal that has the connection for itself, or a COPY that is being fed.
     fn is_occupied(&self) -> bool {
-        let tail = self.started.checked_sub(1).and_then(|at| self.queue.get(at));
+        let tail = self.queue.last();
         self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage, Stage::Copying))
     }
 
     /// While a portal has the connection for itself, answers to others' round trips may be under way in front of its next
     /// rows: whoever waits has to read them.
     fn is_kept_waiting(&self, id: u64) -> bool {
-        let answers_come = self.reserved.is_some() && self.started > 0;
-        self.is_occupied() && !answers_come && self.queue.iter().skip(self.started).any(|entry| entry.id == id)
+        let answers_come = self.reserved.is_some() && self.queue.started() > 0;
+        self.is_occupied() && !answers_come && self.queue.waiting().any(|entry| entry.slot.id == id)
     }
 
     /// As of the last ReadyForQuery.
@@ -419,7 +368,7 @@ impl<C: PgCaller> Protocol for Machine<C> {
     /// is not to be skipped with it, and one of another lane.
     fn submit(&mut self, mut request: Request, caller: C) -> u64 {
         let lane = caller.lane();
-        let mine = self.queue.back().is_none_or(|entry| entry.lane == lane);
+        let mine = self.queue.back().is_none_or(|entry| entry.slot.lane == lane);
         let group = self.queue.back().and_then(|entry| entry.request.open_group());
         let joins = match &mut request {
             Request::Execute(execute) => {
@@ -434,7 +383,7 @@ impl<C: PgCaller> Protocol for Machine<C> {
         if group.is_some() && !(joins && mine) {
             self.close_group();
         }
-        self.push(request, Some(caller), lane)
+        self.queue.submit(caller, |slot| Entry::new(slot, request))
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
@@ -447,43 +396,25 @@ impl<C: PgCaller> Protocol for Machine<C> {
 
     fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
-        let said = self.last_words.take();
-        // Whoever is the first to wait hears it: in front of it may stand what was asked for the driver's own sake.
-        if let (Some(error), Some(first)) = (said.clone(), self.queue.iter_mut().find(|entry| entry.caller.is_some()))
-            && first.failure.is_none()
-        {
-            first.failure = Some(request::Failure::Server { error, row: None });
-        }
-        let mut entries = std::mem::take(&mut self.queue);
-        self.started = 0;
         self.reserved = None;
         self.streamed = None;
-        for entry in entries.drain(..) {
-            let outcome = match entry.failure {
-                Some(failure) => failure.outcome(),
-                None => Outcome::Fatal(reason.clone()),
-            };
-            if let Some(caller) = entry.caller {
-                caller.finish(cx, outcome);
-            }
-        }
-        self.last_words = said;
+        self.queue.abort(cx, reason, self.last_words.clone());
     }
 
-    fn find(&self, mut is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.iter().find(|entry| entry.caller.as_ref().is_some_and(&mut is)).map(|entry| entry.id)
+    fn find(&self, is: impl FnMut(&C) -> bool) -> Option<u64> {
+        self.queue.find(is)
     }
 
     fn current_caller(&self) -> Option<&C> {
-        self.queue.front().and_then(|entry| entry.caller.as_ref())
+        self.queue.first()?.slot.caller.as_ref()
     }
 
     fn current_caller_mut(&mut self) -> Option<&mut C> {
-        self.queue.front_mut().and_then(|entry| entry.caller.as_mut())
+        self.queue.first_mut()?.slot.caller.as_mut()
     }
 
     fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
-        self.queue.iter_mut().find(|entry| entry.id == id)?.caller.as_mut()
+        self.queue.caller_mut(id)
     }
 
     fn last_words(&self) -> Option<&ServerError> {

@@ -18,14 +18,13 @@ impl<C: PgCaller> Machine<C> {
     /// Asks for the process that answers before the next request, where that matters. Outside of a transaction block and in a
     /// group of its own, so that it does no harm if the server refuses to tell.
     pub(super) fn ask_for_server(&mut self) {
-        let at = self.started;
+        let at = self.queue.started();
         let grouped = at > 0 && !self.queue[at - 1].request.syncs();
         if self.server != Server::Wanted || grouped || self.block_is_open(at) {
             return;
         }
-        let Some(lane) = self.queue.get(at).map(|next| next.lane) else { return };
-        self.next_id += 1;
-        self.queue.insert(at, Entry { lane, ..Entry::new(self.next_id - 1, Request::AskServer, None) });
+        let Some(lane) = self.queue.get(at).map(|next| next.slot.lane) else { return };
+        self.queue.insert_own(lane, |slot| Entry::new(slot, Request::AskServer));
     }
 
     /// The statement `known` for the entry `at`, in a way that holds whoever prepares it again.
@@ -68,7 +67,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// An entry is over that has prepared its statement without waiting: where it failed, nobody knows whether the server
     /// has the statement.
-    pub(super) fn forget_unbound(&mut self, entry: &Entry<C, C::Error>) {
+    pub(super) fn forget_unbound(&mut self, entry: &Entry<C>) {
         let Some(statement) = entry.statement.as_ref().filter(|_| entry.prepares && !entry.bound) else { return };
         let key = (statement.sql.as_ref(), entry.hints.as_slice());
         if self.statements.get(&key as &dyn Lookup).is_some_and(|known| Arc::ptr_eq(known, statement)) {

@@ -50,11 +50,9 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    pub(super) fn front(&mut self, message: &str) -> Result<&mut Entry<C, C::Error>, Fatal> {
-        match self.queue.front_mut() {
-            Some(entry) if self.started > 0 => Ok(entry),
-            _ => Err(Fatal::peer(format!("the server sent {message} although nothing was asked"))),
-        }
+    pub(super) fn front(&mut self, message: &str) -> Result<&mut Entry<C>, Fatal> {
+        let front = self.queue.answered();
+        front.ok_or_else(|| Fatal::peer(format!("the server sent {message} although nothing was asked")))
     }
 
     /// DataRow: as many as are whole.
@@ -97,7 +95,7 @@ impl<C: PgCaller> Machine<C> {
             entry.rows += 1;
             return Ok(total);
         }
-        let mut sink = entry.caller.as_mut().map(|caller| caller.rows(cx));
+        let mut sink = entry.slot.caller.as_mut().map(|caller| caller.rows(cx));
         while let Some((b'D', total)) = header(&unread[at..])? {
             let Some(message) = unread.get(at..at + total) else { break };
             if let Some(sink) = &mut sink {
@@ -176,7 +174,7 @@ impl<C: PgCaller> Machine<C> {
                 entry.results += 1;
                 if let Some(held) = &mut entry.held {
                     held.keep(tag, body);
-                } else if let Some(caller) = &mut entry.caller {
+                } else if let Some(caller) = &mut entry.slot.caller {
                     caller.result(cx, Summary { suspended: true, ..Summary::default() });
                 }
                 self.after_result(cx)
@@ -187,7 +185,7 @@ impl<C: PgCaller> Machine<C> {
                 entry.results += 1;
                 if let Some(held) = &mut entry.held {
                     held.keep(tag, body);
-                } else if let Some(caller) = &mut entry.caller {
+                } else if let Some(caller) = &mut entry.slot.caller {
                     caller.result(cx, Summary::default());
                 }
                 entry.turn_columns(cx);
@@ -198,7 +196,7 @@ impl<C: PgCaller> Machine<C> {
                 let entry = self.front("CopyData")?;
                 if let Some(held) = &mut entry.held {
                     held.keep(tag, body);
-                } else if let Some(caller) = &mut entry.caller {
+                } else if let Some(caller) = &mut entry.slot.caller {
                     caller.block(cx, body);
                 }
                 Ok(())
@@ -258,7 +256,7 @@ impl<C: PgCaller> Machine<C> {
         }
         if let Some(held) = &mut entry.held {
             held.keep(b'C', body);
-        } else if let Some(caller) = &mut entry.caller {
+        } else if let Some(caller) = &mut entry.slot.caller {
             caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }
         if entry.request.is_script() {
@@ -326,7 +324,7 @@ impl<C: PgCaller> Machine<C> {
             }
         };
         let entry = self.front("RowDescription")?;
-        if let Some(caller) = &mut entry.caller {
+        if let Some(caller) = &mut entry.slot.caller {
             caller.columns(cx, &columns);
         }
         entry.columns = Some(columns);
@@ -335,7 +333,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// Takes the statement of the first entry out of the cache; the server is told with the next request.
     fn forget_front(&mut self) {
-        let Some(Entry { statement: Some(statement), hints, .. }) = self.queue.front() else { return };
+        let Some(Entry { statement: Some(statement), hints, .. }) = self.queue.first() else { return };
         let key = Key { sql: statement.sql.clone(), hints: hints.clone() };
         let name = statement.name.clone();
         if self.statements.remove(&key).is_some() && !name.is_empty() {
@@ -393,7 +391,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// The catalogue has told what it knows of the types of the first entry's statement, which can go on.
     fn introspected(&mut self, outbox: &mut Outbox) {
-        let Some(Entry { stage: Stage::Introspecting { rows, statement }, .. }) = self.queue.front_mut() else {
+        let Some(Entry { stage: Stage::Introspecting { rows, statement }, .. }) = self.queue.first_mut() else {
             return;
         };
         let (rows, statement) = (std::mem::take(rows), statement.clone());
@@ -410,7 +408,7 @@ impl<C: PgCaller> Machine<C> {
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
     fn plan(&mut self, described: &Statement) {
         let registry = &self.registry;
-        let hints = self.queue.front().map_or(&[][..], |entry| entry.hints.as_slice());
+        let hints = self.queue.first().map_or(&[][..], |entry| entry.hints.as_slice());
         let encoder = |(i, oid): (usize, &Oid)| {
             let encoder = Encoder::new(registry, *oid);
             if hints.get(i) == Some(&0) { encoder.open() } else { encoder }
@@ -426,7 +424,7 @@ impl<C: PgCaller> Machine<C> {
             typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
-        let Some(entry) = self.queue.front_mut() else { return };
+        let Some(entry) = self.queue.first_mut() else { return };
         let prepare = match &entry.request {
             Request::Execute(execute) => execute.prepare,
             _ => Prepare::Named,
@@ -459,10 +457,10 @@ impl<C: PgCaller> Machine<C> {
         if error.is_fatal() {
             self.last_words = Some(error.clone());
         }
-        if self.started == 0 || self.queue.is_empty() {
+        if self.queue.started() == 0 || self.queue.is_empty() {
             return Err(Fatal::gone(format!("the server ended the session: {}", error.field(b'M'))));
         }
-        let tail = self.started - 1;
+        let tail = self.queue.started() - 1;
         let entry = &mut self.queue[0];
         if let Request::LookUp { .. } = entry.request {
             // Its Sync, where it has one of its own, has been sent.
@@ -478,10 +476,11 @@ impl<C: PgCaller> Machine<C> {
         let entry = &mut self.queue[0];
         self.skipping = !entry.request.is_script();
         let row = entry.row();
-        let poisoned = matches!(&entry.failure, Some(Failure::Caller { row: Some(row), .. }) if *row <= entry.results);
-        let unordered = matches!(&entry.failure, Some(Failure::Caller { row: None, .. }));
+        let poisoned =
+            matches!(&entry.slot.failure, Some(Failure::Caller { row: Some(row), .. }) if *row <= entry.results);
+        let unordered = matches!(&entry.slot.failure, Some(Failure::Caller { row: None, .. }));
         if !poisoned && !unordered {
-            entry.failure = Some(Failure::Server { error, row });
+            entry.slot.failure = Some(Failure::Server { error, row });
         }
         let syncs = entry.request.syncs();
         let unsent = !matches!(entry.stage, Stage::Sent);
@@ -504,7 +503,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// The server's code for why the first entry failed.
     fn front_sqlstate(&self) -> Option<&str> {
-        match self.queue.front().and_then(|entry| entry.failure.as_ref()) {
+        match self.queue.first().and_then(|entry| entry.slot.failure.as_ref()) {
             Some(Failure::Server { error, .. }) => Some(error.sqlstate()),
             _ => None,
         }
@@ -518,7 +517,7 @@ impl<C: PgCaller> Machine<C> {
             _ => return Err(Fatal::peer("the server sent ReadyForQuery with an unknown transaction status")),
         };
         self.status = status;
-        if let (Some(streamed), Some(entry)) = (&self.streamed, self.queue.front())
+        if let (Some(streamed), Some(entry)) = (&self.streamed, self.queue.first())
             && matches!(&entry.request, Request::ClosePortal { portal } if portal.number == *streamed)
         {
             self.streamed = None;
@@ -547,25 +546,25 @@ impl<C: PgCaller> Machine<C> {
             self.introspected(outbox);
             return Ok(());
         }
-        if std::mem::take(&mut entry.fed) && entry.failure.is_some() {
+        if std::mem::take(&mut entry.fed) && entry.slot.failure.is_some() {
             // Rows that came later have got a pooler to keep a server connection for us, until the next answer.
             frontend::sync(outbox.tail());
             return Ok(());
         }
         if skipping {
             self.skipping = false;
-            while self.started > 0 && self.queue.front().is_some_and(|entry| !entry.request.syncs()) {
-                if self.queue.front().is_some_and(|entry| matches!(entry.request, Request::LookUp { .. })) {
+            while self.queue.started() > 0 && self.queue.first().is_some_and(|entry| !entry.request.syncs()) {
+                if self.queue.first().is_some_and(|entry| matches!(entry.request, Request::LookUp { .. })) {
                     self.look_up_later();
                 } else {
                     self.finish_front(cx, Outcome::Skipped);
                 }
             }
-            if self.started == 0 {
+            if self.queue.started() == 0 {
                 return Ok(());
             }
             let entry = self.front("ReadyForQuery")?;
-            if entry.failure.is_none() && !matches!(entry.request, Request::Sync) {
+            if entry.slot.failure.is_none() && !matches!(entry.request, Request::Sync) {
                 self.finish_front(cx, Outcome::Skipped);
                 return Ok(());
             }
@@ -580,7 +579,7 @@ impl<C: PgCaller> Machine<C> {
         {
             return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
         }
-        if entry.failure.is_none() && entry.results < entry.rows_sent {
+        if entry.slot.failure.is_none() && entry.results < entry.rows_sent {
             return Err(Fatal::peer("the server sent ReadyForQuery before the results that it owes"));
         }
         self.hold_end_of_copy();
@@ -590,8 +589,8 @@ impl<C: PgCaller> Machine<C> {
 
     /// The first entry failed because the server forgot its statement, or a schema change made it stale.
     fn is_stale(&self) -> bool {
-        let Some(entry) = self.queue.front() else { return false };
-        match &entry.failure {
+        let Some(entry) = self.queue.first() else { return false };
+        match &entry.slot.failure {
             Some(Failure::Server { error, .. }) if entry.from_cache => {
                 let stale_plan = error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
                 // Parameters of another type than the column has by now, or text that was sent for one.
@@ -617,13 +616,14 @@ impl<C: PgCaller> Machine<C> {
         let status = self.status;
         let forgotten = self.front_sqlstate() == Some("26000");
         self.forget_used(!forgotten);
-        let Some(entry) = self.queue.front_mut() else { return Ok(()) };
+        let sole = self.queue.started() == 1;
+        let Some(entry) = self.queue.first_mut() else { return Ok(()) };
         let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
         let alone = status == TransactionStatus::Idle || (entry.began && status == TransactionStatus::Failed);
-        let again = alone && !entry.retried && (!ordered || self.started == 1);
+        let again = alone && !entry.retried && (!ordered || sole);
         let started = entry.is_batch_started();
         let again = again
-            && match &mut entry.caller {
+            && match &mut entry.slot.caller {
                 Some(caller) => !started || caller.rewind(cx),
                 None => false,
             };
@@ -632,18 +632,17 @@ impl<C: PgCaller> Machine<C> {
             return Ok(());
         }
         let Some(entry) = self.queue.pop_front() else { return Ok(()) };
-        self.started -= 1;
         if entry.began && entry.request.reserving_portal().is_some() {
             // It begins again, behind the ROLLBACK.
             self.reserved = None;
             self.streamed = None;
         }
-        let lane = entry.lane;
+        let lane = entry.slot.lane;
         // What was read of the rows, and not sent, need not be read again.
         let pending = entry.pending && !started;
         let mut fresh = entry.again();
         fresh.pending = pending;
-        self.queue.insert(self.started, fresh);
+        self.queue.put_back(fresh);
         if status == TransactionStatus::Failed {
             let rollback = Request::Script {
                 sql: "ROLLBACK".into(),
@@ -652,14 +651,13 @@ impl<C: PgCaller> Machine<C> {
                 ends_block: true,
                 discarded: None,
             };
-            self.next_id += 1;
-            self.queue.insert(self.started, Entry { lane, ..Entry::new(self.next_id - 1, rollback, None) });
+            self.queue.insert_own(lane, |slot| Entry::new(slot, rollback));
         }
         Ok(())
     }
 }
 
-impl<C, E> Entry<C, E> {
+impl<C: PgCaller> Entry<C> {
     fn is_batch_started(&self) -> bool {
         self.is_batch() && self.rows_sent > 0
     }

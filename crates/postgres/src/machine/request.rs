@@ -1,12 +1,14 @@
 //! What can be asked of a connection, and how far each request has come.
 
+use super::PgCaller;
 use super::control;
 use super::held::Held;
 use super::statement::{Columns, Statement};
 use super::typing::Typing;
-use crate::messages::backend::{Field, ServerError};
+use crate::messages::backend::Field;
 use crate::types::Oid;
-use headrace_core::Outcome;
+pub(super) use headrace_core::Failure;
+use headrace_core::{Caller, Pending, Slot};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -295,33 +297,11 @@ pub(super) enum Stage {
     Sent,
 }
 
-/// Why a request will not be done.
-#[derive(Debug)]
-pub(super) enum Failure<E> {
-    Server { error: ServerError, row: Option<u64> },
-    Caller { error: E, row: Option<u64> },
-}
-
-impl<E> Failure<E> {
-    pub(super) fn outcome(self) -> Outcome<ServerError, E> {
-        match self {
-            Failure::Server { error, row } => Outcome::Server { error, row },
-            Failure::Caller { error, row } => Outcome::Caller { error, row },
-        }
-    }
-}
-
 /// A request in the queue.
 #[derive(Debug)]
-pub(super) struct Entry<C, E> {
-    pub id: u64,
+pub(super) struct Entry<C: Caller> {
+    pub slot: Slot<C>,
     pub request: Request,
-    /// `None` once the caller lost interest: the reply is read and dropped.
-    pub caller: Option<C>,
-    /// Whose it is: see [`headrace_core::Caller::lane`].
-    pub lane: u64,
-    /// Its caller was forgotten after it was sent.
-    pub abandoned: bool,
     pub stage: Stage,
     pub statement: Option<Arc<Statement>>,
     /// The types that the statement is, or will be, prepared with; the request's are moved here.
@@ -370,21 +350,17 @@ pub(super) struct Entry<C, E> {
     pub results: u64,
     /// Rows of the current result so far.
     pub rows: u64,
-    pub failure: Option<Failure<E>>,
 }
 
-impl<C, E> Entry<C, E> {
-    pub(super) fn new(id: u64, mut request: Request, caller: Option<C>) -> Self {
+impl<C: PgCaller> Entry<C> {
+    pub(super) fn new(slot: Slot<C>, mut request: Request) -> Self {
         let hints = match &mut request {
             Request::Execute(execute) => std::mem::take(&mut execute.hints),
             _ => Vec::new(),
         };
         Self {
-            id,
+            slot,
             request,
-            caller,
-            lane: 0,
-            abandoned: false,
             stage: Stage::Queued,
             statement: None,
             hints,
@@ -412,15 +388,13 @@ impl<C, E> Entry<C, E> {
             rows_sent: 0,
             results: 0,
             rows: 0,
-            failure: None,
         }
     }
 
     /// The same request from its beginning.
     pub(super) fn again(self) -> Self {
-        let mut fresh = Self::new(self.id, self.request, self.caller);
+        let mut fresh = Self::new(Slot { abandoned: false, failure: None, ..self.slot }, self.request);
         fresh.hints = self.hints;
-        fresh.lane = self.lane;
         fresh.copies = self.copies;
         fresh.retried = true;
         fresh
@@ -451,4 +425,42 @@ impl<C, E> Entry<C, E> {
 fn mentions(sql: &str, words: &[&str]) -> bool {
     let sql = sql.to_ascii_lowercase();
     words.iter().any(|word| sql.contains(word))
+}
+
+impl<C: PgCaller> Pending for Entry<C> {
+    type Caller = C;
+
+    fn slot(&self) -> &Slot<C> {
+        &self.slot
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<C> {
+        &mut self.slot
+    }
+
+    fn into_slot(self) -> Slot<C> {
+        self.slot
+    }
+
+    /// The end of a block has to come, and so has the Sync that ends a group of requests.
+    fn replace_discarded(&mut self, before: Option<&Self>) -> bool {
+        if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.request {
+            *sql = instead.clone();
+            return true;
+        }
+        let ends_group = self.request.syncs() && before.is_some_and(|before| !before.request.syncs());
+        if ends_group {
+            self.request = Request::Sync;
+        }
+        ends_group
+    }
+
+    fn is_at_server(&self) -> bool {
+        self.slot.abandoned
+    }
+
+    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
+    fn is_cancellable(&self) -> bool {
+        self.slot.abandoned || matches!(self.request, Request::Sync | Request::AskServer)
+    }
 }

@@ -6,7 +6,7 @@ use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
 use crate::types::Format;
-use headrace_core::{Mismatch, Outbox, Outcome, Parameters, limits};
+use headrace_core::{Mismatch, Outbox, Outcome, Parameters, Slot, limits};
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
@@ -15,7 +15,7 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let blocked = match self.tail().map(|entry| &entry.stage) {
+            let blocked = match self.queue.last_mut().map(|entry| &entry.stage) {
                 None | Some(Stage::Sent) => false,
                 Some(Stage::AwaitSync) => {
                     self.sync_tail(outbox);
@@ -36,7 +36,7 @@ impl<C: PgCaller> Machine<C> {
             if blocked {
                 return;
             }
-            if matches!(self.tail().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
+            if matches!(self.queue.last_mut().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
                 if !self.has_next() {
                     return;
                 }
@@ -47,64 +47,60 @@ impl<C: PgCaller> Machine<C> {
 
     /// Whether a request can be started; it is then the next in the queue.
     fn has_next(&mut self) -> bool {
-        if self.held || self.started == self.queue.len() || (self.in_block.is_none() && self.started > 0) {
+        if self.queue.is_held() || (self.in_block.is_none() && self.queue.started() > 0) {
             return false;
         }
-        if self.tail().is_some_and(|entry| entry.copies) || self.may_lose_server() {
+        if self.queue.last().is_some_and(|entry| entry.copies) || self.may_lose_server() {
             return false;
         }
         if self.reserved.is_some() && !self.bring_forward() {
             return false;
         }
-        self.is_same_lane() && !self.must_wait()
+        self.queue.may_start() && !self.must_wait()
     }
 
     /// Whether a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection to somebody
     /// else in the middle of the next request: it does as soon as it has passed on an answer for each Sync that it has
     /// seen, and sees a large request in parts. In a transaction block it waits for its end.
     fn may_lose_server(&self) -> bool {
-        self.unnamed && !self.block_is_open(self.started) && !self.group_is_open(self.started)
+        let at = self.queue.started();
+        self.unnamed && !self.block_is_open(at) && !self.group_is_open(at)
     }
 
     /// Puts the first request that may be sent while a portal has the connection for itself in front of those that
     /// wait; says whether there is one. A round trip may be made at any time, unless it ends a group that waits.
     fn bring_forward(&mut self) -> bool {
         let reserved = self.reserved;
-        let found = (self.started..self.queue.len()).find(|&at| match &self.queue[at].request {
+        self.queue.bring_forward(|entry, before| match &entry.request {
             Request::Fetch { portal, .. } | Request::ClosePortal { portal } => Some(portal.number) == reserved,
-            Request::Sync => at == self.started || self.queue[at - 1].request.syncs(),
+            Request::Sync => before.is_none_or(|before| before.request.syncs()),
             Request::LookUp { pipeline } => pipeline.is_none(),
             _ => false,
-        });
-        let Some(at) = found else { return false };
-        if at > self.started
-            && let Some(entry) = self.queue.remove(at)
-        {
-            self.queue.insert(self.started, entry);
-        }
-        true
+        })
     }
 
     /// Whether the next request has to wait for the answers to those in front of it. A pooler gives the server connection
     /// to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits for an answer
     /// before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
-        let Some(entry) = self.queue.get(self.started) else { return false };
+        let Some(entry) = self.queue.next() else { return false };
         let execute = match &entry.request {
             Request::Execute(execute) => execute,
-            Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => return !self.group_is_open(self.started),
+            Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => {
+                return !self.group_is_open(self.queue.started());
+            }
             _ => return false,
         };
         if execute.prepare == Prepare::Named || execute.expected.is_some() {
             return false;
         }
         let known = self.statements.get(&(execute.sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).is_some();
-        (execute.rows.is_batch() || !known) && !self.group_is_open(self.started)
+        (execute.rows.is_batch() || !known) && !self.group_is_open(self.queue.started())
     }
 
     /// Sends the Sync that an abandoned entry still owes.
     fn sync_tail(&mut self, outbox: &mut Outbox) {
-        if let Some(entry) = self.tail() {
+        if let Some(entry) = self.queue.last_mut() {
             entry.stage = Stage::Sent;
             if entry.request.syncs() {
                 frontend::sync(outbox.tail());
@@ -115,9 +111,9 @@ impl<C: PgCaller> Machine<C> {
     /// Ends a batch whose rows are all sent, once most of them are answered, or its caller is gone; says whether it did.
     /// Behind its Sync nothing could take it back.
     fn end_of_batch(&mut self, outbox: &mut Outbox) -> bool {
-        let Some(at) = self.started.checked_sub(1) else { return false };
+        let Some(at) = self.queue.last_at() else { return false };
         let entry = &mut self.queue[at];
-        if entry.caller.is_none() {
+        if entry.slot.caller.is_none() {
             self.poison(at, outbox);
         } else if entry.rows_sent.saturating_sub(entry.results) <= limits::ROWS_UNANSWERED {
             entry.stage = Stage::AwaitSync;
@@ -148,8 +144,7 @@ impl<C: PgCaller> Machine<C> {
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         self.ask_for_server();
-        let at = self.started;
-        self.started += 1;
+        let at = self.queue.start();
         self.queue[at].copies = self.queue[at].request.may_copy();
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
@@ -180,7 +175,7 @@ impl<C: PgCaller> Machine<C> {
                 frontend::query(out, &prefix, sql);
                 let open = open || entry.prelude_open;
                 if !*ends_block {
-                    self.changing = Some(entry.id);
+                    self.changing = Some(entry.slot.id);
                 }
                 let control = if *ends_block { Control::Ends } else { control::of_script(sql) };
                 let is_certain = !control.is_about_block() || (*ends_block && !self.portals.has_uncommitted());
@@ -191,7 +186,7 @@ impl<C: PgCaller> Machine<C> {
                 entry.columns = Some(columns.clone());
                 frontend::execute(out, &portal.name, *max_rows);
                 frontend::sync(out);
-                if let Some(caller) = &mut entry.caller {
+                if let Some(caller) = &mut entry.slot.caller {
                     caller.columns(cx, columns);
                 }
             }
@@ -291,7 +286,7 @@ impl<C: PgCaller> Machine<C> {
             self.in_block = None;
         }
         if control::may_change_schema(sql) {
-            self.changing = Some(entry.id);
+            self.changing = Some(entry.slot.id);
         }
         self.follow(at, control);
         let entry = &mut self.queue[at];
@@ -352,7 +347,7 @@ impl<C: PgCaller> Machine<C> {
     /// Whether this session may have changed something since a statement was prepared: it has, or what is in flight in
     /// front of the entry `at` is about to.
     pub(super) fn is_outdated(&self, at: usize, known: &Statement) -> bool {
-        let changing = || at > 0 && self.queue.front().map(|entry| entry.id) <= self.changing;
+        let changing = || at > 0 && self.queue.first().map(|entry| entry.slot.id) <= self.changing;
         known.changes != self.changes || (self.changing.is_some() && changing())
     }
 
@@ -382,7 +377,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let Some(statement) = entry.statement.clone() else { return };
         let begun = entry.rows_sent > 0;
@@ -403,7 +398,7 @@ impl<C: PgCaller> Machine<C> {
         if statement.name.is_empty() {
             frontend::parse(outbox.tail(), "", &statement.sql, &statement.parameters);
         }
-        if entry.caller.is_none() {
+        if entry.slot.caller.is_none() {
             // Discarded while it waited for its description.
             if begun {
                 self.poison(at, outbox);
@@ -429,11 +424,11 @@ impl<C: PgCaller> Machine<C> {
 
     /// Sends rows of the batch that the last started entry is, until the outbox is full or the rows are all sent.
     fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let Some(at) = self.started.checked_sub(1) else { return };
+        let Some(at) = self.queue.last_at() else { return };
         let mut entry = &mut self.queue[at];
         let Some(mut statement) = entry.statement.clone() else { return };
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            if entry.caller.is_none() {
+            if entry.slot.caller.is_none() {
                 self.poison(at, outbox);
                 return;
             }
@@ -481,7 +476,7 @@ impl<C: PgCaller> Machine<C> {
         let open = self.group_is_open(at) && at > 0;
         let entry = &mut self.queue[at];
         if !outbox.truncate(entry.mark) {
-            entry.failure = Some(Failure::Caller { error, row });
+            entry.slot.failure = Some(Failure::Caller { error, row });
             self.poison(at, outbox);
             return;
         }
@@ -491,7 +486,7 @@ impl<C: PgCaller> Machine<C> {
                 self.take_back_begin();
             }
             let entry = &mut self.queue[at];
-            let failed = std::mem::replace(entry, Entry::new(entry.id, Request::Sync, None));
+            let failed = std::mem::replace(entry, Entry::new(Slot::own(entry.slot.id, entry.slot.lane), Request::Sync));
             self.queue[at] = failed.again();
             self.start_statement(at, cx, outbox);
             return;
@@ -500,18 +495,15 @@ impl<C: PgCaller> Machine<C> {
         let owes_sync = entry.request.syncs() && (entry.described || open);
         let began = entry.prelude_open;
         if owes_sync {
-            entry.failure = Some(Failure::Caller { error, row });
+            entry.slot.failure = Some(Failure::Caller { error, row });
             entry.prelude_open = false;
             entry.rows_sent = 0;
             entry.stage = Stage::AwaitSync;
-        } else if let Some(entry) = self.queue.remove(at) {
-            self.started -= 1;
+        } else if let Some(entry) = self.queue.remove_last() {
             if let Some(number) = entry.request.declared_cursor() {
                 self.portals.close(number);
             }
-            if let Some(caller) = entry.caller {
-                caller.finish(cx, Outcome::Caller { error, row });
-            }
+            entry.slot.finish_with(cx, Outcome::Caller { error, row });
         }
         if began {
             self.take_back_begin();
@@ -533,7 +525,7 @@ impl<C: PgCaller> Machine<C> {
             return false;
         };
         let chosen = statement.has_chosen_types(&entry.hints);
-        let again = chosen && (row.is_none() || entry.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+        let again = chosen && (row.is_none() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
         self.forget(at, &statement);
         again
     }
@@ -558,13 +550,13 @@ impl<C: PgCaller> Machine<C> {
 
 /// Why a statement with its parameters cannot even be described: the count of them would not fit into the messages, and
 /// the server's answer would be out of step with its own.
-fn too_many<C: PgCaller>(entry: &mut Entry<C, C::Error>, cx: C::Cx<'_>) -> Option<C::Error> {
+fn too_many<C: PgCaller>(entry: &mut Entry<C>, cx: C::Cx<'_>) -> Option<C::Error> {
     let one = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
     let typed = entry.typing.is_some() && entry.pending;
     if !one && !typed {
         return None;
     }
-    let given = entry.caller.as_mut()?.params(cx).count();
+    let given = entry.slot.caller.as_mut()?.params(cx).count();
     (given > limits::PARAMETERS).then(|| {
         let most = limits::PARAMETERS;
         Mismatch::wrong_type(format!(
@@ -585,13 +577,13 @@ fn entry_statement(request: &Request) -> (&Arc<str>, Prepare) {
 
 /// Writes Bind and Execute for the caller's current row.
 fn send_row<C: PgCaller>(
-    entry: &mut Entry<C, C::Error>,
+    entry: &mut Entry<C>,
     statement: &Statement,
     cx: C::Cx<'_>,
     outbox: &mut Outbox,
 ) -> Result<(), C::Error> {
     let Request::Execute(execute) = &entry.request else { return Ok(()) };
-    let Some(caller) = &mut entry.caller else { return Ok(()) };
+    let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
     let (portal, max_rows) = match &execute.portal {
         Some(portal) => (portal.id.name.as_str(), portal.max_rows),
         None => ("", 0),

@@ -158,11 +158,11 @@ fn base_of(registry: &TypeRegistry, mut oid: Oid) -> Oid {
     oid
 }
 
-impl<C: PgCaller> Entry<C, C::Error> {
+impl<C: PgCaller> Entry<C> {
     /// Takes the next row of a batch, unless one was taken and not sent; false after the last.
     pub(super) fn take_row(&mut self, cx: C::Cx<'_>) -> Result<bool, C::Error> {
         if !self.pending {
-            self.pending = match &mut self.caller {
+            self.pending = match &mut self.slot.caller {
                 Some(caller) => caller.next_row(cx)?,
                 None => false,
             };
@@ -175,7 +175,7 @@ impl<C: PgCaller> Entry<C, C::Error> {
         let Request::Execute(Execute { rows: super::Rows::TypedBatch, sql, .. }) = &self.request else { return Ok(()) };
         let mut typing = Box::new(Typing::new(sql));
         if self.take_row(cx)?
-            && let Some(caller) = &mut self.caller
+            && let Some(caller) = &mut self.slot.caller
         {
             typing.read(&caller.params(cx))?;
         }
@@ -187,7 +187,7 @@ impl<C: PgCaller> Entry<C, C::Error> {
     /// Whether the current statement is the one that the current row chooses.
     #[inline]
     pub(super) fn suits(&mut self, cx: C::Cx<'_>) -> Result<bool, C::Error> {
-        let (Some(typing), Some(caller)) = (&mut self.typing, &mut self.caller) else { return Ok(true) };
+        let (Some(typing), Some(caller)) = (&mut self.typing, &mut self.slot.caller) else { return Ok(true) };
         typing.read(&caller.params(cx))?;
         Ok(typing.row == self.hints && !(typing.current_is_blind && typing.needs_description))
     }
@@ -199,7 +199,7 @@ impl<C: PgCaller> Entry<C, C::Error> {
             self.next_columns.push_back((self.rows_sent, columns.clone()));
             return;
         }
-        if let Some(caller) = &mut self.caller {
+        if let Some(caller) = &mut self.slot.caller {
             caller.columns(cx, columns);
         }
         self.columns = Some(columns.clone());
@@ -214,7 +214,7 @@ impl<C: PgCaller> Entry<C, C::Error> {
         {
             if let Some(held) = &mut self.held {
                 held.turn(&columns);
-            } else if let Some(caller) = &mut self.caller {
+            } else if let Some(caller) = &mut self.slot.caller {
                 caller.columns(cx, &columns);
             }
             self.columns = Some(columns);
@@ -298,7 +298,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// Forgets every statement that the first entry has used.
     pub(super) fn forget_used(&mut self, on_the_server: bool) {
-        let Some(entry) = self.queue.front() else { return };
+        let Some(entry) = self.queue.first() else { return };
         let Some(sql) = entry.statement.as_ref().map(|statement| statement.sql.clone()) else { return };
         let used = entry.typing.iter().flat_map(|typing| typing.keys());
         let keys: Vec<Vec<Oid>> = std::iter::once(entry.hints.as_slice()).chain(used).map(<[Oid]>::to_vec).collect();
