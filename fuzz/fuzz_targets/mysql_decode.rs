@@ -11,7 +11,7 @@ use headrace_mysql::types::{Decoder, decode_binary_row, decode_text_row};
 use headrace_testkit::CheckedSink;
 use libfuzzer_sys::fuzz_target;
 
-const DECODERS: [Decoder; 22] = [
+const DECODERS: [Decoder; 24] = [
     Decoder::Null,
     Decoder::Int(1),
     Decoder::Int(2),
