@@ -4,6 +4,7 @@
 #   make test TEST_ARGS="-k pool -x"                   arguments for pytest
 #   make fuzz FUZZ_SECONDS=600                         seconds for each target
 #   make race PYTHON=python3.14                        the interpreter .venv is made with
+#   make test-free-threaded FREE_THREADED=python3.14t  an interpreter without the global lock
 #   make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'
 
 SHELL        := /bin/bash
@@ -12,6 +13,7 @@ RACE_ARGS    ?=
 TEST_ARGS    ?=
 BENCH_ARGS   ?=
 FUZZ_SECONDS ?= 120
+FREE_THREADED ?= python3.14t
 INFORMIX_URL ?=
 
 VENV   := $(CURDIR)/.venv
@@ -26,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates \( -name target -prune \) -o -type f \( -name '*.rs' -o -name Cargo.toml \) -print)
 
-.PHONY: help race test test-live lint bench fuzz docs build server simulators judge libmariadb cargo
+.PHONY: help race test test-live test-free-threaded free-threaded lint bench fuzz docs build server simulators judge libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -34,6 +36,7 @@ help:
 	@echo "make race    build everything, race the drivers on an embedded server, write build/race/"
 	@echo "make test    all tests: Rust, then Python against real servers"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
+	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
 	@echo "make lint    ruff, mypy, pyright, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
@@ -59,6 +62,22 @@ test-live: build $(STAMPS)/lab $(STAMPS)/test
 		{ echo "error: make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'" >&2; exit 1; }
 	@echo "==> test-live: pytest -k informix $(TEST_ARGS)"
 	@HEADRACE_INFORMIX_URL='$(INFORMIX_URL)' $(BIN)/python -m pytest -k informix $(LIVE_TESTS) $(TEST_ARGS)
+
+# Where threads meet: the oracle and company tests, the pools, and what is said of behaviour.
+FREE_THREADED_TESTS := tests/behaviour tests/pool tests/databases tests/company tests/oracle
+
+test-free-threaded: server simulators
+	@command -v $(FREE_THREADED) >/dev/null || { echo "error: there is no $(FREE_THREADED) here. 'uv python install 3.14t' brings one, and so does" \
+		"CPython's source with ./configure --disable-gil; make test-free-threaded FREE_THREADED=/path/to/python3.14t" >&2; exit 1; }
+	@$(MAKE) --no-print-directory PYTHON=$(FREE_THREADED) VENV=$(CURDIR)/.venv-free-threaded free-threaded
+
+# The same .venv and build by other names: two interpreters would build each other's crates again and again.
+free-threaded: export CARGO_TARGET_DIR := $(CURDIR)/target/free-threaded
+free-threaded: build $(STAMPS)/lab $(STAMPS)/test
+	@$(BIN)/python -c 'import sys, headrace; sys.exit(sys._is_gil_enabled())' || \
+		{ echo "error: importing headrace has switched the global lock on" >&2; exit 1; }
+	@echo "==> test: pytest without the global lock $(TEST_ARGS)"
+	@PYTHON_GIL=0 $(BIN)/python -m pytest $(FREE_THREADED_TESTS) $(TEST_ARGS)
 
 lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 	@echo "==> lint: ruff check, ruff format"

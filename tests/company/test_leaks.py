@@ -209,6 +209,8 @@ def test_dropped_pools_end(place: Place, shell: Shell) -> None:
             warnings.simplefilter("ignore")
             pool = shell.pool(place.url, min_size=2, max_size=3)
             opened = await pool.__aenter__()
+            # The loop ends with the work, and must not end beneath a connection that is being made.
+            await opened.wait()
             async with opened.connection() as conn:
                 assert await conn.fetchval(place.marked(1), "a") == "a"
             del pool, opened, conn
