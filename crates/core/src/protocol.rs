@@ -1,5 +1,6 @@
 //! What a pump may ask of a protocol, and a protocol of its caller.
 
+use crate::queue::{Pending, Queue};
 use crate::{Inbox, Outbox, Parameters, Session, Sink, limits};
 use std::{error, fmt};
 
@@ -170,7 +171,13 @@ pub trait Protocol: Session {
     type Caller: Caller;
     /// What can be asked.
     type Request;
+    /// A request in the queue.
+    type Pending: Pending<Caller = Self::Caller>;
 
+    /// The requests that wait or are in flight.
+    fn queue(&self) -> &Queue<Self::Pending>;
+    /// The same, to be changed.
+    fn queue_mut(&mut self) -> &mut Queue<Self::Pending>;
     /// Queues a request, and returns the number by which it is known.
     fn submit(&mut self, request: Self::Request, caller: Self::Caller) -> u64;
     /// Encodes queued requests until the outbox is full, the queue empty, or a reply is needed first.
@@ -189,13 +196,21 @@ pub trait Protocol: Session {
     fn abort(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, reason: &Fatal);
 
     /// The number of the first request whose response handler `is` the one looked for.
-    fn find(&self, is: impl FnMut(&Self::Caller) -> bool) -> Option<u64>;
+    fn find(&self, is: impl FnMut(&Self::Caller) -> bool) -> Option<u64> {
+        self.queue().find(is)
+    }
     /// The response handler of the request that the server is working on.
-    fn current_caller(&self) -> Option<&Self::Caller>;
+    fn current_caller(&self) -> Option<&Self::Caller> {
+        self.queue().first()?.slot().caller.as_ref()
+    }
     /// The same, to be told something.
-    fn current_caller_mut(&mut self) -> Option<&mut Self::Caller>;
+    fn current_caller_mut(&mut self) -> Option<&mut Self::Caller> {
+        self.queue_mut().first_mut()?.slot_mut().caller.as_mut()
+    }
     /// The response handler of request `id`.
-    fn caller_mut(&mut self, id: u64) -> Option<&mut Self::Caller>;
+    fn caller_mut(&mut self, id: u64) -> Option<&mut Self::Caller> {
+        self.queue_mut().caller_mut(id)
+    }
     /// The error with which the server ended or refused the session.
     fn last_words(&self) -> Option<&<Self::Caller as Caller>::ServerError>;
 }

@@ -156,10 +156,10 @@ def check(guard: Guard, result: PgResult, duplicates: str) -> Flow[None]:
     skipped = _SKIPPED.search(result.tag)
     number = int(skipped[1]) if skipped else 0
     allowed = number if duplicates == "ignore" else 0
-    if number > allowed and not result.warnings:
-        text = f"{number} of the rows have a key that is there already, in the table or among themselves"
-        raise error_from_code(1062, _state_of(1062), text, None, None)
     if not result.warnings:
+        if number > allowed:
+            text = f"{number} of the rows have a key that is there already, in the table or among themselves"
+            raise error_from_code(1062, _state_of(1062), text, None, None)
         return
     # Their number alone does not tell: MySQL before 5.7 counts skipped rows, and has no warnings of them.
     listed = yield guard.query("SHOW WARNINGS")

@@ -302,38 +302,38 @@ pub(super) struct Batch<C: Caller> {
 
 /// A request in the queue.
 #[derive(Debug)]
-pub(super) struct Entry<C: Caller> {
-    pub slot: Slot<C>,
-    pub request: Request,
-    pub stage: Stage,
-    pub statement: Option<Arc<Statement>>,
+pub struct Entry<C: Caller> {
+    pub(super) slot: Slot<C>,
+    pub(super) request: Request,
+    pub(super) stage: Stage,
+    pub(super) statement: Option<Arc<Statement>>,
     /// The statement is in the cache, so it outlives the request.
-    pub kept: bool,
+    pub(super) kept: bool,
     /// The statement is a copy of the one in the cache.
-    pub copy: bool,
+    pub(super) copy: bool,
     /// The statement came from the cache, so it may be older than its table.
-    pub from_cache: bool,
-    pub retried: bool,
+    pub(super) from_cache: bool,
+    pub(super) retried: bool,
     /// A query, whose cursor may be open beside those of other queries: see [`super::side_by_side`].
-    pub reads: bool,
-    pub guard: Guard,
-    pub batch: Batch<C>,
+    pub(super) reads: bool,
+    pub(super) guard: Guard,
+    pub(super) batch: Batch<C>,
     /// Groups in flight.
-    pub groups: usize,
+    pub(super) groups: usize,
     /// Rows of a batch that were sent.
-    pub rows_sent: u64,
+    pub(super) rows_sent: u64,
     /// Rows affected, or fetched.
-    pub rows: i64,
-    pub serial: Option<i64>,
+    pub(super) rows: i64,
+    pub(super) serial: Option<i64>,
     /// A block of rows has come to its end.
-    pub block_ended: bool,
+    pub(super) block_ended: bool,
     /// SQ_DONE of a query has come: the cursor is at its end.
-    pub ended: bool,
+    pub(super) ended: bool,
     /// The number of the row of a scroll cursor that came last.
-    pub row_number: Option<i32>,
+    pub(super) row_number: Option<i32>,
     /// Rows that wait for their BYTE and TEXT values.
-    pub held: Vec<Vec<u8>>,
-    pub large: Vec<Vec<u8>>,
+    pub(super) held: Vec<Vec<u8>>,
+    pub(super) large: Vec<Vec<u8>>,
 }
 
 impl<C: IfxCaller> Entry<C> {

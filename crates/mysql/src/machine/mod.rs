@@ -292,6 +292,15 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
 impl<C: MyCaller> Protocol for Machine<C> {
     type Caller = C;
     type Request = Request;
+    type Pending = Entry<C>;
+
+    fn queue(&self) -> &Queue<Entry<C>> {
+        &self.queue
+    }
+
+    fn queue_mut(&mut self) -> &mut Queue<Entry<C>> {
+        &mut self.queue
+    }
 
     fn submit(&mut self, request: Request, caller: C) -> u64 {
         self.queue.submit(caller, |slot| Entry::new(slot, request, self.several))
@@ -310,22 +319,6 @@ impl<C: MyCaller> Protocol for Machine<C> {
         self.reservation = None;
         self.expects.clear();
         self.queue.abort(cx, reason, self.last_words.clone());
-    }
-
-    fn find(&self, is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.find(is)
-    }
-
-    fn current_caller(&self) -> Option<&C> {
-        self.queue.first()?.slot.caller.as_ref()
-    }
-
-    fn current_caller_mut(&mut self) -> Option<&mut C> {
-        self.queue.first_mut()?.slot.caller.as_mut()
-    }
-
-    fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
-        self.queue.caller_mut(id)
     }
 
     fn last_words(&self) -> Option<&ServerError> {

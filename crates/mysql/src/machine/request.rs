@@ -164,29 +164,29 @@ pub(super) enum Stage {
 
 /// A request in the queue.
 #[derive(Debug)]
-pub(super) struct Entry<C: Caller> {
-    pub slot: Slot<C>,
-    pub request: Request,
+pub struct Entry<C: Caller> {
+    pub(super) slot: Slot<C>,
+    pub(super) request: Request,
     /// The reservation that it is within; 0 for none.
-    pub reservation: u64,
-    pub stage: Stage,
+    pub(super) reservation: u64,
+    pub(super) stage: Stage,
     /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
-    pub changes: bool,
-    pub statement: Option<Arc<Statement>>,
+    pub(super) changes: bool,
+    pub(super) statement: Option<Arc<Statement>>,
     /// The statement came from the cache, so the server may have forgotten it.
-    pub from_cache: bool,
-    pub retried: bool,
+    pub(super) from_cache: bool,
+    pub(super) retried: bool,
     /// COM_STMT_EXECUTE travels behind COM_STMT_PREPARE.
-    pub ahead: bool,
+    pub(super) ahead: bool,
     /// Replies that are still to come.
-    pub pending: usize,
+    pub(super) pending: usize,
     /// Warnings of the opening of a cursor, which are told with its first rows.
-    pub warnings: u16,
+    pub(super) warnings: u16,
     /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not say
     /// it again behind them.
-    pub out_params: StatusFlags,
+    pub(super) out_params: StatusFlags,
     /// The file that the server wants.
-    pub infile: Option<Vec<u8>>,
+    pub(super) infile: Option<Vec<u8>>,
 }
 
 impl<C: MyCaller> Entry<C> {

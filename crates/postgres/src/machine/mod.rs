@@ -362,6 +362,15 @@ impl<C: PgCaller> Session for Machine<C> {
 impl<C: PgCaller> Protocol for Machine<C> {
     type Caller = C;
     type Request = Request;
+    type Pending = Entry<C>;
+
+    fn queue(&self) -> &Queue<Entry<C>> {
+        &self.queue
+    }
+
+    fn queue_mut(&mut self) -> &mut Queue<Entry<C>> {
+        &mut self.queue
+    }
 
     /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
     /// no Sync of its own to wait for. So does a request that is no part of the pipeline that the group belongs to, and
@@ -399,22 +408,6 @@ impl<C: PgCaller> Protocol for Machine<C> {
         self.reserved = None;
         self.streamed = None;
         self.queue.abort(cx, reason, self.last_words.clone());
-    }
-
-    fn find(&self, is: impl FnMut(&C) -> bool) -> Option<u64> {
-        self.queue.find(is)
-    }
-
-    fn current_caller(&self) -> Option<&C> {
-        self.queue.first()?.slot.caller.as_ref()
-    }
-
-    fn current_caller_mut(&mut self) -> Option<&mut C> {
-        self.queue.first_mut()?.slot.caller.as_mut()
-    }
-
-    fn caller_mut(&mut self, id: u64) -> Option<&mut C> {
-        self.queue.caller_mut(id)
     }
 
     fn last_words(&self) -> Option<&ServerError> {

@@ -299,57 +299,57 @@ pub(super) enum Stage {
 
 /// A request in the queue.
 #[derive(Debug)]
-pub(super) struct Entry<C: Caller> {
-    pub slot: Slot<C>,
-    pub request: Request,
-    pub stage: Stage,
-    pub statement: Option<Arc<Statement>>,
+pub struct Entry<C: Caller> {
+    pub(super) slot: Slot<C>,
+    pub(super) request: Request,
+    pub(super) stage: Stage,
+    pub(super) statement: Option<Arc<Statement>>,
     /// The types that the statement is, or will be, prepared with; the request's are moved here.
-    pub hints: Vec<Oid>,
+    pub(super) hints: Vec<Oid>,
     /// A batch whose values decide the types of its parameters.
-    pub typing: Option<Box<Typing>>,
+    pub(super) typing: Option<Box<Typing>>,
     /// The caller's current row has not been sent.
-    pub pending: bool,
-    pub columns: Option<Arc<Columns>>,
+    pub(super) pending: bool,
+    pub(super) columns: Option<Arc<Columns>>,
     /// From which result on the rows have which other columns.
-    pub next_columns: VecDeque<(u64, Arc<Columns>)>,
+    pub(super) next_columns: VecDeque<(u64, Arc<Columns>)>,
     /// The types of this COPY have been looked up.
-    pub looked_up: bool,
+    pub(super) looked_up: bool,
     /// Results that wait for their types.
-    pub held: Option<Box<Held>>,
+    pub(super) held: Option<Box<Held>>,
     /// Where the outbox stood when the first byte of Bind was written.
-    pub mark: u64,
+    pub(super) mark: u64,
     /// Bytes of this request left before `mark` (Parse and Describe).
-    pub described: bool,
+    pub(super) described: bool,
     /// The statement came from the cache, so the server may have forgotten or changed it.
-    pub from_cache: bool,
-    pub retried: bool,
+    pub(super) from_cache: bool,
+    pub(super) retried: bool,
     /// Its statement was prepared in front of it, without waiting.
-    pub prepares: bool,
+    pub(super) prepares: bool,
     /// Its portals are described: nothing else vouches for what their rows are.
-    pub describes_portal: bool,
+    pub(super) describes_portal: bool,
     /// The portal was asked for its description, which has not come.
-    pub awaits_portal: bool,
+    pub(super) awaits_portal: bool,
     /// BindComplete has come: what fails before it has executed nothing.
-    pub bound: bool,
+    pub(super) bound: bool,
     /// It may end a transaction block, and its answer tells which of the block's cursors are left.
-    pub keeps_cursors: bool,
+    pub(super) keeps_cursors: bool,
     /// The last command that was completed was a ROLLBACK.
-    pub rolled_back: bool,
+    pub(super) rolled_back: bool,
     /// Whether this script may set DateStyle itself, once that was asked for.
-    pub sets_style: Option<bool>,
+    pub(super) sets_style: Option<bool>,
     /// The first result still to come is the prelude's.
-    pub prelude_open: bool,
+    pub(super) prelude_open: bool,
     /// This request brought the BEGIN of its transaction.
-    pub began: bool,
+    pub(super) began: bool,
     /// It was sent, and may be a COPY: see [`Request::may_copy`].
-    pub copies: bool,
+    pub(super) copies: bool,
     /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
-    pub fed: bool,
-    pub rows_sent: u64,
-    pub results: u64,
+    pub(super) fed: bool,
+    pub(super) rows_sent: u64,
+    pub(super) results: u64,
     /// Rows of the current result so far.
-    pub rows: u64,
+    pub(super) rows: u64,
 }
 
 impl<C: PgCaller> Entry<C> {
