@@ -1,4 +1,4 @@
-//! The least-recently-used cache of prepared statements.
+//! A least-recently-used cache.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::hash::Hash;
 ///
 /// A slab of entries linked from the most to the least recently used; a look-up moves one to the front.
 #[derive(Debug)]
-pub struct StatementCache<K, V> {
+pub(crate) struct Cache<K, V> {
     index: HashMap<K, usize>,
     slots: Vec<Slot<K, V>>,
     free: Vec<usize>,
@@ -25,7 +25,7 @@ struct Slot<K, V> {
 
 const NONE: usize = usize::MAX;
 
-impl<K: Hash + Eq + Clone, V> StatementCache<K, V> {
+impl<K: Hash + Eq + Clone, V> Cache<K, V> {
     /// A cache of at most `capacity` entries; 0 keeps nothing.
     pub fn new(capacity: usize) -> Self {
         Self { index: HashMap::new(), slots: Vec::new(), free: Vec::new(), head: NONE, tail: NONE, capacity }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_goes() {
-        let mut cache = StatementCache::new(2);
+        let mut cache = Cache::new(2);
         assert_eq!(cache.insert("a", 1), None);
         assert_eq!(cache.insert("b", 2), None);
         assert_eq!(cache.get("a"), Some(&1));
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_at_capacity_zero() {
-        let mut cache = StatementCache::new(0);
+        let mut cache = Cache::new(0);
         assert_eq!(cache.insert("a", 1), Some(1));
         assert!(cache.is_empty());
     }

@@ -6,13 +6,13 @@
 //! * [`protocol`]: what a pump may ask of a protocol, and a protocol of its caller;
 //! * [`queue`]: requests that wait to be sent or are in flight;
 //! * [`session`]: what a session is whatever its requests are: opening, cancelling, closing, what is in flight;
-//! * [`cache`]: the least-recently-used cache of prepared statements;
+//! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the caller's types cannot hold;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
 
 pub mod buffer;
-pub mod cache;
+mod cache;
 pub mod civil;
 pub mod limits;
 pub mod params;
@@ -20,11 +20,12 @@ pub mod protocol;
 pub mod queue;
 pub mod session;
 pub mod sink;
+pub mod statements;
 
 pub use buffer::{Inbox, Outbox};
-pub use cache::StatementCache;
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Caller, Discarded, Fatal, Outcome, Protocol, shortened};
 pub use queue::{Failure, Pending, Queue, Slot};
 pub use session::{Cancellation, Certificate, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};
+pub use statements::{Epoch, Prepared, Statements};

@@ -5,7 +5,7 @@ use super::statement::Statement;
 use super::{IfxCaller, Machine};
 use crate::limits as own;
 use crate::messages::{client, tag};
-use headrace_core::{Outbox, limits};
+use headrace_core::Outbox;
 use std::sync::Arc;
 
 /// A cursor that a caller keeps open. It has its statement for itself.
@@ -125,12 +125,10 @@ impl<C: IfxCaller> Machine<C> {
 
     fn give_back(&mut self, statement: Arc<Statement>, outbox: &mut Outbox) {
         let (id, sql) = (statement.id, statement.sql.clone());
-        let keep = self.statements.capacity() > 0
-            && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES
-            && self.statements.get(&*sql).is_none();
+        let keep = self.statements.keeps(&sql) && self.statements.get(&*sql).is_none();
         self.clean_up(outbox, id, true, !keep);
-        if keep && let Some(evicted) = self.statements.insert(sql, statement) {
-            self.to_release.push(evicted.id);
+        if keep {
+            self.statements.keep(sql, statement);
         }
     }
 

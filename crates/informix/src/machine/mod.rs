@@ -26,8 +26,8 @@ use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Session,
-    StatementCache, TransactionStatus,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Session, Statements,
+    TransactionStatus,
 };
 use interrupt::Urgent;
 use request::{Asked, Entry, Group, Reply, Stage};
@@ -88,12 +88,9 @@ pub struct Machine<C: Caller> {
     open_cursors: HashMap<u64, Open>,
     /// Handles of routines, by their signatures.
     routines: HashMap<Arc<str>, routine::Handle>,
-    statements: StatementCache<Arc<str>, Arc<Statement>>,
-    /// How many definitions were changed or taken back here. What was prepared before may be outdated.
-    changes: u64,
+    /// Their epoch rises with whatever changes definitions or takes them back: what was prepared before may be outdated.
+    statements: Statements<Arc<str>, Statement>,
     copies: Copies,
-    /// Evicted statements that the server has not been told about.
-    to_release: Vec<u16>,
     capabilities: Capabilities,
     codeset: CodeSet,
     locale: Option<String>,
@@ -127,10 +124,8 @@ impl<C: IfxCaller> Machine<C> {
             urgent: None,
             open_cursors: HashMap::new(),
             routines: HashMap::new(),
-            statements: StatementCache::new(statements),
-            changes: 0,
+            statements: Statements::new(statements),
             copies: Copies::default(),
-            to_release: Vec::new(),
             capabilities: Capabilities::default(),
             codeset: CodeSet::Latin1,
             locale: None,
@@ -295,8 +290,7 @@ impl<C: IfxCaller> Session for Machine<C> {
     }
 
     fn forget_statements(&mut self) {
-        let ids = self.statements.drain().into_iter().map(|statement| statement.id);
-        self.to_release.extend(ids);
+        self.statements.forget_all();
         self.release_copies();
     }
 }

@@ -201,23 +201,18 @@ impl<C: IfxCaller> Machine<C> {
 
     /// A statement is prepared.
     fn described(&mut self, group: Group, described: Description) {
-        let (capabilities, codeset, changes) = (self.capabilities, self.codeset, self.changes);
+        let (capabilities, codeset, epoch) = (self.capabilities, self.codeset, self.statements.epoch());
         let Some(entry) = self.entry(group.entry) else { return };
         let Some(sql) = entry.request.sql().cloned() else { return };
         let alone = entry.request.cursor().is_some();
-        let statement = Arc::new(Statement::new(described, sql.clone(), changes, capabilities, codeset));
+        let statement = Arc::new(Statement::new(described, sql.clone(), epoch, capabilities, codeset));
         entry.statement = Some(statement.clone());
         entry.reads = !alone && statement.kind == kind::SELECT;
-        if !alone && statement.is_worth_keeping() && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES {
-            let id = statement.id;
-            let evicted = self.statements.insert(sql, statement);
-            let kept = evicted.as_ref().is_none_or(|evicted| evicted.id != id);
+        if !alone && statement.is_worth_keeping() && self.statements.keeps(&sql) {
             if let Some(entry) = self.entry(group.entry) {
-                entry.kept = kept;
+                entry.kept = true;
             }
-            if let Some(evicted) = evicted.filter(|_| kept) {
-                self.to_release.push(evicted.id);
-            }
+            self.statements.keep(sql, statement);
         }
     }
 
@@ -229,7 +224,7 @@ impl<C: IfxCaller> Machine<C> {
             self.copy_answered(reply.error.is_some());
         }
         if let Asked::Rollback | Asked::Savepoint = group.asked {
-            self.changes += 1;
+            self.statements.advance();
         }
         if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Undo = group.asked {
             self.transaction_answered(group, &reply)?;
@@ -362,16 +357,15 @@ impl<C: IfxCaller> Machine<C> {
             return;
         }
         if entry.statement.as_ref().is_some_and(|statement| statement.several || statement.changes_definitions()) {
-            self.changes += 1;
+            self.statements.advance();
         }
         match kind {
             kind::BEGIN => self.open = true,
             kind::COMMIT | kind::ROLLBACK => self.open = false,
             kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE => {
                 // Statements belong to their database.
-                self.statements.drain();
                 self.release_copies();
-                self.to_release.clear();
+                self.statements.lost_all();
                 self.routines.clear();
                 self.open_cursors.clear();
                 if kind == kind::CLOSE_DATABASE {
@@ -483,7 +477,7 @@ impl<C: IfxCaller> Machine<C> {
             let unsure = again && self.queue.started() == 0 && !entry.copy;
             let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
             if stale && entry.kept {
-                self.statements.remove(&*statement.sql);
+                self.statements.take(&*statement.sql);
             }
             let scroll =
                 matches!(&entry.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
@@ -518,7 +512,7 @@ impl<C: IfxCaller> Machine<C> {
     /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
     fn retry(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
         let Some(front) = self.queue.first() else { return false };
-        if !front.is_worth_retrying(self.changes) || !(self.queue.started() == 1 || front.reads) {
+        if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads) {
             return false;
         }
         if !self.queue.in_flight().all(Entry::is_over) {
@@ -528,7 +522,7 @@ impl<C: IfxCaller> Machine<C> {
         let mut again = Vec::new();
         let ended: Vec<_> = std::iter::from_fn(|| self.queue.pop_started()).collect();
         for mut entry in ended {
-            let wanted = entry.is_worth_retrying(self.changes)
+            let wanted = entry.is_worth_retrying(self.statements.epoch())
                 && (!entry.is_batch() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
             if !wanted {
                 entry.retried = true;
@@ -536,7 +530,7 @@ impl<C: IfxCaller> Machine<C> {
                 continue;
             }
             if let Some(statement) = entry.statement.take() {
-                self.statements.remove(&*statement.sql);
+                self.statements.take(&*statement.sql);
                 self.clean_up(outbox, statement.id, false, true);
             }
             entry.slot.failure = None;

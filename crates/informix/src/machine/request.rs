@@ -5,7 +5,7 @@ use super::statement::Statement;
 use crate::limits as own;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Caller, Mismatch, Pending, Slot};
+use headrace_core::{Caller, Epoch, Mismatch, Pending, Prepared, Slot};
 use std::sync::Arc;
 
 /// Which parameters an execution has.
@@ -421,9 +421,9 @@ impl<C: IfxCaller> Entry<C> {
     }
 
     /// The statement came from the cache, and did nothing because its table has changed: it is to be prepared again.
-    /// `changes` is how many definitions this session has changed.
-    pub(super) fn is_worth_retrying(&self, changes: u64) -> bool {
-        let outdated = || self.statement.as_ref().is_some_and(|statement| statement.changes < changes);
+    /// `now` is the session's epoch.
+    pub(super) fn is_worth_retrying(&self, now: Epoch) -> bool {
+        let outdated = || self.statement.as_ref().is_some_and(|statement| statement.epoch() < now);
         let undone = match (self.is_batch(), self.guard) {
             (false, _) => self.rows == 0,
             // Other rows of the group may have been executed where a value did not fit.

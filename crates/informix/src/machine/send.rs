@@ -60,7 +60,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        for id in std::mem::take(&mut self.to_release) {
+        for id in self.statements.take_closed() {
             self.clean_up(outbox, id, false, true);
         }
         if self.groups.is_empty() {
@@ -149,12 +149,12 @@ impl<C: IfxCaller> Machine<C> {
         // A statement has one cursor: who keeps that open has the statement alone.
         let alone = entry.request.cursor().is_some();
         let batch = entry.is_batch();
-        let mut known = if alone { self.statements.remove(&**sql) } else { self.statements.get(&**sql).cloned() };
+        let mut known = if alone { self.statements.take(&**sql) } else { self.statements.get(&**sql).cloned() };
         if let Some(outdated) =
-            known.take_if(|known| batch && self.queue.started() == 1 && known.changes < self.changes)
+            known.take_if(|known| batch && self.queue.started() == 1 && self.statements.is_outdated(known))
         {
             // Its table may be another one now, and rows of a generator cannot be read again.
-            self.statements.remove(&*outdated.sql);
+            self.statements.take(&*outdated.sql);
             self.clean_up(outbox, outdated.id, false, true);
         }
         if let Some(known) = known {

@@ -132,7 +132,7 @@ impl<C: IfxCaller> Machine<C> {
             Some(copy) => self.copies.free.push(Arc::new(copy)),
             None => {
                 self.copies.refused = true;
-                self.to_release.push(described.id);
+                self.statements.close_name(described.id);
             }
         }
     }
@@ -154,7 +154,9 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Has the copies released with the next request. Those in use are, when they come back.
     pub(super) fn release_copies(&mut self) {
-        self.to_release.extend(self.copies.free.drain(..).map(|copy| copy.id));
+        for copy in self.copies.free.drain(..) {
+            self.statements.close(&copy);
+        }
         self.copies = Copies { coming: self.copies.coming, ..Copies::default() };
     }
 }

@@ -10,7 +10,7 @@ use crate::messages::login::{self, Answer, ConnectionRequest};
 use crate::messages::server::{Message, ServerError};
 use crate::messages::{client, tag};
 use crate::types;
-use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_core::{Epoch, Fatal, Inbox, Outbox};
 use std::fmt;
 use std::sync::Arc;
 
@@ -228,7 +228,7 @@ impl<C: super::IfxCaller> Machine<C> {
             Message::Done { warnings, .. } if startup.state == State::Database => self.opened(*warnings),
             Message::Describe(described) if startup.state == State::LocalePrepare => {
                 let sql = LOCALE_QUERY.into();
-                let statement = Statement::new(described.clone(), sql, 0, self.capabilities, DEFAULT);
+                let statement = Statement::new(described.clone(), sql, Epoch::default(), self.capabilities, DEFAULT);
                 startup.locale = statement.columns.map(|columns| (statement.id, columns));
             }
             Message::Tuple(row) if startup.state == State::LocaleFetch => {

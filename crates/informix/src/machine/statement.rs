@@ -8,6 +8,7 @@ use crate::messages::kind;
 use crate::messages::server::{Description, Field};
 use crate::types::put::Plan;
 use crate::types::{Decoder, code, decode::Inner};
+use headrace_core::{Epoch, Prepared};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -67,8 +68,7 @@ pub struct Statement {
     pub sql: Arc<str>,
     /// How many `?` it has.
     pub parameters: usize,
-    /// How many definitions this session had changed when it was prepared.
-    pub(super) changes: u64,
+    epoch: Epoch,
     /// Its columns, `None` when it returns no rows.
     pub columns: Option<Arc<Columns>>,
     /// The columns that an INSERT's parameters fill, where that is certain.
@@ -83,11 +83,27 @@ pub struct Statement {
     pub(super) long: AtomicBool,
 }
 
+impl Prepared for Statement {
+    type Name = u16;
+
+    fn name(&self) -> Option<u16> {
+        Some(self.id)
+    }
+
+    fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
+
 impl Statement {
     pub(super) fn new(
         described: Description,
         sql: Arc<str>,
-        changes: u64,
+        epoch: Epoch,
         capabilities: Capabilities,
         codeset: CodeSet,
     ) -> Self {
@@ -114,7 +130,7 @@ impl Statement {
             kind,
             sql,
             parameters,
-            changes,
+            epoch,
             several,
             columns,
             targets,
@@ -132,7 +148,7 @@ impl Statement {
             kind: self.kind,
             sql: self.sql.clone(),
             parameters: self.parameters,
-            changes: self.changes,
+            epoch: self.epoch,
             several: self.several,
             columns: Some(columns.clone()),
             targets: Vec::new(),

@@ -29,7 +29,7 @@ use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
 use headrace_core::Session as _;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, StatementCache,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Statements,
     TransactionStatus,
 };
 use reply::{Expect, Reply};
@@ -82,13 +82,10 @@ pub struct Machine<C: Caller> {
     /// Commands in flight at most.
     window: usize,
     local_infile: bool,
-    statements: StatementCache<Arc<str>, Arc<Statement>>,
-    /// Rises with whatever changes what a statement means: no statement of an earlier one is executed.
-    epoch: u64,
+    /// No statement of an earlier epoch is executed.
+    statements: Statements<Arc<str>, Statement>,
     /// The server takes several statements in one text.
     several: bool,
-    /// Evicted statements that the server has not been told about.
-    to_close: Vec<u32>,
     /// What the server takes for the statement that it has prepared last.
     last_prepared: LastPrepared,
     /// Open cursors by the number of the request that opened them.
@@ -116,9 +113,7 @@ impl<C: MyCaller> Machine<C> {
             wire: Wire::default(),
             kill_due: false,
             reservation: None,
-            statements: StatementCache::new(statements),
-            epoch: 0,
-            to_close: Vec::new(),
+            statements: Statements::new(statements),
             last_prepared: LastPrepared::None,
             cursors: BTreeMap::new(),
             manual_due: false,
@@ -283,9 +278,8 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
     }
 
     fn forget_statements(&mut self) {
-        self.epoch += 1;
-        let ids = self.statements.drain().into_iter().filter_map(|statement| statement.id);
-        self.to_close.extend(ids);
+        self.statements.advance();
+        self.statements.forget_all();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::sql::{Modes, Scan};
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Outbox, limits};
+use headrace_core::{Fatal, Outbox};
 use std::sync::Arc;
 
 /// `ER_UNKNOWN_STMT_HANDLER`: the server has forgotten the statement.
@@ -240,7 +240,7 @@ impl<C: MyCaller> Machine<C> {
         let columns =
             if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None, None)?) };
         let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
-        let (mariadb, epoch) = (self.session.mariadb, self.epoch);
+        let (mariadb, epoch) = (self.session.mariadb, self.statements.epoch());
         let volatile = self.front()?.request.sql().cloned().is_some_and(|sql| self.session.settles_variables(&sql));
         let entry = self.front()?;
         let Some(sql) = entry.request.sql().cloned() else {
@@ -264,11 +264,11 @@ impl<C: MyCaller> Machine<C> {
 
     /// Puts a statement into the cache, or notes that the server is to be told to forget it.
     pub(super) fn keep(&mut self, statement: Arc<Statement>) {
-        let outdated = statement.id.is_some() && statement.epoch != self.epoch;
-        if statement.once || outdated || statement.sql.len() > limits::STATEMENT_CACHE_SQL_BYTES {
-            self.to_close.extend(statement.id);
-        } else if let Some(evicted) = self.statements.insert(statement.sql.clone(), statement) {
-            self.to_close.extend(evicted.id);
+        let outdated = statement.id.is_some() && self.statements.is_outdated(&statement);
+        if statement.once || outdated {
+            self.statements.close(&statement);
+        } else {
+            self.statements.keep(statement.sql.clone(), statement);
         }
     }
 
@@ -319,7 +319,7 @@ impl<C: MyCaller> Machine<C> {
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
         match &entry.statement {
             // Nobody is left to close it.
-            Some(statement) if open && opens && entry.slot.caller.is_none() => self.to_close.extend(statement.id),
+            Some(statement) if open && opens && entry.slot.caller.is_none() => self.statements.close(statement),
             Some(statement) if open && opens => {
                 self.cursors.insert(opener, statement.clone());
             }
@@ -384,7 +384,7 @@ impl<C: MyCaller> Machine<C> {
                 entry.slot.fail(error);
                 if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
                     // What the cursor is worth after an error, nobody knows.
-                    self.to_close.extend(statement.id);
+                    self.statements.close(&statement);
                 }
                 if let (Kind::Result { .. }, Some(statement)) = (kind, statement) {
                     self.keep(statement);
@@ -402,11 +402,11 @@ impl<C: MyCaller> Machine<C> {
 
     /// The statement of the request in front is of no use any more.
     fn forget(&mut self, code: u16) -> Result<(), Fatal> {
-        if let Some(statement) = self.front()?.statement.clone()
-            && self.statements.remove(&statement.sql).is_some()
-            && code != UNKNOWN_STMT_HANDLER
-        {
-            self.to_close.extend(statement.id);
+        let Some(statement) = self.front()?.statement.clone() else { return Ok(()) };
+        if code == UNKNOWN_STMT_HANDLER {
+            self.statements.take(&statement.sql);
+        } else {
+            self.statements.forget(&statement.sql);
         }
         Ok(())
     }

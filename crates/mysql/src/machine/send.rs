@@ -91,7 +91,7 @@ impl<C: MyCaller> Machine<C> {
 
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let at = self.queue.start();
-        for id in std::mem::take(&mut self.to_close) {
+        for id in self.statements.take_closed() {
             self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, id));
         }
         self.take_kill(outbox);
@@ -139,7 +139,7 @@ impl<C: MyCaller> Machine<C> {
             Request::Within { .. } => self.drop_tail(cx, None),
             Request::ResetConnection => {
                 // The server forgets every statement with it, and falls back to its own character set.
-                self.statements.drain();
+                self.statements.lost_all();
                 self.cursors.clear();
                 self.last_prepared = LastPrepared::Unknown;
                 let next = self.wire.write(outbox, |out| command::bare(out, Command::ResetConnection));
@@ -217,7 +217,7 @@ impl<C: MyCaller> Machine<C> {
             Some(Arc::new(Statement::text(sql.clone())))
         } else if execute.cursor.is_some() {
             // A cursor has its statement for itself.
-            if self.session.mariadb { self.statements.remove(sql) } else { None }
+            if self.session.mariadb { self.statements.take(sql) } else { None }
         } else {
             self.statements.get(sql).cloned()
         };
@@ -297,8 +297,8 @@ impl<C: MyCaller> Machine<C> {
             // A fresh one is bound to nothing.
             entry.stage = Stage::Preparing;
             entry.from_cache = false;
-            self.statements.remove(&execute.sql);
-            self.to_close.extend(statement.id);
+            self.statements.take(&execute.sql);
+            self.statements.close(&statement);
             return self.prepare(&execute.sql, outbox);
         }
         let cursor = execute.cursor.filter(|_| statement.id.is_some() && self.session.opens_cursor(&execute.sql));

@@ -4,7 +4,7 @@ use super::binding::Binding;
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column, PrepareOk};
 use crate::types::{Decoder, decode_binary_row, decode_text_row};
-use headrace_core::{Fatal, Parameters, Sink};
+use headrace_core::{Epoch, Fatal, Parameters, Prepared, Sink};
 use std::sync::{Arc, Mutex};
 
 /// The columns of a result, and how to decode each.
@@ -113,7 +113,23 @@ pub struct Statement {
     /// executed without, and the types of the variables that it names.
     pub(super) once: bool,
     /// When it was prepared: it means what it meant then.
-    pub(super) epoch: u64,
+    epoch: Epoch,
+}
+
+impl Prepared for Statement {
+    type Name = u32;
+
+    fn name(&self) -> Option<u32> {
+        self.id
+    }
+
+    fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
 }
 
 impl Statement {
@@ -125,7 +141,7 @@ impl Statement {
         binding: Option<Binding>,
         vectors: Vec<usize>,
         once: bool,
-        epoch: u64,
+        epoch: Epoch,
     ) -> Self {
         let params = usize::from(ok.params);
         Self { sql, id: Some(ok.statement_id), params, vectors, columns: Mutex::new(columns), binding, once, epoch }
@@ -141,7 +157,7 @@ impl Statement {
             columns: Mutex::default(),
             binding: None,
             once: false,
-            epoch: 0,
+            epoch: Epoch::default(),
         }
     }
 

@@ -24,7 +24,7 @@ use crate::messages::frontend;
 use crate::types::TypeRegistry;
 use headrace_core::{
     Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Queue, Session,
-    StatementCache, TransactionStatus, limits,
+    Statements, TransactionStatus, limits,
 };
 use portals::Portals;
 use request::{Entry, Stage};
@@ -85,10 +85,9 @@ pub struct Machine<C: Caller> {
     streamed: Option<u64>,
     /// An error made the server skip everything up to the next Sync.
     skipping: bool,
-    statements: StatementCache<Key, Arc<Statement>>,
+    /// Their epoch rises with what statements may use: tables, types, the search path.
+    statements: Statements<Key, Statement>,
     statement_number: u64,
-    /// How often this session has changed something that statements may use: tables, types, the search path.
-    changes: u64,
     /// The last request that was sent and may do so.
     changing: Option<u64>,
     /// How often it has altered types, which the row types of tables are too.
@@ -97,8 +96,6 @@ pub struct Machine<C: Caller> {
     changed_in_block: bool,
     /// How often this session has declared, closed or forgotten cursors and prepared statements of its own SQL.
     names: u64,
-    /// Names of evicted statements that the server has not been told about.
-    to_close: Vec<String>,
     registry: TypeRegistry,
     introspection: bool,
     status: TransactionStatus,
@@ -127,14 +124,12 @@ impl<C: PgCaller> Machine<C> {
             reserved: None,
             streamed: None,
             skipping: false,
-            statements: StatementCache::new(statements),
+            statements: Statements::new(statements),
             statement_number: 0,
-            changes: 0,
             changing: None,
             alterations: 0,
             changed_in_block: false,
             names: 0,
-            to_close: Vec::new(),
             registry: TypeRegistry::default(),
             introspection: true,
             status: TransactionStatus::Idle,
@@ -346,8 +341,7 @@ impl<C: PgCaller> Session for Machine<C> {
     }
 
     fn forget_statements(&mut self) {
-        let names = self.statements.drain().into_iter().map(|s| s.name.clone());
-        self.to_close.extend(names);
+        self.statements.forget_all();
     }
 
     fn notifications(&self) -> usize {

@@ -40,7 +40,7 @@ impl<C: PgCaller> Machine<C> {
         let entry = &self.queue[at];
         let described_before = entry.typing.is_some() || matches!(entry.request, Request::Describe { .. });
         if known.columns.is_some() && described_before {
-            self.forget(at, &known);
+            self.forget(at);
             return None;
         }
         if known.typed || known.name.is_empty() {
@@ -59,8 +59,8 @@ impl<C: PgCaller> Machine<C> {
             columns: known.columns.clone(),
             ..*known
         });
-        self.forget(at, &known);
-        self.statements.insert(key, typed.clone());
+        self.forget(at);
+        self.statements.keep(key, typed.clone());
         self.queue[at].prepares = true;
         Some(typed)
     }
@@ -71,8 +71,8 @@ impl<C: PgCaller> Machine<C> {
         let Some(statement) = entry.statement.as_ref().filter(|_| entry.prepares && !entry.bound) else { return };
         let key = (statement.sql.as_ref(), entry.hints.as_slice());
         if self.statements.get(&key as &dyn Lookup).is_some_and(|known| Arc::ptr_eq(known, statement)) {
-            self.statements.remove(&key as &dyn Lookup);
+            self.statements.take(&key as &dyn Lookup);
         }
-        self.to_close.push(statement.name.clone());
+        self.statements.close(statement);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::request::{Entry, Failure, Prepare, Request, Stage};
 use super::startup::State;
-use super::statement::{Columns, Key, Statement};
+use super::statement::{Columns, Key, Lookup, Statement};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::backend::{self, Field, Notification, ServerError, header};
 use crate::messages::frontend;
@@ -264,7 +264,7 @@ impl<C: PgCaller> Machine<C> {
         }
         entry.turn_columns(cx);
         if changed {
-            self.changes += 1;
+            self.statements.advance();
             self.changed_in_block = true;
             self.registry.forget();
         }
@@ -272,8 +272,7 @@ impl<C: PgCaller> Machine<C> {
             self.portals.clear();
         }
         if forgotten {
-            self.statements.drain();
-            self.to_close.clear();
+            self.statements.lost_all();
         }
         self.after_result(cx)
     }
@@ -334,11 +333,7 @@ impl<C: PgCaller> Machine<C> {
     /// Takes the statement of the first entry out of the cache; the server is told with the next request.
     fn forget_front(&mut self) {
         let Some(Entry { statement: Some(statement), hints, .. }) = self.queue.first() else { return };
-        let key = Key { sql: statement.sql.clone(), hints: hints.clone() };
-        let name = statement.name.clone();
-        if self.statements.remove(&key).is_some() && !name.is_empty() {
-            self.to_close.push(name);
-        }
+        self.statements.forget(&(statement.sql.as_ref(), hints.as_slice()) as &dyn Lookup);
     }
 
     /// The answer to Describe is complete.
@@ -356,7 +351,7 @@ impl<C: PgCaller> Machine<C> {
             sql: draft.sql.clone(),
             parameters,
             encoders: Vec::new(),
-            changes: draft.changes,
+            epoch: draft.epoch,
             names: draft.names,
             shape: draft.shape,
             typed: false,
@@ -418,7 +413,7 @@ impl<C: PgCaller> Machine<C> {
             sql: described.sql.clone(),
             encoders: described.parameters.iter().enumerate().map(encoder).collect(),
             parameters: described.parameters.clone(),
-            changes: described.changes,
+            epoch: described.epoch,
             names: described.names,
             shape: described.shape,
             typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
@@ -432,19 +427,13 @@ impl<C: PgCaller> Machine<C> {
         let hints = entry.hints.clone();
         entry.statement = Some(statement.clone());
         entry.stage = Stage::Bindable;
-        let small = statement.sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES;
         let keep = match &entry.request {
             Request::DescribePortal { .. } => false,
             _ if prepare == Prepare::Unnamed => statement.name.is_empty(),
             _ => !statement.name.is_empty(),
         };
-        if small && keep {
-            let key = Key { sql: statement.sql.clone(), hints };
-            if let Some(evicted) = self.statements.insert(key, statement)
-                && !evicted.name.is_empty()
-            {
-                self.to_close.push(evicted.name.clone());
-            }
+        if keep {
+            self.statements.keep(Key { sql: statement.sql.clone(), hints }, statement);
         }
     }
 
@@ -595,7 +584,7 @@ impl<C: PgCaller> Machine<C> {
                 let stale_plan = error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
                 // Parameters of another type than the column has by now, or text that was sent for one.
                 let statement = entry.statement.as_ref();
-                let outdated = statement.is_some_and(|statement| statement.changes < self.changes);
+                let outdated = statement.is_some_and(|statement| self.statements.is_outdated(statement));
                 let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
                 // The server analyses a statement again when it is bound, with the types that its parameters had.
                 let analysed = error.sqlstate().starts_with("42") || error.sqlstate() == "08P01";

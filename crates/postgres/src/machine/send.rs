@@ -137,7 +137,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     fn close_evicted(&mut self, outbox: &mut Outbox) {
-        for name in self.to_close.drain(..) {
+        for name in self.statements.take_closed() {
             frontend::close(outbox.tail(), b'S', &name);
         }
     }
@@ -195,7 +195,8 @@ impl<C: PgCaller> Machine<C> {
                 frontend::flush(out);
                 entry.described = true;
                 entry.stage = Stage::Describing { parameters: Vec::new() };
-                entry.statement = Some(Arc::new(Statement::draft(String::new(), "".into(), self.changes, self.names)));
+                entry.statement =
+                    Some(Arc::new(Statement::draft(String::new(), "".into(), self.statements.epoch(), self.names)));
             }
             Request::ClosePortal { portal } if self.reserved == Some(portal.number) => {
                 frontend::query(out, "", "COMMIT");
@@ -291,7 +292,7 @@ impl<C: PgCaller> Machine<C> {
         self.follow(at, control);
         let entry = &mut self.queue[at];
         if let Request::Execute(Execute { sql, expected: Some(expected), .. }) = &entry.request {
-            let draft = Statement::draft(String::new(), sql.clone(), self.changes, self.names);
+            let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.names);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
             entry.statement = Some(Arc::new(statement));
             entry.stage = Stage::Bindable;
@@ -335,7 +336,7 @@ impl<C: PgCaller> Machine<C> {
         // elsewhere the statement is prepared again after it. The types that it chose for parameters it keeps in silence.
         let outdated = self.is_outdated(at, &known) && (open || known.has_chosen_types(&entry.hints));
         if (known.shape == Shape::Portal && moved) || outdated {
-            self.forget(at, &known);
+            self.forget(at);
             return None;
         }
         if self.server == Server::Own || known.is_same_everywhere() {
@@ -348,7 +349,7 @@ impl<C: PgCaller> Machine<C> {
     /// front of the entry `at` is about to.
     pub(super) fn is_outdated(&self, at: usize, known: &Statement) -> bool {
         let changing = || at > 0 && self.queue.first().map(|entry| entry.slot.id) <= self.changing;
-        known.changes != self.changes || (self.changing.is_some() && changing())
+        self.statements.is_outdated(known) || (self.changing.is_some() && changing())
     }
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
@@ -358,8 +359,7 @@ impl<C: PgCaller> Machine<C> {
         let (sql, prepare) = entry_statement(&entry.request);
         let named = prepare == Prepare::Named
             && entry.typing.as_ref().is_none_or(|typing| typing.has_room())
-            && self.statements.capacity() > 0
-            && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES;
+            && self.statements.keeps(sql);
         let name = if named {
             self.statement_number += 1;
             format!("headrace_{}", self.statement_number)
@@ -372,7 +372,7 @@ impl<C: PgCaller> Machine<C> {
         frontend::flush(out);
         entry.described = true;
         entry.stage = Stage::Describing { parameters: Vec::new() };
-        entry.statement = Some(Arc::new(Statement::draft(name, sql.clone(), self.changes, self.names)));
+        entry.statement = Some(Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names)));
     }
 
     /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
@@ -526,19 +526,15 @@ impl<C: PgCaller> Machine<C> {
         };
         let chosen = statement.has_chosen_types(&entry.hints);
         let again = chosen && (row.is_none() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
-        self.forget(at, &statement);
+        self.forget(at);
         again
     }
 
     /// Takes the statement of the entry `at` out of the cache; the server is told with the next request.
-    pub(super) fn forget(&mut self, at: usize, statement: &Statement) {
+    pub(super) fn forget(&mut self, at: usize) {
         let entry = &self.queue[at];
         let (sql, _) = entry_statement(&entry.request);
-        if self.statements.remove(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).is_some()
-            && !statement.name.is_empty()
-        {
-            self.to_close.push(statement.name.clone());
-        }
+        self.statements.forget(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup);
     }
 
     /// Rows of an abandoned batch are on their way: makes the server fail what it has, so that none of it stays.

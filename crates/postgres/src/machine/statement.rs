@@ -2,6 +2,7 @@
 
 use crate::messages::backend::Field;
 use crate::types::{Decoder, Encoder, Format, Oid, TypeRegistry};
+use headrace_core::{Epoch, Prepared};
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -157,8 +158,8 @@ pub struct Statement {
     pub encoders: Vec<Encoder>,
     /// Its columns, `None` when it returns no rows.
     pub columns: Option<Arc<Columns>>,
-    /// How often the session had changed its schema when this was prepared.
-    pub changes: u64,
+    /// The session's epoch when this was prepared.
+    pub epoch: Epoch,
     /// How often the session had declared, closed or forgotten what statements can name when this was described.
     pub names: u64,
     /// What vouches for `columns`.
@@ -167,9 +168,26 @@ pub struct Statement {
     pub typed: bool,
 }
 
+impl Prepared for Statement {
+    type Name = String;
+
+    /// The unnamed statement is closed by the next one.
+    fn name(&self) -> Option<String> {
+        (!self.name.is_empty()).then(|| self.name.clone())
+    }
+
+    fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
+
 impl Statement {
     /// A statement that was sent to be described.
-    pub(super) fn draft(name: String, sql: Arc<str>, changes: u64, names: u64) -> Self {
+    pub(super) fn draft(name: String, sql: Arc<str>, epoch: Epoch, names: u64) -> Self {
         let shape = Shape::of(&sql);
         Self {
             name,
@@ -177,7 +195,7 @@ impl Statement {
             parameters: Vec::new(),
             encoders: Vec::new(),
             columns: None,
-            changes,
+            epoch,
             names,
             shape,
             typed: false,

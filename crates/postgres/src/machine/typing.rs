@@ -257,8 +257,8 @@ impl<C: PgCaller> Machine<C> {
             .statements
             .get(&(execute.sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup)
             .filter(|known| !known.describes_portal() && (self.server == Server::Own || known.is_same_everywhere()))
-            .filter(|known| known.changes == self.changes || !known.has_chosen_types(&entry.hints))
             .cloned()
+            .filter(|known| !self.statements.is_outdated(known) || !known.has_chosen_types(&entry.hints))
         {
             entry.from_cache = true;
             typing.remember(entry.hints.clone(), known.clone(), false);
@@ -273,7 +273,7 @@ impl<C: PgCaller> Machine<C> {
                 self.statement_number += 1;
                 name = format!("headrace_{}", self.statement_number);
                 // The Close goes out once the batch is over: nothing describes it, so nobody else can use it.
-                self.to_close.push(name.clone());
+                self.statements.close_name(name.clone());
                 frontend::parse(outbox.tail(), &name, &execute.sql, &entry.hints);
             }
             let encoder = |(i, oid): (usize, &Oid)| match typing.encoders.get(i) {
@@ -281,7 +281,7 @@ impl<C: PgCaller> Machine<C> {
                 _ => Encoder::new(&self.registry, *oid),
             };
             let encoders = entry.hints.iter().enumerate().map(encoder).collect();
-            let draft = Statement::draft(name, execute.sql.clone(), self.changes, self.names);
+            let draft = Statement::draft(name, execute.sql.clone(), self.statements.epoch(), self.names);
             let statement = Arc::new(Statement { parameters: entry.hints.clone(), encoders, ..draft });
             typing.remember(entry.hints.clone(), statement.clone(), true);
             (statement, true)
@@ -303,11 +303,11 @@ impl<C: PgCaller> Machine<C> {
         let used = entry.typing.iter().flat_map(|typing| typing.keys());
         let keys: Vec<Vec<Oid>> = std::iter::once(entry.hints.as_slice()).chain(used).map(<[Oid]>::to_vec).collect();
         for hints in keys {
-            if let Some(statement) = self.statements.remove(&(sql.as_ref(), hints.as_slice()) as &dyn Lookup)
-                && on_the_server
-                && !statement.name.is_empty()
-            {
-                self.to_close.push(statement.name.clone());
+            let key = (sql.as_ref(), hints.as_slice());
+            if on_the_server {
+                self.statements.forget(&key as &dyn Lookup);
+            } else {
+                self.statements.take(&key as &dyn Lookup);
             }
         }
     }
