@@ -11,6 +11,8 @@ pub enum CodeSet {
     Utf8,
     /// ISO 8859-1, whose 256 codes are the first of Unicode. (What the web calls by that name is windows-1252.)
     Latin1,
+    /// ISO 8859-9: the same but for six letters of Turkish. (What the web calls by that name is windows-1254.)
+    Latin5,
     /// Any other.
     Other(&'static Encoding),
 }
@@ -23,7 +25,6 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["8859-6", "1089"], "iso-8859-6"),
     (&["8859-7", "813"], "iso-8859-7"),
     (&["8859-8", "916"], "iso-8859-8"),
-    (&["8859-9", "920"], "windows-1254"),
     (&["8859-13", "921"], "iso-8859-13"),
     (&["8859-15", "923"], "iso-8859-15"),
     (&["1250", "cp1250"], "windows-1250"),
@@ -46,6 +47,9 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["gb18030-2000", "gb18030", "5488"], "gb18030"),
 ];
 
+/// Where ISO 8859-9 is not ISO 8859-1.
+const TURKISH: [(u8, char); 6] = [(0xd0, 'Ğ'), (0xdd, 'İ'), (0xde, 'Ş'), (0xf0, 'ğ'), (0xfd, 'ı'), (0xfe, 'ş')];
+
 impl CodeSet {
     /// The code set of a locale (`de_DE.8859-1`, `en_US.utf8`) or a code set's own name or number.
     pub fn of_locale(locale: &str) -> Option<Self> {
@@ -55,6 +59,7 @@ impl CodeSet {
         match name.as_str() {
             "utf8" | "utf-8" | "57372" => Some(Self::Utf8),
             "8859-1" | "819" | "646" | "ascii" | "iso8859-1" => Some(Self::Latin1),
+            "8859-9" | "920" => Some(Self::Latin5),
             name => {
                 let (_, label) = NAMES.iter().find(|(names, _)| names.contains(&name))?;
                 Encoding::for_label(label.as_bytes()).map(Self::Other)
@@ -62,21 +67,40 @@ impl CodeSet {
         }
     }
 
-    /// UTF-8 for text in this code set; a sequence that means nothing becomes U+FFFD.
-    pub fn decode<'a>(self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    /// UTF-8 for text in this code set, or `None` where the bytes are no text in it. (Text of a database in UTF-8 is passed
+    /// on as it came.)
+    pub fn decode<'a>(self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         match self {
-            _ if self == Self::Utf8 || bytes.is_ascii() => Cow::Borrowed(bytes),
-            Self::Other(encoding) => match encoding.decode_without_bom_handling(bytes).0 {
-                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-            },
-            _ => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect::<String>().into_bytes()),
+            _ if self == Self::Utf8 || bytes.is_ascii() => Some(Cow::Borrowed(bytes)),
+            Self::Other(encoding) => {
+                Some(match encoding.decode_without_bom_handling_and_without_replacement(bytes)? {
+                    Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                    Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+                })
+            }
+            _ => Some(Cow::Owned(bytes.iter().map(|b| self.letter(*b)).collect::<String>().into_bytes())),
         }
+    }
+
+    /// The character of one byte, in a code set of 256.
+    fn letter(self, byte: u8) -> char {
+        let turkish = TURKISH.iter().find(|(code, _)| *code == byte && self == Self::Latin5);
+        turkish.map_or(char::from(byte), |(_, letter)| *letter)
+    }
+
+    /// The byte of a character, in a code set of 256.
+    fn byte(self, character: char) -> Option<u8> {
+        let turkish = TURKISH.iter().find(|(_, letter)| *letter == character && self == Self::Latin5);
+        let plain = || u8::try_from(character).ok().filter(|byte| self.letter(*byte) == character);
+        turkish.map(|(code, _)| *code).or_else(plain)
     }
 
     /// A name or message in this code set, for people.
     pub fn decode_string(self, bytes: &[u8]) -> String {
-        String::from_utf8_lossy(&self.decode(bytes)).into_owned()
+        match (self, self.decode(bytes)) {
+            (Self::Other(encoding), None) => encoding.decode_without_bom_handling(bytes).0.into_owned(),
+            (_, text) => String::from_utf8_lossy(text.as_deref().unwrap_or(bytes)).into_owned(),
+        }
     }
 
     /// This code set's bytes for UTF-8 text, or the first character that it does not have.
@@ -88,16 +112,22 @@ impl CodeSet {
             return Ok(Cow::Borrowed(utf8));
         }
         let text = std::str::from_utf8(utf8).map_err(|_| '\u{fffd}')?;
-        match self {
-            Self::Other(encoding) => match encoding.encode(text) {
-                (Cow::Owned(bytes), _, false) => Ok(Cow::Owned(bytes)),
-                (Cow::Borrowed(bytes), _, false) => Ok(Cow::Borrowed(bytes)),
-                _ => Err(text.chars().find(|c| encoding.encode(c.encode_utf8(&mut [0; 4])).2).unwrap_or('\u{fffd}')),
-            },
-            _ => {
-                text.chars().map(|c| u8::try_from(c).map_err(|_| c)).collect::<Result<Vec<u8>, char>>().map(Cow::Owned)
+        let Self::Other(encoding) = self else {
+            return text.chars().map(|c| self.byte(c).ok_or(c)).collect::<Result<Vec<u8>, char>>().map(Cow::Owned);
+        };
+        let (bytes, _, lacking) = encoding.encode(text);
+        if lacking || text.chars().any(has_double) {
+            let lost = |c: &char| {
+                let mut buffer = [0; 4];
+                let text: &str = c.encode_utf8(&mut buffer);
+                let (bytes, _, lacking) = encoding.encode(text);
+                lacking || encoding.decode_without_bom_handling(&bytes).0 != text
+            };
+            if let Some(character) = text.chars().find(lost) {
+                return Err(character);
             }
         }
+        Ok(bytes)
     }
 
     /// Its name, for messages.
@@ -105,9 +135,16 @@ impl CodeSet {
         match self {
             Self::Utf8 => "UTF-8",
             Self::Latin1 => "ISO-8859-1",
+            Self::Latin5 => "ISO-8859-9",
             Self::Other(encoding) => encoding.name(),
         }
     }
+}
+
+/// Characters for which some encoder gives the bytes of another that looks alike: the yen sign becomes a backslash in
+/// Shift JIS, which it would come back as. Private ones are the other case, in GBK.
+fn has_double(character: char) -> bool {
+    matches!(character, '\u{a5}' | '\u{203e}' | '\u{2212}' | '\u{e000}'..='\u{f8ff}')
 }
 
 #[cfg(test)]
@@ -122,16 +159,43 @@ mod tests {
             ("en_US.819", "é", b"\xe9"),
             ("de_DE.8859-1@euro", "ß", b"\xdf"),
             ("de_DE.8859-15", "€", b"\xa4"),
+            ("tr_TR.8859-9", "ğĞ\u{80}é", b"\xf0\xd0\x80\xe9"),
             ("ru_RU.1251", "Ж", b"\xc6"),
             ("ja_JP.sjis", "日本", b"\x93\xfa\x96\x7b"),
             ("zh_CN.GB18030-2000", "中", b"\xd6\xd0"),
         ] {
             let set = CodeSet::of_locale(locale).unwrap();
             assert_eq!(set.encode(text.as_bytes()).unwrap().as_ref(), bytes, "{locale}");
-            assert_eq!(set.decode(bytes).as_ref(), text.as_bytes(), "{locale}");
+            assert_eq!(set.decode(bytes).unwrap().as_ref(), text.as_bytes(), "{locale}");
         }
         assert_eq!(CodeSet::of_locale("xx_YY.nonesuch"), None);
         assert_eq!(CodeSet::Latin1.encode("a€".as_bytes()), Err('€'));
         assert_eq!(CodeSet::of_locale("1251").unwrap().encode("Ж日".as_bytes()), Err('日'));
+        assert_eq!(CodeSet::Latin5.encode("ð".as_bytes()), Err('ð'));
+        assert_eq!(CodeSet::Latin5.encode("€".as_bytes()), Err('€'));
+        assert_eq!(CodeSet::of_locale("sjis").unwrap().encode("1¥".as_bytes()), Err('¥'));
+    }
+
+    #[test]
+    fn a_character_comes_back_as_itself_or_is_refused() {
+        let sets = NAMES.iter().map(|(names, _)| names[0]).chain(["819", "8859-9"]);
+        for set in sets.map(|name| CodeSet::of_locale(name).unwrap()) {
+            let all = (0..0x1_0000).filter(|code| *code < 0x500 || code % 16 == 0 || (0xe700..0xe900).contains(code));
+            for character in all.chain([0x203e, 0x2212]).filter_map(char::from_u32) {
+                let text = character.to_string();
+                if let Ok(bytes) = set.encode(text.as_bytes()) {
+                    assert_eq!(set.decode(&bytes).as_deref(), Some(text.as_bytes()), "{character:?} in {}", set.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_not_made_into_some() {
+        for (locale, bytes) in [("sjis", &b"\x93"[..]), ("gb18030", b"\xff"), ("8859-7", b"a\xff")] {
+            let set = CodeSet::of_locale(locale).unwrap();
+            assert_eq!(set.decode(bytes), None, "{locale}");
+            assert!(set.decode_string(bytes).ends_with('\u{fffd}'), "{locale}");
+        }
     }
 }

@@ -222,12 +222,12 @@ fn decode<'l>(
             let [len] = cells.array()?;
             match cells.take(usize::from(len))? {
                 [0] => sink.null(),
-                text => sink.text(&codeset.decode(text)),
+                text => words(codeset, text, false, sink),
             }
         }
         Decoder::Char(n) => match cells.take(*n)? {
             [0, ..] => sink.null(),
-            text => sink.text(&codeset.decode(text)),
+            text => words(codeset, text, false, sink),
         },
         Decoder::Decimal(n, scale) => decimal(cells.take(*n)?, *scale, sink),
         Decoder::Date => match i32::from_be_bytes(cells.array()?) {
@@ -267,14 +267,14 @@ fn decode<'l>(
             let descriptor = cells.take(*size)?;
             match large.next_unless(is_null_descriptor(descriptor)) {
                 None => sink.null(),
-                Some(value) if *text => sink.text(&codeset.decode(value)),
+                Some(value) if *text => words(codeset, value, false, sink),
                 Some(value) => sink.bytes(value),
             }
         }
         Decoder::Envelope(inner) => match (envelope(cells)?, inner) {
             (None, _) => sink.null(),
-            (Some(text), Inner::Text) => sink.text(&codeset.decode(text)),
-            (Some(text), Inner::Json) => sink.json(&codeset.decode(text)),
+            (Some(text), Inner::Text) => words(codeset, text, false, sink),
+            (Some(text), Inner::Json) => words(codeset, text, true, sink),
             (Some(bytes), Inner::Bytes) => sink.bytes(bytes),
             (Some([b't' | 1]), Inner::Boolean) => sink.bool(true),
             (Some([b'f' | 0]), Inner::Boolean) => sink.bool(false),
@@ -290,6 +290,16 @@ fn decode<'l>(
         },
     }
     Ok(())
+}
+
+/// Text, or JSON.
+#[inline]
+fn words(codeset: CodeSet, bytes: &[u8], json: bool, sink: &mut impl Sink) {
+    match codeset.decode(bytes) {
+        Some(utf8) if json => sink.json(&utf8),
+        Some(utf8) => sink.text(&utf8),
+        None => sink.invalid(&format!("the server sent bytes that are not text in {}", codeset.name())),
+    }
 }
 
 /// The 72 bytes of a locator, which come as such or as hexadecimal digits.

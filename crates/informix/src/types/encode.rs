@@ -282,7 +282,7 @@ fn word(digits: u8, first: u8, last: u8) -> u16 {
 }
 
 /// To ten microseconds, the finest that Informix has.
-fn hundred_thousandths(micros: i64) -> i64 {
+pub(super) fn hundred_thousandths(micros: i64) -> i64 {
     (micros + 5).div_euclid(10)
 }
 
@@ -293,9 +293,13 @@ pub(super) fn clock(ticks: i64) -> [u8; 6] {
     [hour, minute, second, fraction / 1000, fraction / 10 % 100, fraction % 10 * 10].map(|pair| pair as u8)
 }
 
+/// A time of day to ten microseconds. Rounding must not turn the last moment of a day into 24:00.
+pub(super) fn rounded_time(micros: i64) -> i64 {
+    hundred_thousandths(micros).min(8_640_000_000 - 1)
+}
+
 fn time(micros: i64, out: &mut Vec<u8>) {
-    // Rounding must not turn the last moment of a day into 24:00.
-    let ticks = hundred_thousandths(micros).min(8_640_000_000 - 1);
+    let ticks = rounded_time(micros);
     let pairs = clock(ticks);
     if ticks % 100_000 == 0 {
         packed_value(out, code::DATETIME, word(6, qualifier::HOUR, qualifier::SECOND), false, &pairs[..3]);

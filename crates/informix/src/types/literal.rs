@@ -2,7 +2,7 @@
 //! that text to their types; the binary form has no public description.
 
 use super::code;
-use super::encode::is_of_months;
+use super::encode::{hundred_thousandths, is_of_months, rounded_time};
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
@@ -27,8 +27,11 @@ pub fn write<V: Value>(value: &V, wanted: Option<u16>, depth: usize, out: &mut S
             *out += &format!("{number:?}");
         }
         ValueKind::Date => quote(&civil::date_text(value.date()?), out),
-        ValueKind::Time => quote(&cut(&civil::time_text(value.time()?)), out),
-        ValueKind::Timestamp => quote(&cut(&civil::timestamp_text(value.timestamp()?, false)), out),
+        ValueKind::Time => quote(&cut(&civil::time_text(rounded_time(value.time()?) * 10)), out),
+        ValueKind::Timestamp => {
+            let ticks = hundred_thousandths(value.timestamp()?);
+            quote(&cut(&civil::timestamp_text(ticks * 10, false)), out);
+        }
         ValueKind::Interval => {
             let (months, days, micros) = value.interval()?;
             quote(&interval(months, days, micros, value.is_calendar())?, out);
@@ -65,7 +68,7 @@ fn quote(text: &str, out: &mut String) {
     out.push('\'');
 }
 
-/// Five digits behind the second are the finest that Informix has.
+/// The last of the six digits behind the second, which is zero.
 fn cut(text: &str) -> String {
     match text.split_once('.') {
         Some((whole, fraction)) => format!("{whole}.{}", &fraction[..fraction.len().min(5)]),

@@ -1,0 +1,67 @@
+"""Text in the database's code set: each character comes back as itself, or is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import headrace.aio.informix
+import headrace.informix
+from headrace import errors
+from headrace.testing import informix
+
+
+@pytest.mark.parametrize(
+    ("locale", "kept", "refused"),
+    [
+        ("en_US.819", "ä\x80", "€"),
+        ("en_US.utf8", "ä€日😀", ""),
+        ("de_DE.1252", "ä€", "\x80日"),
+        ("tr_TR.8859-9", "ğİ\x80", "€ð"),
+        # What a web browser sends as a backslash, a tilde and a wide minus.
+        ("ja_JP.sjis", "日本\\~", "¥‾−€"),
+        ("ja_JP.ujis", "日本\\~", "¥‾−€"),
+    ],
+)
+async def test_characters_come_back_or_are_refused(locale: str, kept: str, refused: str) -> None:
+    with informix(locale=locale) as server:
+        conn = headrace.informix.connect(**server.parameters(), autocommit=True)
+        aconn = await headrace.aio.informix.connect(**server.parameters(), autocommit=True)
+        conn.execute("create table t (n int, v varchar(40), l lvarchar(40), c text)")
+        insert = "insert into t values (?, ?, ?, ?)"
+        conn.execute(insert, (1, kept, kept, kept))
+        await aconn.executemany(insert, [(2, kept, kept, kept)])
+        assert await aconn.fetch("select v, l, c from t") == conn.fetch("select v, l, c from t") == [(kept,) * 3] * 2
+        assert conn.fetchval(f"select '{kept}' from t where n = 1").rstrip() == kept
+        for character in refused:
+            for values in ((3, character, "", ""), (3, "", character, ""), (3, "", "", character)):
+                with pytest.raises(errors.DataError, match="code set"):
+                    conn.execute(insert, values)
+                with pytest.raises(errors.DataError, match="code set"):
+                    await aconn.executemany(insert, [values])
+            with pytest.raises(errors.ProgrammingError, match="code set"):
+                conn.execute(f"insert into t values (3, '{character}', '', '')")
+        assert conn.fetchval("select count(*) from t") == 2
+        conn.close()
+        await aconn.close()
+
+
+async def test_bytes_that_are_no_text_are_an_error() -> None:
+    async def refused(read: Any) -> None:
+        with pytest.raises(errors.DataError, match="not text in Shift_JIS"):
+            await read
+
+    # Half a character comes of a database that is not what its locale says: here, of a client that says another one.
+    with informix(locale="en_US.819") as server:
+        arguments: dict[str, Any] = {**server.parameters(), "DB_LOCALE": "ja_JP.sjis", "autocommit": True}
+        conn = headrace.informix.connect(**arguments)
+        aconn = await headrace.aio.informix.connect(**arguments)
+        conn.execute("create table t (v varchar(9))")
+        conn.execute("insert into t select chr(147) from systables where tabid = 1")
+        with pytest.raises(errors.DataError, match="not text in Shift_JIS"):
+            conn.fetchval("select v from t")
+        await refused(aconn.fetchval("select v from t"))
+        assert conn.fetchval("select length(v) from t") == 1
+        conn.close()
+        await aconn.close()
