@@ -8,6 +8,8 @@ pub const OFFER: [u8; 8] = [0xff, 0xfc, 0x7f, 0xfc, 0x3c, 0x8c, 0xaa, 0x97];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Feature {
+    /// CIDESCRIBE: the server describes parameters.
+    DescribeInput = 34,
     /// The server wants a PAM dialogue.
     Pam = 44,
     /// The string table of DESCRIBE has offsets and a size of 32 bits.

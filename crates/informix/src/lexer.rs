@@ -101,6 +101,95 @@ pub fn inserts_placeholders(sql: &str) -> bool {
     begins && values && alone && list.split(',').all(|item| item.trim() == "?")
 }
 
+/// For each `?` of an INSERT the number of the item of VALUES that it is, if it is one by itself: `(?, 1, UPPER(?), ?)` gives
+/// 0, none, 3. With them how many items there are. `None` where nothing is said so plainly.
+pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
+    let text = outside(sql);
+    let words = words(&text);
+    let begins = words.first().is_some_and(|(_, word)| word.eq_ignore_ascii_case("insert"));
+    let (at, _) = words.iter().find(|(_, word)| word.eq_ignore_ascii_case("values")).filter(|_| begins)?;
+    let list = text[at + "values".len()..].trim().trim_end_matches(';').trim_end();
+    let items = parts(list.strip_prefix('(')?.strip_suffix(')')?)?;
+    let marks = items.iter().enumerate().flat_map(|(i, item)| marked(item, |alone| alone.then_some(i)));
+    Some((marks.collect(), items.len()))
+}
+
+/// For each `?` of an UPDATE whether a column is set to just that: in `SET a = ?, (b, c) = (?, ?), d = UPPER(?) WHERE e = ?`
+/// the first three are.
+pub fn assigned(sql: &str) -> Vec<bool> {
+    let text = outside(sql);
+    let words = words(&text);
+    let find = |name: &str, from: usize| words.iter().find(|(at, w)| *at >= from && w.eq_ignore_ascii_case(name));
+    let none = || vec![false; text.matches('?').count()];
+    let Some((set, _)) = find("set", 0).filter(|_| words[0].1.eq_ignore_ascii_case("update")) else { return none() };
+    let start = set + "set".len();
+    let end = ["where", "from"].iter().filter_map(|name| find(name, start)).map(|(at, _)| *at).min();
+    let end = end.unwrap_or(text.trim_end().trim_end_matches(';').len());
+    let (before, rest) = text.split_at(start);
+    let (list, behind) = rest.split_at(end - start);
+    let Some(items) = parts(list) else { return none() };
+    let mut found = vec![false; before.matches('?').count()];
+    for item in items {
+        let (names, value) = item.split_once('=').unwrap_or(("", item));
+        found.resize(found.len() + names.matches('?').count(), false);
+        let value = value.trim();
+        match value.strip_prefix('(').and_then(|list| list.strip_suffix(')')).and_then(parts) {
+            Some(values) => found.extend(values.iter().flat_map(|value| marked(value, |alone| alone))),
+            None => found.extend(marked(value, |alone| alone)),
+        }
+    }
+    found.resize(found.len() + behind.matches('?').count(), false);
+    found
+}
+
+/// One for each `?` of an expression; it is told whether that is all of it.
+fn marked<T>(item: &str, of: impl Fn(bool) -> T) -> Vec<T> {
+    let alone = item.trim() == "?";
+    item.matches('?').map(|_| of(alone)).collect()
+}
+
+/// What commas outside of brackets divide; `None` where the brackets do not match.
+fn parts(list: &str) -> Option<Vec<&str>> {
+    let (mut depth, mut from, mut found) = (0, 0, Vec::new());
+    for (at, byte) in list.bytes().enumerate() {
+        match byte {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' if depth == 0 => return None,
+            b')' | b'}' | b']' => depth -= 1,
+            b',' if depth == 0 => {
+                found.push(&list[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&list[from..]);
+    (depth == 0).then_some(found)
+}
+
+/// The words outside of brackets, and where they begin.
+fn words(text: &str) -> Vec<(usize, &str)> {
+    let bytes = text.as_bytes();
+    let (mut depth, mut at, mut found) = (0, 0, Vec::new());
+    while at < bytes.len() {
+        match bytes[at] {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => depth -= 1,
+            byte if byte.is_ascii_alphabetic() || byte == b'_' => {
+                let len = bytes[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+                if depth == 0 {
+                    found.push((at, &text[at..at + len]));
+                }
+                at += len;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
 /// Whether a text has several statements. DESCRIBE tells the type of the first alone.
 pub fn has_several(sql: &str) -> bool {
     let ends = |c: char| c == ';' || c.is_ascii_whitespace();
@@ -197,6 +286,44 @@ mod tests {
             "values (?)",
         ] {
             assert!(!inserts_placeholders(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_are_inserted_as_they_stand_are_told_from_others() {
+        for (sql, marks, items) in [
+            ("insert into t values (?,?)", &[Some(0), Some(1)][..], 2),
+            ("insert into t (a, b, c, d) values (0, ?, upper(?), ?) ;", &[Some(1), None, Some(3)], 4),
+            ("INSERT INTO t VALUES (? || ?, 'x,?', substr(?, 1, 3), ?)", &[None, None, None, Some(3)], 4),
+            ("insert { ? } into t values (set{?, 1}, f(\"a,\", ?), ?) -- ?", &[None, None, Some(2)], 3),
+            ("insert into t (a) values (?::varchar(9))", &[None], 1),
+            ("insert into t (a) values ((?))", &[None], 1),
+        ] {
+            assert_eq!(inserted(sql), Some((marks.to_vec(), items)), "{sql}");
+        }
+        for sql in ["insert into t select a from u where b = ?", "update t set a = ?", "insert into t values (?), (?)"]
+        {
+            assert_eq!(inserted(sql), None, "{sql}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_a_column_is_set_to_are_told_from_others() {
+        for (sql, found) in [
+            ("update t set a = ?", "1"),
+            ("UPDATE t SET a=?,b = upper(?), c = ? || ? WHERE d = ?", "10000"),
+            ("update t set (a, b) = (?, f(?)), c = (?), d[1,2] = ? where (e = ? and f in (?, ?));", "1011000"),
+            ("update t set a = (select b from u where c = ?), d = ?", "01"),
+            ("update t set a = ? + 1, b = -?, c = ?", "001"),
+            ("update \"set\" set a = 'where ?', b = ? -- ?\n where current of c", "1"),
+            ("update t set l = list{?, ?}, m = ? where a = ? or b = ?", "00100"),
+            ("update (t) set a = ? ; ", "1"),
+            ("insert into t values (?)", "0"),
+            ("update t set a = ?)", "0"),
+            ("update t", ""),
+        ] {
+            let all: String = assigned(sql).iter().map(|found| if *found { '1' } else { '0' }).collect();
+            assert_eq!(all, found, "{sql}");
         }
     }
 

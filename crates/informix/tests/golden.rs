@@ -86,8 +86,14 @@ fn parameters_are_bound_as_the_manufacturers_driver_binds_them() {
     for row in golden("bind") {
         let [name, targets, expected, value] = row[..] else { panic!("{row:?}") };
         let mut out = Vec::new();
-        encode::bind(&TestParameters(&[support::value(value)]), &fields(targets), false, CodeSet::Utf8, &mut out)
-            .unwrap();
+        encode::bind(
+            &TestParameters(&[support::value(value)]),
+            &fields(targets).into_iter().map(Some).collect::<Vec<_>>(),
+            false,
+            CodeSet::Utf8,
+            &mut out,
+        )
+        .unwrap();
         assert_eq!(out, unhex(expected), "{name} {value}");
     }
 }
@@ -105,9 +111,14 @@ fn what_informix_cannot_hold_is_refused_before_it_is_sent() {
         ("-", "timestamp 999999999999999999", "years 1 to 9999"),
     ] {
         let mut out = Vec::new();
-        let error =
-            encode::bind(&TestParameters(&[support::value(value)]), &fields(targets), false, CodeSet::Utf8, &mut out)
-                .unwrap_err();
+        let error = encode::bind(
+            &TestParameters(&[support::value(value)]),
+            &fields(targets).into_iter().map(Some).collect::<Vec<_>>(),
+            false,
+            CodeSet::Utf8,
+            &mut out,
+        )
+        .unwrap_err();
         assert!(error.message.contains(why), "{value}: {}", error.message);
         assert!(error.message.starts_with("parameter 1"), "{}", error.message);
     }

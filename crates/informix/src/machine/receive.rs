@@ -157,6 +157,11 @@ impl<C: IfxCaller> Machine<C> {
                 }
             }
             Message::Describe(described) if group.asked == Asked::Prepare => self.described(group, described),
+            Message::DescribeInput(fields) if group.asked == Asked::Types => {
+                if let Some(statement) = self.entry(group.entry).and_then(|entry| entry.statement.as_ref()) {
+                    statement.described_input(fields);
+                }
+            }
             Message::Describe(described) if group.asked == Asked::Copy => self.copied(&described),
             Message::Blob(piece) if group.asked == Asked::Large => {
                 if let Some(entry) = self.entry(group.entry) {
@@ -240,6 +245,18 @@ impl<C: IfxCaller> Machine<C> {
                     entry.stage = Stage::Sent;
                 } else if entry.statement.is_none() {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
+                }
+            }
+            Asked::Types => {
+                entry.stage = Stage::Bindable;
+                match (reply.error, &entry.statement) {
+                    (Some(error), _) if error.sqlcode == own::INTERRUPTED => {
+                        entry.slot.failure = Some(Failure::Server { error, row: None });
+                        entry.stage = Stage::Sent;
+                    }
+                    // It can be executed without.
+                    (_, Some(statement)) => statement.described_input(Vec::new()),
+                    (_, None) => {}
                 }
             }
             Asked::Execute { first } => self.executed(group, first, reply),

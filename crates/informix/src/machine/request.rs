@@ -178,7 +178,8 @@ impl Request {
 /// |---|---|---|
 /// | Queued | statement known | Bindable |
 /// | Queued | statement unknown: SQ_PREPARE sent | Preparing |
-/// | Preparing | SQ_DESCRIBE | Bindable |
+/// | Preparing | SQ_DESCRIBE, SQ_IDESCRIBE | Bindable |
+/// | Bindable | types of parameters unknown: SQ_CIDESCRIBE sent | Preparing |
 /// | Bindable | SQ_EXECUTE sent | Sent |
 /// | Bindable | SQ_OPEN and SQ_NFETCH sent | Fetching |
 /// | Queued | routine unknown: SQ_GETROUTINE sent | Preparing |
@@ -218,6 +219,8 @@ pub(super) enum Guard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Prepare,
+    /// The types of a statement's parameters.
+    Types,
     Begin,
     /// SQ_EXECUTE of so many rows, the first of them this one.
     Execute {

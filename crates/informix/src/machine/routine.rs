@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Handle {
     database: Vec<u8>,
     number: i32,
-    arguments: Vec<Field>,
+    arguments: Vec<Option<Field>>,
 }
 
 impl<C: IfxCaller> Machine<C> {

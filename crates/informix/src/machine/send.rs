@@ -38,6 +38,7 @@ impl<C: IfxCaller> Machine<C> {
                     self.start_next(cx, outbox);
                 }
                 Some((Stage::Queued, _)) => self.start_statement(outbox),
+                Some((Stage::Bindable, _)) if self.asks_for_types(outbox) => {}
                 Some((Stage::Bindable, _)) => self.bind_tail(cx, outbox),
                 Some((Stage::Sending, _)) => self.send_rows(cx, outbox),
                 Some((Stage::Draining, 0)) => self.end_batch(cx, outbox),
@@ -188,6 +189,20 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
+    /// Asks for the types of the last started entry's parameters, where they decide how values are sent and are not known.
+    fn asks_for_types(&mut self, outbox: &mut Outbox) -> bool {
+        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_some()) else { return false };
+        let Some(statement) = entry.statement.as_ref().filter(|statement| statement.lacks_targets()) else {
+            return false;
+        };
+        client::id(outbox.tail(), statement.id);
+        client::plain(outbox.tail(), tag::SQ_CIDESCRIBE);
+        client::eot(outbox.tail());
+        entry.stage = Stage::Preparing;
+        self.ask(Asked::Types);
+        true
+    }
+
     /// The statement of the last started entry is known: executes it, opens its cursor, or begins its batch.
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.queue.last_at() else { return };
@@ -336,5 +351,5 @@ pub(super) fn bind_row<C: IfxCaller>(
     if expected == 0 {
         return Ok(());
     }
-    encode::bind(&params, &statement.targets, false, codeset, out)
+    encode::bind(&params, statement.targets(), false, codeset, out)
 }

@@ -1,6 +1,6 @@
 //! Prepared statements and the plans made for them once.
 
-use crate::capabilities::Capabilities;
+use crate::capabilities::{Capabilities, Feature};
 use crate::codeset::CodeSet;
 use crate::lexer;
 use crate::messages::client::ReturnType;
@@ -9,8 +9,8 @@ use crate::messages::server::{Description, Field};
 use crate::types::put::Plan;
 use crate::types::{Decoder, code, decode::Inner};
 use headrace_core::{Epoch, Prepared};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// The columns of a result, and how to decode each.
 #[derive(Debug)]
@@ -71,8 +71,8 @@ pub struct Statement {
     epoch: Epoch,
     /// Its columns, `None` when it returns no rows.
     pub columns: Option<Arc<Columns>>,
-    /// The columns that an INSERT's parameters fill, where that is certain.
-    pub targets: Vec<Field>,
+    /// The columns that the parameters fill, where that is certain. Those of an UPDATE the server is asked for.
+    targets: OnceLock<Vec<Option<Field>>>,
     /// How its rows are put, where an insert cursor can take them.
     pub put: Option<Plan>,
     /// The text has several statements, any of which may begin or end a transaction.
@@ -118,13 +118,28 @@ impl Statement {
             kind = kind::SEVERAL;
         }
         let rows = kind == kind::SELECT || (kind == kind::EXECUTE_PROCEDURE && !fields.is_empty());
-        let (columns, targets) = match rows {
-            true => (Some(Arc::new(Columns::new(fields, capabilities, codeset))), Vec::new()),
+        let mut put = None;
+        let mut targets = OnceLock::new();
+        let mut columns = None;
+        if rows {
+            columns = Some(Arc::new(Columns::new(fields, capabilities, codeset)));
+        } else if kind == kind::INSERT && parameters > 0 {
             // Columns that are filled by something else than a parameter are described too.
-            false if kind == kind::INSERT && fields.len() == parameters => (None, fields),
-            false => (None, Vec::new()),
-        };
-        let put = if !targets.is_empty() && lexer::inserts_placeholders(&sql) { Plan::new(&targets) } else { None };
+            let marks =
+                lexer::inserted(&sql).filter(|(marks, items)| (marks.len(), *items) == (parameters, fields.len()));
+            let (marks, _) = marks.unwrap_or_default();
+            if !marks.is_empty() && lexer::inserts_placeholders(&sql) {
+                put = Plan::new(&fields);
+            }
+            targets = marks.into_iter().map(|mark| fields.get(mark?).cloned()).collect::<Vec<_>>().into();
+        }
+        let asks = matches!(kind, kind::UPDATE | kind::UPDATE_CURRENT | kind::UPDATE_ALL)
+            && !several
+            && capabilities.has(Feature::DescribeInput)
+            && lexer::assigned(&sql).contains(&true);
+        if !asks {
+            targets.get_or_init(Vec::new);
+        }
         Self {
             id,
             kind,
@@ -140,6 +155,25 @@ impl Statement {
         }
     }
 
+    /// The columns that the parameters fill, where that is certain.
+    pub fn targets(&self) -> &[Option<Field>] {
+        self.targets.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the server is to be asked for the types of the parameters.
+    pub(super) fn lacks_targets(&self) -> bool {
+        self.targets.get().is_none()
+    }
+
+    /// What the server said of the parameters. Those of a WHERE are only compared: what is too long for them is not cut off.
+    pub(super) fn described_input(&self, fields: Vec<Field>) {
+        self.targets.get_or_init(|| {
+            let marks = lexer::assigned(&self.sql);
+            let known = fields.len() == self.parameters && marks.len() == self.parameters;
+            fields.into_iter().zip(marks).map(|(field, mark)| (mark && known).then_some(field)).collect()
+        });
+    }
+
     /// The same statement, prepared once more as `described`; `None` when its table has changed meanwhile.
     pub(super) fn copy(&self, described: &Description) -> Option<Self> {
         let columns = self.columns.as_ref().filter(|columns| columns.fields == described.fields)?;
@@ -151,7 +185,7 @@ impl Statement {
             epoch: self.epoch,
             several: self.several,
             columns: Some(columns.clone()),
-            targets: Vec::new(),
+            targets: Vec::new().into(),
             put: None,
             put_refused: AtomicBool::new(false),
             long: AtomicBool::new(false),

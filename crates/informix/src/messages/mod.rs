@@ -53,6 +53,8 @@ pub mod tag {
         SQ_GETROUTINE = 101, "Asks for the handle of a routine.";
         SQ_EXFPROUTINE = 102, "Calls a routine by its handle.";
         SQ_FPROUTINE = 103, "What a routine returned.";
+        SQ_CIDESCRIBE = 124, "Asks for the types of the parameters.";
+        SQ_IDESCRIBE = 125, "The types of the parameters.";
         SQ_PROTOCOLS = 126, "The capability mask.";
         SQ_ACCEPT = 127, "The answers to the questions at login were right.";
         SQ_ACK = 128, "The client is ready for questions.";
@@ -72,12 +74,18 @@ pub mod kind {
     pub const DATABASE: u16 = 1;
     /// SELECT.
     pub const SELECT: u16 = 2;
+    /// UPDATE ... WHERE.
+    pub const UPDATE: u16 = 4;
     /// INSERT.
     pub const INSERT: u16 = 6;
+    /// UPDATE ... WHERE CURRENT OF.
+    pub const UPDATE_CURRENT: u16 = 7;
     /// CREATE DATABASE.
     pub const CREATE_DATABASE: u16 = 12;
     /// CLOSE DATABASE.
     pub const CLOSE_DATABASE: u16 = 31;
+    /// UPDATE of all rows.
+    pub const UPDATE_ALL: u16 = 33;
     /// BEGIN WORK.
     pub const BEGIN: u16 = 34;
     /// COMMIT WORK.
@@ -95,7 +103,7 @@ pub mod kind {
             DATABASE => "DATABASE",
             SELECT => "SELECT",
             3 => "SELECT INTO TEMP",
-            4 | 7 | 33 => "UPDATE",
+            UPDATE | UPDATE_CURRENT | UPDATE_ALL => "UPDATE",
             5 | 8 | 32 => "DELETE",
             INSERT => "INSERT",
             CREATE_DATABASE => "CREATE DATABASE",

@@ -65,6 +65,8 @@ pub struct Returned<'a> {
 pub enum Message<'a> {
     /// SQ_DESCRIBE.
     Describe(Description),
+    /// SQ_IDESCRIBE: the parameters, which have no names.
+    DescribeInput(Vec<Field>),
     /// SQ_DONE.
     Done {
         /// The SQLCA warning bits.
@@ -141,6 +143,7 @@ impl Message<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Message::Describe(_) => "SQ_DESCRIBE",
+            Message::DescribeInput(_) => "SQ_IDESCRIBE",
             Message::Done { .. } => "SQ_DONE",
             Message::Cost => "SQ_COST",
             Message::InsertDone { .. } => "SQ_INSERTDONE",
@@ -275,6 +278,7 @@ impl Scan {
                         let head = description_head(r, capabilities)?;
                         (head.count, head.table + head.table % 2)
                     }
+                    SQ_IDESCRIBE => input_head(r)?,
                     SQ_FPROUTINE => (usize::from(r.u16()?), 0),
                     SQ_LODATA if r.u16()? != 2 => (r.len32("a piece of a large object")?, 0),
                     _ => return Ok(()),
@@ -286,6 +290,7 @@ impl Scan {
         while parts.left > 0 && stop.is_ok() {
             let used = match parts.kind {
                 SQ_DESCRIBE => described_field(r, capabilities).map(|_| 1),
+                SQ_IDESCRIBE => described_type(r).map(|_| 1),
                 SQ_FPROUTINE => returned_value(r).map(|_| 1),
                 _ => piece(r, parts.left).map(<[u8]>::len),
             };
@@ -323,6 +328,13 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             Message::Cost
         }
         SQ_DESCRIBE => Message::Describe(description(r, capabilities, codeset)?),
+        SQ_IDESCRIBE => {
+            let (count, table) = input_head(r)?;
+            let fields = (0..count).map(|_| Ok(described_type(r)?.field(String::new(), codeset)));
+            let fields = fields.collect::<Result<_, _>>()?;
+            r.take(table)?;
+            Message::DescribeInput(fields)
+        }
         SQ_ERR => {
             let (sqlcode, isam) = (r.i16()?, r.i16()?);
             let offset = if capabilities.has(Feature::LongText) { r.i32()? } else { r.i16()? };
@@ -467,9 +479,15 @@ fn bounded(bytes: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A column of SQ_DESCRIBE but for its name.
+/// How many parameters SQ_IDESCRIBE has, and the bytes of the names behind them. Without parameters nothing follows.
+fn input_head(r: &mut Reader<'_>) -> Result<(usize, usize), Stop> {
+    let count = usize::from(r.u16()?);
+    let table = if count > 0 { usize::from(r.u16()?) } else { 0 };
+    Ok((count, table + table % 2))
+}
+
+/// A type in SQ_DESCRIBE and SQ_IDESCRIBE.
 struct Described<'a> {
-    offset: usize,
     type_word: u16,
     extended_id: i32,
     owner: &'a [u8],
@@ -478,16 +496,37 @@ struct Described<'a> {
     length: i32,
 }
 
-fn described_field<'a>(r: &mut Reader<'a>, capabilities: Capabilities) -> Result<Described<'a>, Stop> {
-    let wide = capabilities.has(Feature::WideStringTable);
-    let offset = if wide { r.len32("a name")? } else { usize::from(r.u16()?) };
-    r.i32()?;
+impl Described<'_> {
+    fn field(&self, name: String, codeset: CodeSet) -> Field {
+        Field {
+            name,
+            type_word: self.type_word,
+            extended_id: self.extended_id,
+            owner: codeset.decode_string(self.owner),
+            type_name: codeset.decode_string(self.type_name),
+            source_type: self.source_type,
+            length: self.length,
+        }
+    }
+}
+
+fn described_type<'a>(r: &mut Reader<'a>) -> Result<Described<'a>, Stop> {
     let (type_word, extended_id) = (r.u16()?, r.i32()?);
     let (owner, type_name) = (r.chars()?, r.chars()?);
+    // Whether it is passed by reference, and its alignment.
     r.i32()?;
     let (source_type, length) = (r.i32()?, r.i32()?);
     bounded(r.at)?;
-    Ok(Described { offset, type_word, extended_id, owner, type_name, source_type, length })
+    Ok(Described { type_word, extended_id, owner, type_name, source_type, length })
+}
+
+/// A column of SQ_DESCRIBE: where its name is, and its type.
+fn described_field<'a>(r: &mut Reader<'a>, capabilities: Capabilities) -> Result<(usize, Described<'a>), Stop> {
+    let wide = capabilities.has(Feature::WideStringTable);
+    let offset = if wide { r.len32("a name")? } else { usize::from(r.u16()?) };
+    // Where it begins in a row of the client's own.
+    r.i32()?;
+    Ok((offset, described_type(r)?))
 }
 
 fn description(r: &mut Reader<'_>, capabilities: Capabilities, codeset: CodeSet) -> Result<Description, Stop> {
@@ -498,14 +537,13 @@ fn description(r: &mut Reader<'_>, capabilities: Capabilities, codeset: CodeSet)
     }
     let table = r.padded(table)?;
     let mut fields = Vec::with_capacity(described.len());
-    for Described { offset, type_word, extended_id, owner, type_name, source_type, length } in described {
+    for (offset, described) in described {
         let Some(name) = table.get(offset..) else {
             return Err(Stop::Bad(Fatal::peer("the server described a column whose name is outside its string table")));
         };
         let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
         let name = codeset.decode_string(&name[..end]);
-        let (owner, type_name) = (codeset.decode_string(owner), codeset.decode_string(type_name));
-        fields.push(Field { name, type_word, extended_id, owner, type_name, source_type, length });
+        fields.push(described.field(name, codeset));
     }
     Ok(Description { kind, id, fields })
 }
@@ -544,6 +582,26 @@ mod tests {
         let (message, used) = read(&whole, capabilities, CodeSet::Latin1).expect("it is whole");
         assert_eq!(used, whole.len());
         assert!(matches!(message, Message::Describe(description) if description.fields.len() == 2000));
+    }
+
+    #[test]
+    fn parameters_are_described_by_their_types_alone() {
+        // DECIMAL(10,2) and BOOLEAN, as IBM's driver reads them.
+        let mut whole = [0, 125, 0, 2, 0, 0].to_vec();
+        whole.extend_from_slice(&[0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 2]);
+        whole.extend_from_slice(&[0, 41, 0, 0, 0, 5, 0, 8]);
+        whole.extend_from_slice(b"informix\0\x07boolean\0");
+        whole.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        let capabilities = Capabilities::default();
+        for end in 2..whole.len() {
+            assert!(Scan::default().needs(&whole[..end], capabilities).expect("nothing is wrong") > end);
+            assert!(matches!(read(&whole[..end], capabilities, CodeSet::Latin1), Err(Ok(n)) if n > end));
+        }
+        let (message, used) = read(&whole, capabilities, CodeSet::Latin1).expect("it is whole");
+        let Message::DescribeInput(fields) = message else { panic!("{message:?}") };
+        let types: Vec<_> = fields.iter().map(|f| (f.type_word, f.extended_id, &*f.type_name, f.length)).collect();
+        assert_eq!((types, used), (vec![(5, 0, "", 0x0a02), (41, 5, "boolean", 1)], whole.len()));
+        assert!(matches!(read(&[0, 125, 0, 0, 0, 12], capabilities, CodeSet::Latin1), Ok((_, 4))));
     }
 
     #[test]

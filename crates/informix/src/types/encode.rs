@@ -1,8 +1,8 @@
 //! Parameters into SQ_BIND.
 //!
-//! A parameter says its own type, and the server converts it to what the statement wants. Of an INSERT the target columns
-//! are known, so that text goes into TEXT as such, and what is too long for its column is refused here: the server would
-//! cut it off without a word.
+//! A parameter says its own type, and the server converts it to what the statement wants. Where an INSERT or an UPDATE gives
+//! it to a column as it stands, the column is known, so that text goes into TEXT as such, and what is too long is refused
+//! here: the server would cut it off without a word.
 
 use super::{DATE_EPOCH, code, extended, literal, packed, qualifier};
 use crate::codeset::CodeSet;
@@ -17,7 +17,7 @@ const CHAR_BYTES: usize = 32_767;
 
 /// Appends SQ_BIND for one row, and the values of its BYTE and TEXT parameters.
 ///
-/// `targets` are the columns that the parameters fill, or nothing where that is not known.
+/// `targets` are the columns that the parameters fill, where that is known.
 /// Of a routine that is called by its handle they are its arguments: then a value takes their types (`exact`), because
 /// the server converts nothing.
 ///
@@ -25,7 +25,7 @@ const CHAR_BYTES: usize = 32_767;
 /// The caller's own, or a [`Mismatch`] for what Informix cannot hold. What was appended is then to be taken back.
 pub fn bind<P: Parameters>(
     params: &P,
-    targets: &[Field],
+    targets: &[Option<Field>],
     exact: bool,
     codeset: CodeSet,
     out: &mut Vec<u8>,
@@ -35,9 +35,11 @@ pub fn bind<P: Parameters>(
     let mut large = Vec::new();
     for i in 0..params.count() {
         let value = params.get(i)?;
-        parameter(&value, targets.get(i), exact, codeset, out, &mut large).map_err(|fault| match fault {
+        let target = targets.get(i).and_then(Option::as_ref);
+        parameter(&value, target, exact, codeset, out, &mut large).map_err(|fault| match fault {
             Fault::Mismatch(mut mismatch) => {
-                let name = targets.get(i).map_or(String::new(), |field| format!(" ('{}')", field.name));
+                let named = target.filter(|field| !field.name.is_empty());
+                let name = named.map_or(String::new(), |field| format!(" ('{}')", field.name));
                 mismatch.message = format!("parameter {}{name}: {}", i + 1, mismatch.message);
                 P::Error::from(mismatch)
             }

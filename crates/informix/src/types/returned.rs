@@ -49,7 +49,7 @@ fn number(name: &str) -> i32 {
 
 /// The arguments of a signature such as `function informix.ifx_lo_seek(integer,int8,integer,int8)`, as far as their types
 /// decide how a value is sent.
-pub fn arguments(signature: &str) -> Vec<Field> {
+pub fn arguments(signature: &str) -> Vec<Option<Field>> {
     let inside =
         signature.split_once('(').map_or("", |(_, rest)| rest.rsplit_once(')').map_or(rest, |(inside, _)| inside));
     let mut depth = 0;
@@ -58,7 +58,7 @@ pub fn arguments(signature: &str) -> Vec<Field> {
         c == ',' && depth == 0
     });
     let parts = parts.map(|part| part.trim().to_ascii_lowercase()).filter(|part| !part.is_empty());
-    parts.map(|part| Field { type_word: argument(&part), name: part, ..Field::default() }).collect()
+    parts.map(|part| Some(Field { type_word: argument(&part), name: part, ..Field::default() })).collect()
 }
 
 fn argument(name: &str) -> u16 {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_signature_tells_the_types_of_its_arguments() {
-        let types = |signature| arguments(signature).iter().map(|field| field.type_word).collect::<Vec<_>>();
+        let types = |signature| arguments(signature).iter().flatten().map(|field| field.type_word).collect::<Vec<_>>();
         assert_eq!(types("function informix.ifx_lo_open(blob ,integer)"), [code::CHAR, code::INTEGER]);
         assert_eq!(types("procedure p(decimal(8,2), INT8, set(int not null))"), [code::CHAR, code::INT8, code::SET]);
         assert_eq!(types("function f()"), []);
