@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -64,4 +65,33 @@ async def test_bytes_that_are_no_text_are_an_error() -> None:
         await refused(aconn.fetchval("select v from t"))
         assert conn.fetchval("select length(v) from t") == 1
         conn.close()
+        await aconn.close()
+
+
+@pytest.mark.parametrize(("locale", "text"), [("en_US.utf8", "ä€日"), ("ja_JP.sjis", "日本"), ("en_US.819", "ä")])
+async def test_a_statement_that_opens_a_database_brings_its_code_set(locale: str, text: str) -> None:
+    with informix(locale=locale) as server:
+        arguments = {**server.parameters(), "database": None, "autocommit": True}
+        for number in range(2):
+            conn = headrace.informix.connect(**arguments)
+            conn.execute(f"create database one{number} with log")
+            expected = headrace.informix.connect(**{**arguments, "database": f"one{number}"})
+            assert (conn.encoding, conn.logging) == (expected.encoding, "logged")
+            conn.execute("create table t (v varchar(20))")
+            insert = "insert into t values (?)"
+            with conn.pipeline():
+                conn.execute("database testdb")
+                made = conn.execute(f"create table t{number} (v varchar(20))")
+                conn.execute(f"database one{number}")
+                conn.execute(insert, (text,))
+            assert made.description is None
+            assert conn.fetch("select v from t") == expected.fetch("select v from t") == [(text,)]
+            expected.close()
+            conn.close()
+        aconn = await headrace.aio.informix.connect(**arguments)
+        await asyncio.gather(aconn.execute("database one0"), aconn.execute(insert, (text,)))
+        assert await aconn.fetch("select v from t") == [(text,)] * 2
+        with pytest.raises(errors.Error):
+            await aconn.execute("database nosuch")
+        assert await aconn.fetch("select v from t") == [(text,)] * 2
         await aconn.close()

@@ -7,6 +7,7 @@
 mod batch;
 mod cursor;
 mod interrupt;
+mod locale;
 mod receive;
 mod request;
 mod routine;
@@ -93,7 +94,11 @@ pub struct Machine<C: Caller> {
     copies: Copies,
     capabilities: Capabilities,
     codeset: CodeSet,
+    /// The one that the user named.
+    given_codeset: Option<CodeSet>,
     locale: Option<String>,
+    /// The question for the locale of a database that a statement opens.
+    question: locale::Question,
     banner: String,
     process_id: i32,
     redirect: Option<(String, String, u16)>,
@@ -128,7 +133,9 @@ impl<C: IfxCaller> Machine<C> {
             copies: Copies::default(),
             capabilities: Capabilities::default(),
             codeset: CodeSet::Latin1,
+            given_codeset: None,
             locale: None,
+            question: locale::Question::default(),
             banner: String::new(),
             process_id: 0,
             redirect: None,

@@ -72,6 +72,9 @@ impl<C: IfxCaller> Machine<C> {
     /// SQ_TUPLE: as many as are whole.
     fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let group = self.group()?;
+        if group.asked == Asked::LocaleFetch {
+            return self.locale_row(unread);
+        }
         if group.asked != Asked::Fetch {
             return Err(Fatal::peer("the server sent a row although none was asked for"));
         }
@@ -162,6 +165,7 @@ impl<C: IfxCaller> Machine<C> {
                     statement.described_input(fields);
                 }
             }
+            Message::Describe(described) if group.asked == Asked::LocalePrepare => self.described_locale(described),
             Message::Describe(described) if group.asked == Asked::Copy => self.copied(&described),
             Message::Blob(piece) if group.asked == Asked::Large => {
                 if let Some(entry) = self.entry(group.entry) {
@@ -247,6 +251,7 @@ impl<C: IfxCaller> Machine<C> {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
             }
+            Asked::LocalePrepare | Asked::LocaleFetch => self.locale_answered(group, &reply, outbox)?,
             Asked::Types => {
                 entry.stage = Stage::Bindable;
                 match (reply.error, &entry.statement) {

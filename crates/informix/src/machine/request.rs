@@ -221,6 +221,10 @@ pub(super) enum Asked {
     Prepare,
     /// The types of a statement's parameters.
     Types,
+    /// The question for the locale of a database that was opened.
+    LocalePrepare,
+    /// Its row.
+    LocaleFetch,
     Begin,
     /// SQ_EXECUTE of so many rows, the first of them this one.
     Execute {

@@ -258,6 +258,7 @@ impl<C: IfxCaller> Machine<C> {
             match statement.kind {
                 kind::BEGIN => self.in_block = true,
                 kind::COMMIT | kind::ROLLBACK => self.in_block = false,
+                kind::DATABASE | kind::CREATE_DATABASE => self.ask_for_locale(outbox),
                 _ if alone && !begin && !control && self.logging == Logging::Ansi => self.auto_commit(outbox),
                 _ => {}
             }

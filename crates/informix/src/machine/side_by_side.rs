@@ -55,8 +55,9 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Whether the next entry can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, outbox: &mut Outbox) -> bool {
-        // Whether a transaction is open behind several statements is not known before they are answered.
-        if self.run().any(|entry| entry.statement.as_ref().is_some_and(|statement| statement.several)) {
+        // Whether a transaction is open behind several statements, and which database, is not known before they are answered.
+        let unknown = |statement: &Arc<Statement>| statement.several || statement.changes_database();
+        if self.run().any(|entry| entry.statement.as_ref().is_some_and(unknown)) {
             return false;
         }
         if self.run().all(|entry| entry.stage == Stage::Sent && !entry.closes_later()) {

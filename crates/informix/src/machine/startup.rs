@@ -3,13 +3,13 @@
 //! is sent ahead of them.
 
 use super::Machine;
+use super::locale::{self, DEFAULT};
 use super::statement::{Columns, Statement};
 use crate::capabilities::{self, Capabilities, Feature};
 use crate::codeset::CodeSet;
 use crate::messages::login::{self, Answer, ConnectionRequest};
 use crate::messages::server::{Message, ServerError};
 use crate::messages::{client, tag};
-use crate::types;
 use headrace_core::{Epoch, Fatal, Inbox, Outbox};
 use std::fmt;
 use std::sync::Arc;
@@ -78,12 +78,6 @@ pub(super) struct Startup {
     /// The columns of the question for the locale, and the statement that asks.
     locale: Option<(u16, Arc<Columns>)>,
 }
-
-/// The row of the catalogue that holds the database's locale.
-const LOCALE_QUERY: &str = "select FIRST 1 site from informix.systables where tabname = ' GL_COLLATE'";
-
-/// What a database without a locale of its own has: en_US.8859-1.
-const DEFAULT: CodeSet = CodeSet::Latin1;
 
 impl Startup {
     pub(super) fn new(options: Options, outbox: &mut Outbox) -> Result<Self, Fatal> {
@@ -227,17 +221,13 @@ impl<C: super::IfxCaller> Machine<C> {
             Message::Err(error) => startup.error = Some(error.clone()),
             Message::Done { warnings, .. } if startup.state == State::Database => self.opened(*warnings),
             Message::Describe(described) if startup.state == State::LocalePrepare => {
-                let sql = LOCALE_QUERY.into();
+                let sql = locale::QUERY.into();
                 let statement = Statement::new(described.clone(), sql, Epoch::default(), self.capabilities, DEFAULT);
                 startup.locale = statement.columns.map(|columns| (statement.id, columns));
             }
             Message::Tuple(row) if startup.state == State::LocaleFetch => {
                 if let Some((_, columns)) = &startup.locale {
-                    let mut text = FirstText::default();
-                    types::decode_row(&columns.decoders, DEFAULT, row, &mut std::iter::empty(), &mut text)?;
-                    if let Some(locale) = text.0 {
-                        self.locale = Some(locale.trim().to_owned());
-                    }
+                    self.locale = locale::in_row(columns, row)?;
                 }
             }
             Message::Eot => return self.next_step(startup, outbox),
@@ -291,42 +281,24 @@ impl<C: super::IfxCaller> Machine<C> {
             }
             State::Info if startup.options.database.is_some() => startup.state = State::Database,
             State::Database if startup.options.codeset.is_none() => {
-                client::prepare(out, LOCALE_QUERY.as_bytes(), 0, self.capabilities);
+                client::prepare(out, locale::QUERY.as_bytes(), 0, self.capabilities);
                 client::eot(out);
                 startup.state = State::LocalePrepare;
             }
             State::LocalePrepare if startup.locale.is_some() => {
                 let id = startup.locale.as_ref().map_or(0, |(id, _)| *id);
-                client::id(out, id);
-                client::curname(out, "_hr0000000000000");
-                client::plain(out, tag::SQ_OPEN);
-                client::id(out, id);
-                client::nfetch(out, 4096);
-                client::eot(out);
+                locale::fetch(out, id);
                 startup.state = State::LocaleFetch;
             }
             _ => {
                 if let Some((id, _)) = startup.locale.take() {
                     self.clean_up(outbox, id, true, true);
                 }
-                return self.settle_codeset(startup).map(|()| true);
+                self.given_codeset = startup.options.codeset;
+                return self.settle_codeset().map(|()| true);
             }
         }
         Ok(false)
-    }
-
-    fn settle_codeset(&mut self, startup: &Startup) -> Result<(), Fatal> {
-        self.codeset = match (startup.options.codeset, &self.locale) {
-            (Some(codeset), _) => codeset,
-            (None, Some(locale)) => CodeSet::of_locale(locale).ok_or_else(|| {
-                Fatal::refused(format!(
-                    "the database's locale is {locale:?}, a code set that headrace does not know; name an equivalent one \
-                     with the setting codeset"
-                ))
-            })?,
-            (None, None) => DEFAULT,
-        };
-        Ok(())
     }
 }
 
@@ -336,24 +308,4 @@ pub(super) enum Progress {
     Wait,
     Again,
     Ready,
-}
-
-/// Keeps the first text of a row.
-#[derive(Default)]
-struct FirstText(Option<String>);
-
-macro_rules! ignore {
-    ($($name:ident($($kind:ty),*);)*) => { $(fn $name(&mut self, $(_: $kind),*) {})* };
-}
-
-impl headrace_core::Sink for FirstText {
-    fn text(&mut self, utf8: &[u8]) {
-        self.0.get_or_insert_with(|| String::from_utf8_lossy(utf8).into_owned());
-    }
-    ignore! {
-        begin_row(usize); end_row(); null(); bool(bool); int(i64); uint(u64); float(f64); decimal(&str); bytes(&[u8]);
-        date(i32); time(i64); timetz(i64, i32); timestamp(i64); timestamptz(i64); interval(i32, i32, i64);
-        uuid(&[u8; 16]); json(&[u8]); inet(headrace_core::Inet<'_>); bits(usize, &[u8]); custom(u32, bool, &[u8]);
-        begin(headrace_core::Container, usize); end(); invalid(&str);
-    }
 }

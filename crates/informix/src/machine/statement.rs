@@ -205,9 +205,11 @@ impl Statement {
 
     /// BEGIN, COMMIT and ROLLBACK, and what changes the database: they come with no BEGIN of ours.
     pub(super) fn is_control(&self) -> bool {
-        matches!(
-            self.kind,
-            kind::BEGIN | kind::COMMIT | kind::ROLLBACK | kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE
-        )
+        matches!(self.kind, kind::BEGIN | kind::COMMIT | kind::ROLLBACK) || self.changes_database()
+    }
+
+    /// Whether another database is open behind it, or none.
+    pub(super) fn changes_database(&self) -> bool {
+        matches!(self.kind, kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE)
     }
 }
