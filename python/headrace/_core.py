@@ -333,6 +333,15 @@ class Core(ABC):
         with self._order:
             yield
 
+    def end_in_doubt(self) -> None:
+        """Closes the connection: a cancel request was sent, and it is not known whether the server has read it. One
+        that is still on its way would hit whatever statement runs when it comes."""
+        if not self.wire.closed:
+            self.wire.give_up(
+                "the connection was closed: a cancel request was sent that was not answered, and could come late and "
+                "hit another statement"
+            )
+
     def count(self, block: Block, idle: bool) -> bool:
         """A block is open from now on; says whether it is the first, where the connection is ``idle``."""
         with self._nesting:

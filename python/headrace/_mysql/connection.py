@@ -344,10 +344,17 @@ class Connection(BlockingConnection[R]):
         core = self._core
         deadline = time.monotonic() + timeout
         wire = open_wire(Wire(core.cancel_options(plain_password(core.options.password))), timeout)
+        answered = False
         try:
             kill = wire.my_query(core.wire.cancel_statement())
             wire.wait(kill, max(0.0, deadline - time.monotonic()))
+            answered = True
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {timeout} s") from None
+        except Error:
+            answered = not wire.closed
+            raise
         finally:
             wire.close()
+            if not answered:
+                core.end_in_doubt()

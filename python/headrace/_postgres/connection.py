@@ -372,17 +372,21 @@ class Connection(BlockingConnection[R]):
         core = self._core
         wire = Wire({**core.wire_options, "cancel": core.wire.cancel_message()})
         deadline = time.monotonic() + timeout
+        waits = False
         try:
             wire.open(timeout)
             wire.wait(wire.ready(), max(0.0, deadline - time.monotonic()))
             # The server closes the connection once it has sent the signal.
+            waits = True
             wire.wait(wire.notified(), max(0.0, deadline - time.monotonic()))
         except ConnectionClosed:
-            pass
+            waits = False
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {timeout} s") from None
         finally:
             wire.close()
+            if waits:
+                core.end_in_doubt()
 
     def _ends_itself(self) -> bool:
         return self._core.tpc is not None

@@ -400,15 +400,19 @@ class AsyncConnection(LoopConnection[R]):
         core = self._core
         loop = asyncio.get_running_loop()
         wire = Wire({**core.wire_options, "cancel": core.wire.cancel_message()}, loop)
+        waits = False
         try:
             await open_transport(loop, wire, core.wire_options)
             await wire.ready()
             # The server closes the connection once it has sent the signal.
+            waits = True
             await wire.notified()
         except errors.ConnectionClosed:
-            pass
+            waits = False
         finally:
             wire.close()
+            if waits:
+                core.end_in_doubt()
 
     def _ends_itself(self) -> bool:
         return self._core.tpc is not None

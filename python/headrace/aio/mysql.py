@@ -409,10 +409,17 @@ class AsyncConnection(LoopConnection[R]):
         options = core.cancel_options(await any_password(core.options.password))
         wire = Wire(options, asyncio.get_running_loop())
         await open_wire(wire, options, None)
+        answered = False
         try:
             await wire.my_query(core.wire.cancel_statement())
+            answered = True
+        except errors.Error:
+            answered = not wire.closed
+            raise
         finally:
             wire.close()
+            if not answered:
+                core.end_in_doubt()
 
 
 async def connect(
