@@ -185,6 +185,7 @@ class Wire:
         params: Any = None,
         *,
         text: bool = False,
+        prepared: bool = False,
         block: int | None = None,
         reservation: int = 0,
     ) -> Any: ...

@@ -10,6 +10,7 @@ import pytest
 
 import headrace.aio.mysql
 import headrace.mysql
+from headrace import errors
 from served import Served, fresh
 
 pytestmark = pytest.mark.servers("mysql80", "mysql", "mariadb", "mariadb118")
@@ -69,3 +70,42 @@ def test_the_first_statement_after_a_reset_executes_no_other(my: Any, limit: Any
     my.reset("discard")
     assert my.execute("update kept set n = n where n = ?", (99,)).rowcount == 0
     assert my.fetch("select n from kept where n >= ?", 0) == [(1,)]
+
+
+CHANGES = (
+    "procedure changes(in a int, out b int, inout c varchar(9)) begin select a; set b = a * 2, c = concat(c, '!'); end"
+)
+
+
+def test_out_parameters_come_by_variables_where_nothing_is_prepared(my: Any, limit: Any) -> None:
+    fresh(my, CHANGES)
+    cursor = my.cursor()
+    assert cursor.callproc("changes", (21, None, "hé")) == [21, 42, "hé!"]
+    my.reset("discard")
+    limit(0)
+    assert cursor.callproc("changes", (4, None, "x")) == [4, 8, "x!"]
+    assert cursor.fetchall() == [(4,)]
+    with pytest.raises(errors.DatabaseError) as caught:
+        cursor.callproc("missing", (1,))
+    assert caught.value.sqlcode == 1305
+    limit(100)
+    assert cursor.callproc("changes", (5, None, "y")) == [5, 10, "y!"]
+
+
+async def test_out_parameters_come_by_variables_on_a_loop(amy: Any, my: Any, limit: Any) -> None:
+    fresh(my, CHANGES)
+    my.reset("discard")
+    limit(0)
+    cursor = amy.cursor()
+    assert await cursor.callproc("changes", (4, None, "x")) == [4, 8, "x!"]
+    assert await cursor.fetchall() == [(4,)]
+
+
+def test_a_call_of_ones_own_tells_why_it_has_no_variables(my: Any, limit: Any) -> None:
+    fresh(my, CHANGES)
+    my.reset("discard")
+    limit(0)
+    with pytest.raises(errors.DatabaseError, match=r"max_prepared_stmt_count.*callproc") as caught:
+        my.execute("call changes(?, ?, ?)", (1, 2, "z"))
+    assert caught.value.sqlcode == 1414
+    assert my.fetchval("select 40 + ?", 2) == 42

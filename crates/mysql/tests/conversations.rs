@@ -5,7 +5,7 @@ mod support;
 
 use headrace_core::{Certificate, NextStep, Outbox, Protocol, Session as _};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_mysql::machine::{Execute, Options, Request, Road, Rows, Tls};
+use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Peer, TestValue as V};
@@ -388,7 +388,7 @@ fn a_query_that_may_load_a_file_has_nothing_behind_it() {
     let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
     session.start().unwrap();
     session.peer.heard.clear();
-    let execute = Execute { sql: "select ?".into(), rows: Rows::One, text: true, cursor: None };
+    let execute = Execute { sql: "select ?".into(), rows: Rows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![V::Int(1)], vec![]);
     session.query("/*! LOAD data local infile 'x' into table t */");
     session.query("select 2");
@@ -498,7 +498,7 @@ proptest! {
             capabilities = (capabilities - Capabilities::LONG_PASSWORD) | theirs;
         }
         let mut session = session(capabilities);
-        let cursor = Execute { sql: "select ?".into(), rows: Rows::One, text: false, cursor: Some(2) };
+        let cursor = Execute { sql: "select ?".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
         let (id, opened) = session.ask(Request::Execute(cursor), vec![V::Int(1)], vec![]);
         let told = [
             opened,

@@ -6,7 +6,7 @@
 mod support;
 
 use headrace_core::{Fatal, Session as _};
-use headrace_mysql::machine::{Execute, Options, Request, Road, Rows};
+use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
@@ -39,7 +39,8 @@ fn ask<P: Peer>(session: &mut Session<P>, told: &mut Vec<Shared>) -> Result<(), 
     told.push(session.batch(insert, Road::Auto, true, values(-1)));
     told.push(session.query("select * from recorded"));
     session.run()?;
-    let execute = Execute { sql: "select id from recorded".into(), rows: Rows::One, text: false, cursor: Some(4) };
+    let execute =
+        Execute { sql: "select id from recorded".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(4) };
     let (id, first) = session.ask(Request::Execute(execute), vec![], vec![]);
     told.push(first);
     session.run()?;

@@ -4,7 +4,7 @@ mod support;
 
 use headrace_core::{Protocol as _, Session as _};
 use headrace_mysql::auth::{Plugin, Secret};
-use headrace_mysql::machine::{Execute, Options, Request, Rows};
+use headrace_mysql::machine::{AsText, Execute, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_testkit::TestValue as V;
 use support::server::Server;
@@ -230,7 +230,7 @@ fn what_the_server_has_no_type_for_is_refused_before_anything_is_sent() {
         (V::List(vec![V::Float(1.0)]), "cannot be sent as one parameter"),
         (V::Other, "cannot be sent"),
     ] {
-        for text in [false, true] {
+        for text in [AsText::IfUnprepared, AsText::Always] {
             let execute = Execute { sql: "select ?".into(), rows: Rows::One, text, cursor: None };
             let (_, told) = session.ask(Request::Execute(execute), vec![value.clone()], vec![]);
             session.run().unwrap();

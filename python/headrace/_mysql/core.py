@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, cast
 from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
 from .._native import MyColumns, PgResult, Wire
-from ..errors import ProgrammingError
+from ..errors import DatabaseError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions
 
@@ -59,6 +59,7 @@ _NOT_NULL: Final = 1
 _BINARY, _ENUM, _SET = 128, 256, 2048
 _TEXT_KINDS: Final = frozenset({15, 247, 248, 249, 250, 251, 252, 253, 254})
 _VARYING_DECIMALS: Final = 31
+_NO_MORE_STATEMENTS: Final = 1461
 
 
 def quote_identifier(name: str) -> str:
@@ -200,7 +201,15 @@ class MySqlCore(Core):
         if self.text and args:
             return (yield from self._call_by_variables(target, out))
         places = ", ".join("?" * len(args))
-        outcome = yield self.wire.my_execute(f"CALL {target}({places})", tuple(args) or None, text=self.text)
+        try:
+            outcome = yield self.wire.my_execute(
+                f"CALL {target}({places})", tuple(args) or None, text=self.text, prepared=not self.text
+            )
+        except DatabaseError as error:
+            if error.sqlcode != _NO_MORE_STATEMENTS or not args:
+                raise
+            # A literal is no OUT parameter.
+            return (yield from self._call_by_variables(target, out))
         results = cast("list[PgResult]", outcome if isinstance(outcome, list) else [outcome])
         for result in results:
             if result.out_params and result.rows:

@@ -38,7 +38,7 @@
 
 use super::chunk::{Chunk, Frame};
 use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
-use super::request::{Execute, Failure, Road, Rows, Stage};
+use super::request::{AsText, Execute, Failure, Road, Rows, Stage};
 use super::send::write_row;
 use super::session::Session;
 use super::statement::Statement;
@@ -197,7 +197,10 @@ impl Batch {
 /// gives rows.
 fn offers_bulk(execute: &Execute, session: &Session) -> bool {
     let wanted = matches!(execute.rows, Rows::Batch { road: Road::Auto | Road::Bulk, .. });
-    if !wanted || execute.text || !session.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS) {
+    if !wanted
+        || execute.text == AsText::Always
+        || !session.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS)
+    {
         return false;
     }
     let scan = Scan::new(&execute.sql, session.modes());

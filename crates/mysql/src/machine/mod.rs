@@ -18,7 +18,7 @@ mod statement;
 mod upload;
 mod wire;
 
-pub use request::{Execute, Request, Road, Rows};
+pub use request::{AsText, Execute, Request, Road, Rows};
 pub use session::Session;
 pub use startup::{Options, Tls};
 pub use statement::{Columns, Statement};

@@ -2,7 +2,7 @@
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
 use super::binding::Binding;
-use super::request::{Execute, Request, Rows, Stage};
+use super::request::{AsText, Execute, Request, Rows, Stage};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyCaller};
 use crate::packets::body::Body;
@@ -28,6 +28,7 @@ const PARSE_ERROR: u16 = 1064;
 const PARAMETERS_IN_DML_ONLY: u16 = 6413;
 /// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
 const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
+const OUT_PARAMETER_IS_NO_VARIABLE: u16 = 1414;
 
 /// `ER_IMPOSSIBLE_STRING_CONVERSION`
 const IMPOSSIBLE_STRING_CONVERSION: u16 = 3988;
@@ -336,7 +337,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// The reply is an error.
-    pub(super) fn failed(&mut self, cx: C::Cx<'_>, kind: Kind, error: ServerError) -> Result<(), Fatal> {
+    pub(super) fn failed(&mut self, cx: C::Cx<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
         if error.is_fatal() {
             self.last_words = Some(error.clone());
         }
@@ -379,6 +380,12 @@ impl<C: MyCaller> Machine<C> {
             }
             _ if matches!(entry.stage, Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
+                if error.code == OUT_PARAMETER_IS_NO_VARIABLE && entry.went_as_text() {
+                    error.message.push_str(
+                        "; the server has prepared no more statements (max_prepared_stmt_count), so that the parameters \
+                         were literals: use callproc(), or raise that limit",
+                    );
+                }
                 let statement = entry.statement.clone().filter(|_| cursor && !stale);
                 let fetched = if let Request::Fetch { cursor, .. } = entry.request { Some(cursor) } else { None };
                 entry.slot.fail(error);
@@ -416,8 +423,8 @@ impl<C: MyCaller> Machine<C> {
         let modes = self.session.modes();
         let entry = self.front()?;
         let sql = entry.request.sql().cloned();
-        let execute = matches!(entry.request, Request::Execute(_));
-        let single = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
+        let execute = matches!(&entry.request, Request::Execute(execute) if execute.text != AsText::Never);
+        let single = execute && matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
         match (error.code, sql) {
             // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
             (PARSE_ERROR | PARAMETERS_IN_DML_ONLY, Some(sql)) if single && takes_literals(&sql, modes) => {

@@ -22,6 +22,17 @@ pub enum Road {
     Joined,
 }
 
+/// Whether a statement is sent with COM_QUERY, its parameters as literals in its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsText {
+    /// For proxies that cannot prepare.
+    Always,
+    /// Where the server does not prepare it.
+    IfUnprepared,
+    /// A literal would mean something else: what the server does not prepare fails.
+    Never,
+}
+
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
@@ -44,8 +55,8 @@ pub struct Execute {
     pub sql: Arc<str>,
     /// One row of parameters or many.
     pub rows: Rows,
-    /// Put the parameters into the text and send it with COM_QUERY, for proxies that cannot prepare.
-    pub text: bool,
+    /// Whether the parameters go as literals in the text, by COM_QUERY.
+    pub text: AsText,
     /// Keep a cursor open on the server and fetch so many rows at first.
     pub cursor: Option<u32>,
 }
@@ -210,6 +221,12 @@ impl<C: MyCaller> Entry<C> {
             out_params: StatusFlags::empty(),
             infile: None,
         }
+    }
+
+    /// Whether its parameters are literals because the server did not prepare it.
+    pub(super) fn went_as_text(&self) -> bool {
+        let as_text = self.statement.as_ref().is_some_and(|statement| statement.id.is_none());
+        as_text && matches!(&self.request, Request::Execute(execute) if execute.text == AsText::IfUnprepared)
     }
 
     /// Whether nothing may be sent behind it before it is answered.

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::reply::{Expect, Kind};
-use super::request::{Execute, Failure, Request, Rows, Stage};
+use super::request::{AsText, Execute, Failure, Request, Rows, Stage};
 use super::session::Session;
 use super::statement::Statement;
 use super::wire::Wire;
@@ -213,7 +213,8 @@ impl<C: MyCaller> Machine<C> {
             self.queue[at].stage = Stage::Batch(Box::new(batch));
             return;
         }
-        let known = if execute.text {
+        let always = execute.text == AsText::Always;
+        let known = if always {
             Some(Arc::new(Statement::text(sql.clone())))
         } else if execute.cursor.is_some() {
             // A cursor has its statement for itself.
@@ -223,7 +224,7 @@ impl<C: MyCaller> Machine<C> {
         };
         let entry = &mut self.queue[at];
         if let Some(statement) = known {
-            entry.from_cache = !execute.text;
+            entry.from_cache = !always;
             entry.statement = Some(statement);
             entry.stage = Stage::Bindable;
             return self.bind_tail(cx, outbox);

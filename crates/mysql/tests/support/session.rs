@@ -2,7 +2,7 @@
 
 use super::TestHandler;
 use headrace_core::{Certificate, Fatal, Inbox, NextStep, Outbox, Protocol, Session as _};
-use headrace_mysql::machine::{Execute, Machine, Options, Request, Road, Rows};
+use headrace_mysql::machine::{AsText, Execute, Machine, Options, Request, Road, Rows};
 use headrace_testkit::{Peer, Shared, Step, TestValue};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -118,17 +118,18 @@ impl<P: Peer> Session<P> {
     }
 
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
-        let execute = Execute { sql: sql.into(), rows: Rows::One, text: false, cursor: None };
+        let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: None };
         self.ask(Request::Execute(execute), row, Vec::new()).1
     }
 
     pub fn execute_text(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
-        let execute = Execute { sql: sql.into(), rows: Rows::One, text: true, cursor: None };
+        let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::Always, cursor: None };
         self.ask(Request::Execute(execute), row, Vec::new()).1
     }
 
     pub fn batch(&mut self, sql: &str, road: Road, atomic: bool, batch: Vec<Vec<TestValue>>) -> Shared {
-        let execute = Execute { sql: sql.into(), rows: Rows::Batch { road, atomic }, text: false, cursor: None };
+        let execute =
+            Execute { sql: sql.into(), rows: Rows::Batch { road, atomic }, text: AsText::IfUnprepared, cursor: None };
         self.ask(Request::Execute(execute), Vec::new(), batch).1
     }
 

@@ -7,7 +7,7 @@ use crate::errors::{self, Fault};
 use crate::params::{Args, PyValue, sequence};
 use crate::query::Sql;
 use headrace_core::{Mismatch, Protocol as _, limits};
-use headrace_mysql::machine::{Execute, InfileState, Request, Road, Rows};
+use headrace_mysql::machine::{AsText, Execute, InfileState, Request, Road, Rows};
 use headrace_mysql::types::{FieldKind, write_field};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
@@ -88,6 +88,14 @@ fn field_kind(py: Python<'_>, name: &str) -> PyResult<FieldKind> {
     }
 }
 
+fn as_text(always: bool, never: bool) -> AsText {
+    match (always, never) {
+        (true, _) => AsText::Always,
+        (false, true) => AsText::Never,
+        (false, false) => AsText::IfUnprepared,
+    }
+}
+
 fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
     match name {
         "auto" => Ok(Road::Auto),
@@ -100,16 +108,19 @@ fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
 
 #[pymethods]
 impl Wire {
-    /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `block` it is a
+    /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `prepared` they
+    /// never are, and what the server cannot prepare is its error; with `block` it is a
     /// stream, whose rows are taken in lists of so many while they come, the rest with its result. `reservation` is the
     /// number of the one that it is within.
-    #[pyo3(signature = (sql, params=None, *, text=false, block=None, reservation=0))]
+    #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0))]
+    #[allow(clippy::too_many_arguments)]
     fn my_execute(
         &self,
         py: Python<'_>,
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         text: bool,
+        prepared: bool,
         block: Option<usize>,
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
@@ -120,7 +131,12 @@ impl Wire {
         let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
         call.script = true;
         call.block = block;
-        let request = Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, text, cursor: None });
+        let request = Request::Execute(Execute {
+            sql: query.sql.clone(),
+            rows: Rows::One,
+            text: as_text(text, prepared),
+            cursor: None,
+        });
         self.my_enqueue(py, state, request, call, reservation)
     }
 
@@ -139,8 +155,12 @@ impl Wire {
         let row = query.arrange(py, params)?;
         let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
         call.script = true;
-        let request =
-            Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, text: false, cursor: Some(rows) });
+        let request = Request::Execute(Execute {
+            sql: query.sql.clone(),
+            rows: Rows::One,
+            text: AsText::IfUnprepared,
+            cursor: Some(rows),
+        });
         let number = state.machine.of::<MySql>(py)?.next_id();
         Ok((self.enqueue::<MySql>(py, state, request, call)?, number))
     }
@@ -224,7 +244,8 @@ impl Wire {
         let road = if returning || flat { Road::Pipelined } else { road };
         let call = self.call::<MySql>(py, &state, args, want, query.get().sql.clone())?;
         let rows = Rows::Batch { road, atomic };
-        let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows, text, cursor: None });
+        let request =
+            Request::Execute(Execute { sql: query.get().sql.clone(), rows, text: as_text(text, false), cursor: None });
         self.enqueue::<MySql>(py, state, request, call)
     }
 
