@@ -285,6 +285,7 @@ class PoolCore(Generic[C, W]):
         self._failures = 0
         self._round: int = 0  # attempts that fail together count as one failure
         self._retry_at = 0.0
+        self._paused_until = -math.inf
         self._failing_since = 0.0
         self._gave_up = False
         self._last_error: BaseException | None = None
@@ -464,8 +465,8 @@ class PoolCore(Generic[C, W]):
             self._take_back(entry, now, "doubt")
         return None
 
-    def reset_done(self, connection: C, now: float, fit: bool) -> None:
-        """The reset is over; ``fit`` if it succeeded and left the connection idle."""
+    def reset_done(self, connection: C, now: float, fit: bool | None) -> None:
+        """The reset is over; ``fit`` if it succeeded and left the connection idle, None if it was cancelled."""
         entry = self._lent.get(id(connection))
         if entry is None:
             self._severed.pop(id(connection), None)
@@ -474,6 +475,8 @@ class PoolCore(Generic[C, W]):
             self._back(entry, now)
             self._place(entry, now)
         else:
+            if fit is None:
+                self.pause(now)
             self._take_back(entry, now, "doubt")
 
     def forsake(self, connection: C, error: BaseException, now: float) -> None:
@@ -511,7 +514,13 @@ class PoolCore(Generic[C, W]):
     def connect_abandoned(self, attempt: int, now: float) -> None:
         """An attempt was given up by the shell; nothing is known about the server."""
         del self._attempts[attempt]
+        self.pause(now)
         self._grow(now)
+
+    def pause(self, now: float) -> None:
+        """What the pool does in the background was cancelled, and not by the pool: its loop may be ending, which
+        cancels all tasks, and would not wait for one that begins now. The next attempt to connect is a little later."""
+        self._paused_until = now + self.settings.backoff
 
     # time
 
@@ -685,6 +694,9 @@ class PoolCore(Generic[C, W]):
         )
         self.wakeup = self._tick_at
         if wanted <= 0 or self._gave_up:
+            return
+        if now < self._paused_until:
+            self.wakeup = min(self.wakeup, self._paused_until)
             return
         if self._failures:
             # One attempt at a time finds out whether the server is back; the others would only keep it busy.

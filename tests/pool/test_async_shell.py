@@ -341,3 +341,64 @@ async def test_drain_and_resize() -> None:
         await until(lambda: len(server.open) == 2 and conn.closed)
         pool.resize(0, 1)
         await until(lambda: len(server.open) == 1)
+
+
+def left_behind(server: Server, main: Callable[[AsyncConnectionPool[AsyncFake]], Any], **options: Any) -> set[Any]:
+    """The tasks that a loop leaves unfinished, where nobody closes the pool."""
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def noted() -> None:
+        loops.append(asyncio.get_running_loop())
+        await main(pool_on(server, **options))
+
+    def run() -> set[Any]:
+        asyncio.run(noted())
+        left = asyncio.all_tasks(loops[0])
+        gc.collect()
+        return left
+
+    with pytest.warns(ResourceWarning, match="dropped without close"):
+        return run()
+
+
+@pytest.mark.parametrize("waited_for", [False, True])
+def test_a_loop_that_ends_while_the_pool_connects_leaves_no_task(waited_for: bool) -> None:
+    server = Server()
+    server.delay = 60
+
+    async def main(pool: AsyncConnectionPool[AsyncFake]) -> None:
+        waiting = asyncio.ensure_future(pool.getconn() if waited_for else pool.wait())
+        await steps(5)
+        assert pool.stats().connecting == 3
+        assert not waiting.done()
+
+    assert not left_behind(server, main, min_size=3, max_size=5)
+    assert server.attempts == 3
+
+
+def test_a_loop_that_ends_while_the_pool_resets_leaves_no_task() -> None:
+    server = Server()
+
+    async def main(pool: AsyncConnectionPool[AsyncFake]) -> None:
+        conn = await pool.getconn()
+        conn.reset_gate = asyncio.Event()
+        conn.transaction_status = Status.INTRANS
+        back = asyncio.ensure_future(pool.putconn(conn))
+        await until(lambda: conn.log)
+        assert not back.done()
+
+    assert not left_behind(server, main)
+    assert server.attempts == 1
+
+
+async def test_an_attempt_that_was_cancelled_from_outside_is_made_again() -> None:
+    server = Server()
+    server.delay = 60
+    async with pool_on(server, backoff=0.01) as pool:
+        waiting = asyncio.ensure_future(pool.getconn())
+        await steps(5)
+        (attempt,) = pool._connecting
+        server.delay = 0
+        attempt.cancel()
+        await pool.putconn(await asyncio.wait_for(waiting, 5))
+        assert server.attempts == 2

@@ -355,7 +355,7 @@ class AsyncConnectionPool(Generic[C]):
 
         def over(task: asyncio.Task[bool]) -> None:
             self._resets.pop(id(connection), None)
-            fit = not task.cancelled() and task.exception() is None and task.result()
+            fit = None if task.cancelled() else task.exception() is None and task.result()
             core.reset_done(connection, loop.time(), fit)
             self._settle()
 
