@@ -226,6 +226,10 @@ class Core(ABC):
     def round_trip(self) -> Any:
         """Queues a round trip that changes nothing."""
 
+    def settle(self) -> Any:
+        """Queues a round trip that is over when all that was asked for before is answered."""
+        return self.round_trip()
+
     @abstractmethod
     def describe(self, columns: Any) -> list[Column]:
         """PEP 249's description of a result."""
@@ -277,6 +281,16 @@ class Core(ABC):
     def in_transaction(self) -> bool:
         """Whether a transaction block is open, be it that nothing was sent in it yet."""
         return not self.wire.closed and (self.depth > 0 or self.wire.last_status() != 0)
+
+    def expects_transaction(self) -> bool:
+        """Whether a transaction is open once all that was asked for is done: behind a COMMIT that is not answered there
+        is none. Unless :meth:`is_settled`, it is a guess."""
+        ahead = not self.wire.closed and self.wire.transaction_ahead()
+        return self.wire.last_status() != 0 if ahead is None else ahead
+
+    def is_settled(self) -> bool:
+        """Whether what was asked for, and is not answered, tells if a transaction is open behind it."""
+        return self.wire.closed or self.depth > 0 or self.wire.transaction_ahead() is not None
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
@@ -365,25 +379,40 @@ class Core(ABC):
 
     def enter(self, savepoint: str | None) -> Flow[Block]:
         """Begins a block; gives what :meth:`leave` needs."""
+        block: Block | None = None
+        try:
+            while True:
+                with self.ordered():
+                    if self.is_settled():
+                        block = self.register()
+                        flow = Begun(self.enter_transaction(block, savepoint))
+                        break
+                # A statement is under way that may begin or end a transaction, whoever executed it: a savepoint behind
+                # its COMMIT would be in none, and a transaction of the block's own would end another's.
+                yield self.settle()
+            block.state = yield from flow.rest()
+        except BaseException as error:
+            if block is not None:
+                self.uncount(block, with_inner=False)
+                yield from self.finish(block, isinstance(error, Error))
+            raise
+        if block.lost and block.resets == self.resets:
+            yield from self.finish(block)
+            raise InterfaceError(LOST)
+        return block
+
+    def register(self) -> Block:
+        """A block that is being entered."""
         block = Block(self.resets)
-        status = self.wire.last_status()
+        open = self.expects_transaction()
         with self._nesting:
             if not self.unfinished:
-                self.crossed, self.within = False, status != 0
+                self.crossed, self.within = False, open
             elif not self.blocks:
                 # The one around it is ending: what is sent from now on is behind its COMMIT, though none is answered.
                 self.crossed = True
             self.unfinished.add(block)
             self.blocks.append(block)
-        try:
-            block.state = yield from self.enter_transaction(block, savepoint)
-        except BaseException as error:
-            self.uncount(block, with_inner=False)
-            yield from self.finish(block, isinstance(error, Error))
-            raise
-        if block.lost and block.resets == self.resets:
-            yield from self.finish(block)
-            raise InterfaceError(LOST)
         return block
 
     def finish(self, block: Block, ends: bool = True) -> Flow[None]:

@@ -21,6 +21,7 @@ pub mod queue;
 pub mod session;
 pub mod sink;
 pub mod statements;
+pub mod words;
 
 pub use buffer::{Inbox, Outbox};
 pub use params::{Mismatch, Parameters, Value, ValueKind};

@@ -145,6 +145,9 @@ pub trait Session {
     fn shared_transaction(&self) -> TransactionStatus {
         self.transaction()
     }
+    /// Whether a transaction is open, for those who share the connection, once everything that was asked for is done. `None`
+    /// if only the answers tell: a pending request may begin or end one, or may fail to.
+    fn transaction_ahead(&self) -> Option<bool>;
     /// The number of prepared statements that are kept.
     fn statements(&self) -> usize;
     /// Forgets every prepared statement; the server is told with the next request.

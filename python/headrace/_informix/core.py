@@ -134,22 +134,27 @@ class InformixCore(Core):
 
     def end(self, rollback: bool) -> Flow[None]:
         """COMMIT WORK or ROLLBACK WORK, where there is anything to end."""
-        self.check_end(rollback)
-        yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
+        with self.ordered():
+            self.check_end(rollback)
+            ticket = self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
+        yield ticket
 
     def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[str | None]:
         """Begins a block; gives the savepoint (None for a transaction of its own). BEGIN WORK travels with the first
         statement."""
         if self.wire.sqli_session()[3] == "none":
             raise NotSupportedError("the database has no transactions (it is not logged)")
-        if self.count(block, not self.in_transaction()):
+        open = self.expects_transaction()
+        if self.count(block, not open):
             return None
         name = savepoint or f"headrace_{next(self.numbers)}"
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ProgrammingError(f"{name!r} is no name of a savepoint")
-        if self.wire.last_status() == 0:
-            yield self.wire.sqli_begin()
-        yield self.wire.sqli_savepoint("set", name)
+        # Queued together: the block around this one may end as soon as anything is waited for.
+        tickets = [] if open else [self.wire.sqli_begin()]
+        tickets.append(self.wire.sqli_savepoint("set", name))
+        for ticket in tickets:  # noqa: UP028  (a list takes no results)
+            yield ticket
         return name
 
     def leave_transaction(self, state: Any, rollback: bool) -> Flow[None]:

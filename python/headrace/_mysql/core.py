@@ -324,26 +324,24 @@ class MySqlCore(Core):
 
     def end(self, rollback: bool) -> Flow[None]:
         """COMMIT or ROLLBACK, where there is anything to end."""
-        self.check_end(rollback)
-        if self.wire.queued() == 0 and self.wire.last_status() == 0:
-            return
-        yield self.wire.my_query("ROLLBACK" if rollback else "COMMIT")
+        with self.ordered():
+            self.check_end(rollback)
+            if self.wire.queued() == 0 and self.wire.last_status() == 0:
+                return
+            ticket = self.wire.my_query("ROLLBACK" if rollback else "COMMIT")
+        yield ticket
 
     def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
         """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
-        if self.depth == 0 and self.wire.my_is_in_doubt():
-            # A savepoint outside of a transaction would undo nothing.
-            yield self.wire.my_ping()
         # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
         # its START TRANSACTION would commit it.
         tickets: list[Any] = []
-        with self.ordered():
-            outer = self.count(block, not self.in_transaction())
-            name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
-            if outer:
-                tickets.append(self.wire.my_query("START TRANSACTION"))
-            if name is not None:
-                tickets.append(self.wire.my_query(f"SAVEPOINT {quote_identifier(name)}"))
+        outer = self.count(block, not self.expects_transaction())
+        name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
+        if outer:
+            tickets.append(self.wire.my_query("START TRANSACTION"))
+        if name is not None:
+            tickets.append(self.wire.my_query(f"SAVEPOINT {quote_identifier(name)}"))
         try:
             for ticket in tickets:  # noqa: UP028  (a list takes no results)
                 yield ticket

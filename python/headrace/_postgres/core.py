@@ -106,10 +106,12 @@ class ConnectionCore(Core):
         """COMMIT or ROLLBACK, where there is anything to end."""
         if self.tpc is not None:
             raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
-        self.check_end(rollback)
-        if not self._is_begun():
-            return
-        results = yield self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
+        with self.ordered():
+            self.check_end(rollback)
+            if not self._is_begun():
+                return
+            ticket = self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
+        results = yield ticket
         if not rollback:
             check_committed(results)
 
@@ -122,10 +124,9 @@ class ConnectionCore(Core):
 
         BEGIN travels with the first statement.
         """
-        idle = not self.in_transaction()
         if self.tpc is not None:
             raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
-        outer = self.count(block, idle)
+        outer = self.count(block, not self.expects_transaction())
         if outer and savepoint is None:
             return None, True
         name = savepoint or f"headrace_{next(self.numbers)}"
@@ -261,6 +262,10 @@ class ConnectionCore(Core):
     def round_trip(self) -> Any:
         """Queues a round trip that changes nothing."""
         return self.wire.sync()
+
+    def settle(self) -> Any:
+        """Queues an empty query: a Sync may be answered before what waits for the end of a stream."""
+        return self.wire.script("")
 
     def begin_pipeline(self) -> Pipelined:
         """Outside of a transaction each statement stands for itself."""

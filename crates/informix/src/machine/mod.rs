@@ -292,6 +292,10 @@ impl<C: IfxCaller> Session for Machine<C> {
         }
     }
 
+    fn transaction_ahead(&self) -> Option<bool> {
+        self.queue.iter().try_fold(self.open, |open, entry| entry.request.leaves_transaction(open))
+    }
+
     fn statements(&self) -> usize {
         self.statements.len()
     }

@@ -5,6 +5,7 @@ use super::statement::Statement;
 use crate::limits as own;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
+use headrace_core::words::keeps_transaction;
 use headrace_core::{Caller, Epoch, Mismatch, Pending, Prepared, Slot};
 use std::sync::Arc;
 
@@ -158,6 +159,20 @@ impl Request {
             Request::Execute(execute) => execute.begin,
             Request::Declare(declare) => declare.begin,
             _ => false,
+        }
+    }
+
+    /// Whether a transaction is open after it, by whether one was before. `None` if only the answer tells: a text of the
+    /// user's, and a BEGIN WORK in front of a statement that may be refused before it is sent.
+    pub(super) fn leaves_transaction(&self, open: bool) -> Option<bool> {
+        match self {
+            Request::Commit { .. } | Request::Rollback => Some(false),
+            Request::Begin | Request::Routine { begin: true, .. } => open.then_some(true),
+            Request::Execute(_) | Request::Declare(_) => {
+                let keeps = self.sql().is_some_and(|sql| keeps_transaction(sql));
+                (keeps && (open || !self.begins())).then_some(open)
+            }
+            _ => Some(open),
         }
     }
 

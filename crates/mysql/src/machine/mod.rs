@@ -92,6 +92,8 @@ pub struct Machine<C: Caller> {
     cursors: BTreeMap<u64, Arc<Statement>>,
     /// `SET autocommit=0` is to be sent in front of the next request.
     manual_due: bool,
+    /// Autocommit was turned off, be it that the server has not heard of it yet.
+    manual: bool,
     session: Session,
     last_words: Option<ServerError>,
 }
@@ -117,6 +119,7 @@ impl<C: MyCaller> Machine<C> {
             last_prepared: LastPrepared::None,
             cursors: BTreeMap::new(),
             manual_due: false,
+            manual: false,
             session: Session::default(),
             last_words: None,
         })
@@ -125,6 +128,7 @@ impl<C: MyCaller> Machine<C> {
     /// Turns autocommit off: `SET autocommit=0` travels in front of the next request, so that it costs no round trip.
     pub fn commit_manually(&mut self) {
         self.manual_due = true;
+        self.manual = true;
     }
 
     /// Whether the server commits each statement by itself; None while that is not known, as something is in flight.
@@ -271,6 +275,15 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
             true => TransactionStatus::InTransaction,
             false => TransactionStatus::Idle,
         }
+    }
+
+    fn transaction_ahead(&self) -> Option<bool> {
+        if self.session.doubtful {
+            return None;
+        }
+        let autocommits = !self.manual && self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        let shared = self.shares_transaction();
+        self.queue.iter().try_fold(shared, |open, entry| entry.request.leaves_transaction(open, autocommits))
     }
 
     fn statements(&self) -> usize {

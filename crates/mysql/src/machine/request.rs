@@ -6,6 +6,7 @@ use super::statement::Statement;
 use crate::packets::capabilities::StatusFlags;
 use crate::sql::changes_session;
 pub(super) use headrace_core::Failure;
+use headrace_core::words::keeps_transaction;
 use headrace_core::{Caller, Pending, Slot};
 use std::sync::Arc;
 
@@ -119,6 +120,20 @@ impl Request {
         match self {
             Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } | Request::Query { sql, .. } => Some(sql),
             _ => None,
+        }
+    }
+
+    /// Whether a transaction is open after it, by whether one was before. `None` if only the answer tells.
+    pub(super) fn leaves_transaction(&self, open: bool, autocommits: bool) -> Option<bool> {
+        match self {
+            Request::Query { sql, .. } if matches!(&**sql, "COMMIT" | "ROLLBACK") => Some(false),
+            Request::Query { sql, .. } if sql.starts_with("ROLLBACK TO SAVEPOINT ") && !sql.contains(';') => Some(open),
+            // Without autocommit any statement that touches a table begins one.
+            Request::Query { sql, .. } | Request::Execute(Execute { sql, .. }) => {
+                (keeps_transaction(sql) && (open || autocommits)).then_some(open)
+            }
+            Request::ResetConnection | Request::Reserve | Request::Within { .. } => None,
+            _ => Some(open),
         }
     }
 

@@ -336,6 +336,11 @@ impl<C: PgCaller> Session for Machine<C> {
         if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
     }
 
+    fn transaction_ahead(&self) -> Option<bool> {
+        let open = self.shared_transaction() != TransactionStatus::Idle;
+        self.queue.iter().try_fold(open, |open, entry| entry.request.leaves_block(open))
+    }
+
     fn statements(&self) -> usize {
         self.statements.len()
     }

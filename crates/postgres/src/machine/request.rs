@@ -206,6 +206,20 @@ impl Request {
         }
     }
 
+    /// Whether a transaction block is open after it, by whether one was before. `None` if only the answer tells: a text of
+    /// the user's, and a BEGIN in front of a statement that may be refused before it is sent.
+    pub(super) fn leaves_block(&self, open: bool) -> Option<bool> {
+        let is_about_block = match self {
+            Request::Script { ends_block: true, .. } => return Some(false),
+            Request::Script { sql, .. } => control::of_script(sql).is_about_block(),
+            Request::Execute(Execute { sql, .. }) => control::of_statement(sql).is_about_block(),
+            _ => false,
+        };
+        // The block of a stream is nobody else's.
+        let begins = !open && self.prelude().is_some() && self.reserving_portal().is_none();
+        (!is_about_block && !begins).then_some(open)
+    }
+
     /// The portal that gets a transaction block of its own where this request begins one.
     pub(super) fn reserving_portal(&self) -> Option<u64> {
         match self {

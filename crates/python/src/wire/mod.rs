@@ -359,6 +359,11 @@ impl Wire {
         Ok(number(state.machine.shared_transaction()))
     }
 
+    /// Whether a transaction is open once everything that was asked for is done; None if only the answers tell.
+    fn transaction_ahead(&self, py: Python<'_>) -> PyResult<Option<bool>> {
+        Ok(self.hold(py)?.machine.transaction_ahead())
+    }
+
     /// How many requests are queued or in flight.
     fn queued(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.hold(py)?.machine.queued())
