@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from headrace import errors
+
 from .conftest import Judged
 from .hostile import MESSAGES, HostileProxy, Seen, spoilt, watched
 
@@ -79,6 +81,34 @@ def ready(judged: Judged) -> Judged:
 def test_a_lying_server_is_an_error_in_bounded_time_and_memory(ready: Judged) -> None:
     seen = [blocking(ready, case) for case in range(SEED, SEED + CASES)]
     assert [one.fault for one in seen if one.fault] == []
+
+
+BREACHES = {
+    "postgresql": b"T" + bytes(4),
+    "mysql": bytes([5, 0, 0, 200]) + bytes(5),
+    "informix": bytes([0, 0, 0, 12]),
+}
+"""A message without its own length, a packet out of turn, a message that there is not."""
+
+
+@pytest.mark.parametrize("answer", ["breach", "end"])
+def test_a_connection_is_closed_as_soon_as_its_error_is_raised(ready: Judged, answer: str) -> None:
+    with HostileProxy(ready.port) as proxy, contextlib.closing(ready.connect(proxy.port)) as conn:
+        proxy.answer = lambda _: [BREACHES[ready.kind]] if answer == "breach" else []
+        with pytest.raises(errors.OperationalError):
+            conn.execute(ready.answer)
+        assert conn.closed
+
+
+@pytest.mark.parametrize("answer", ["breach", "end"])
+async def test_a_connection_on_a_loop_is_closed_as_soon_as_its_error_is_raised(ready: Judged, answer: str) -> None:
+    with HostileProxy(ready.port) as proxy:
+        conn = await ready.aconnect(proxy.port)
+        proxy.answer = lambda _: [BREACHES[ready.kind]] if answer == "breach" else []
+        with pytest.raises(errors.OperationalError):
+            await conn.execute(ready.answer)
+        assert conn.closed
+        await conn.close()
 
 
 async def test_a_lying_server_harms_no_loop(ready: Judged) -> None:

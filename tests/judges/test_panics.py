@@ -45,8 +45,7 @@ async def test_a_panic_on_a_loop_closes_the_connection(judged: Judged, count: in
     async with asyncio.timeout(20):
         with pytest.raises((Panic, errors.OperationalError), match=f"made by a test|{CLOSED}"):
             await conn.executemany(f"insert into r values ({judged.mark})", rows(count))
-        # At the latest when it is used again.
+        assert conn.closed
         with pytest.raises(errors.OperationalError, match=CLOSED):
             await conn.execute(judged.answer)
-        assert conn.closed
         await conn.close()

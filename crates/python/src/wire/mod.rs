@@ -310,12 +310,24 @@ fn number(status: TransactionStatus) -> u8 {
     }
 }
 
+impl Wire {
+    /// Whether the connection is closed, as far as anyone has seen.
+    fn closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed) || self.is_inherited()
+    }
+}
+
 #[pymethods]
 impl Wire {
     /// Whether the connection is closed, for whatever reason.
-    #[getter]
-    fn closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed) || self.is_inherited()
+    #[getter(closed)]
+    fn is_closed(&self, py: Python<'_>) -> bool {
+        if self.state.is_poisoned() && !self.closed() {
+            // The engine has panicked. Whoever takes its lock next closes the connection; one that has it already does so
+            // now.
+            drop(self.hold(py));
+        }
+        self.closed()
     }
 
     /// The process id of the server's end.
