@@ -119,18 +119,48 @@ async def test_a_cancelled_task_cancels_nothing_of_another(server: Server) -> No
         assert not conn.closed
 
 
-def test_who_waits_for_notifications_keeps_nobody_waiting(server: Server, shared: Any) -> None:
+def test_who_waits_for_notifications_keeps_nobody_waiting(shared: Any) -> None:
     shared.listen("nothing")
-    listening = threading.Thread(target=lambda: list(shared.notifies(timeout=3.0)), daemon=True)
-    listening.start()
-    shared.fetchval("select 1")  # The two have met.
-    started = time.monotonic()
-    for i in range(50):
-        assert shared.fetchval("select $1::int", i) == i
-    assert time.monotonic() - started < 1.5
-    shared.execute("notify nothing")
-    listening.join(WAIT)
-    assert not listening.is_alive()
+    got: list[str] = []
+    arrived = threading.Event()
+
+    def wait() -> None:
+        for notify in shared.notifies(stop_after=2):  # Without a limit: who waits behind it waits for ever.
+            got.append(notify.payload)
+            arrived.set()
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+
+    def work() -> None:
+        shared.execute("notify nothing, 'first'")
+        assert arrived.wait(WAIT)
+        for i in range(200):
+            assert shared.fetchval("select $1::int", i) == i
+            time.sleep(i % 2 * 0.001)  # Gives it time to wait again.
+
+    together(work)
+    assert got == ["first"]
+    assert waiting.is_alive()
+    together(lambda: shared.execute("notify nothing, 'second'"))
+    waiting.join(WAIT)
+    assert got == ["first", "second"]
+
+
+async def test_a_task_that_waits_for_notifications_keeps_nobody_waiting(server: Server) -> None:
+    async with await headrace.aio.connect(server.url, autocommit=True) as shared, asyncio.timeout(WAIT):
+        await shared.listen("nothing")
+
+        async def wait() -> list[str]:
+            return [notify.payload async for notify in shared.notifies(stop_after=2)]
+
+        waiting = asyncio.ensure_future(wait())
+        await shared.execute("notify nothing, 'first'")
+        for i in range(50):
+            assert await shared.fetchval("select $1::int", i) == i
+        assert not waiting.done()
+        await shared.execute("notify nothing, 'second'")
+        assert await waiting == ["first", "second"]
 
 
 def test_a_timeout_holds_beside_a_thread_that_waits(shared: Any) -> None:
