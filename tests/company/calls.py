@@ -223,8 +223,6 @@ ALWAYS_ENDS = (
     "close",
     "cancel",
     "stream_close",
-    "reset_discard",
-    "reset_in_transaction",
     "informix:named_cursor_close",
 )
 """Calls that may succeed although nothing was answered, of one database or of all. Nobody waits for SQ_CLOSE."""

@@ -70,7 +70,6 @@ async def attempt(call: Call, scene: Scene, gate: Gate, spoil: Any, problems: di
     started = time.monotonic()
     try:
         await call.make(scene)
-        # An answer that had come before is one.
         said = ""
     except (errors.Error, TimeoutError) as error:
         said = f"{type(error).__name__}: {error}"
@@ -83,8 +82,8 @@ async def attempt(call: Call, scene: Scene, gate: Gate, spoil: Any, problems: di
         problems[call.name] = f"it took {took:.1f} s, {said}"
         return
     ends = {call.name, f"{scene.place.kind}:{call.name}"}.intersection(ALWAYS_ENDS)
-    if not said and gate.pairs and spoil is frozen and not ends:
-        problems[call.name] = "it succeeded without an answer"
+    if not said and spoil is not dripping and not ends:
+        problems[call.name] = f"it succeeded without an answer ({spoil.__name__})"
         return
     problems[call.name] = f"{said}, and then the follow-ups did not end"
     try:
