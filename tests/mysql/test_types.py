@@ -303,14 +303,13 @@ def test_dates_that_no_calendar_has_follow_one_policy(my_url: str, prepared: boo
 @pytest.mark.parametrize(
     ("value", "error"),
     [
-        (float("nan"), errors.DataError),
-        (float("inf"), errors.DataError),
-        (D("NaN"), errors.DataError),
-        (dt.timedelta(hours=839), errors.DataError),
-        (dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc), errors.ProgrammingError),
-        (object(), errors.ProgrammingError),
+        pytest.param(float("nan"), errors.DataError, id="nan"),
+        pytest.param(float("inf"), errors.DataError, id="inf"),
+        pytest.param(D("NaN"), errors.DataError, id="decimal-nan"),
+        pytest.param(dt.timedelta(hours=839), errors.DataError, id="839-hours"),
+        pytest.param(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc), errors.ProgrammingError, id="aware"),
+        pytest.param(object(), errors.ProgrammingError, id="object"),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("protocol", ["binary", "text"])
 def test_values_without_a_type_are_refused_before_anything_is_sent(
