@@ -4,6 +4,7 @@
 //! * [`sink`]: where decoded values go;
 //! * [`params`]: where the values to encode come from;
 //! * [`protocol`]: what a pump may ask of a protocol, and a protocol of its caller;
+//! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`queue`]: requests that wait to be sent or are in flight;
 //! * [`session`]: what a session is whatever its requests are: opening, cancelling, closing, what is in flight;
 //! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
@@ -16,6 +17,7 @@ mod cache;
 pub mod civil;
 pub mod limits;
 pub mod params;
+pub mod placeholders;
 pub mod protocol;
 pub mod queue;
 pub mod session;

@@ -3,6 +3,7 @@
 //! Nothing inside a string, a quoted identifier or a comment is one. A string doubles its quote and knows no backslash;
 //! comments are `-- …`, `/* … */` and `{ … }`, except that `SET{…}`, `MULTISET{…}` and `LIST{…}` are values.
 
+use headrace_core::placeholders::{Converted, Style};
 use std::borrow::Cow;
 
 /// A statement whose placeholders are all `?`, and which parameter each stands for.
@@ -14,6 +15,21 @@ pub struct Placeholders<'a> {
     pub order: Vec<usize>,
     /// The parameters were written `:1`, so one may stand in several places.
     pub numbered: bool,
+}
+
+/// A statement whose placeholders are all `?`, which is the server's own style.
+///
+/// # Errors
+/// A message, for a NUL character, mixed styles, or a number out of range.
+pub fn convert(sql: &str) -> Result<Converted, String> {
+    headrace_core::placeholders::check(sql)?;
+    let found = placeholders(sql)?;
+    if !found.numbered {
+        return Ok(Converted::native(sql));
+    }
+    let count = found.order.iter().max().map_or(0, |last| last + 1);
+    let style = Style::Numeric;
+    Ok(Converted { sql: found.sql.into_owned(), style, names: Vec::new(), count, order: found.order })
 }
 
 /// Finds the placeholders, and turns `:1` into `?`.

@@ -4,13 +4,15 @@
 //! * [`auth`]: the authentication plugins;
 //! * [`types`]: the column types, and how they are decoded and encoded;
 //! * [`sql`]: as much of the dialect's lexis as joining rows and placing parameters needs;
-//! * [`machine`]: the connection.
+//! * [`machine`]: the connection;
+//! * [`login_file`]: the login path file in the clear.
 //!
 //! Section names in the documentation are those of the MySQL Internals manual, "Client/Server Protocol"
 //! (dev.mysql.com/doc/dev/mysql-server), and of the MariaDB manual, "Clients & Connectors: MariaDB protocol".
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod login_file;
 pub mod machine;
 pub mod packets;
 pub mod sql;

@@ -7,5 +7,5 @@
 
 pub mod machine;
 pub mod messages;
-mod sql;
+pub mod sql;
 pub mod types;

@@ -6,7 +6,7 @@
 use crate::call::{Completion, PyCall};
 use crate::columns::{IfxColumns, MyColumns, PgColumns};
 use crate::errors;
-use crate::query::{self, Query};
+use crate::query::Query;
 use headrace_core::protocol::Fatal;
 use headrace_core::{Inbox, NextStep, Outbox, Protocol, Session};
 use headrace_informix::machine as informix;
@@ -76,7 +76,7 @@ impl Dialect for Postgres {
         errors::server(py, error, statement, row)
     }
     fn convert(_: &PgMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        query::convert(py, sql, with_params)
+        Query::new(py, headrace_postgres::sql::convert(sql, with_params))
     }
 }
 
@@ -93,7 +93,7 @@ impl Dialect for Informix {
         errors::informix(py, error, statement, row)
     }
     fn convert(_: &IfxMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
-        query::convert_informix(py, sql)
+        Query::new(py, headrace_informix::lexer::convert(sql))
     }
 }
 
@@ -110,7 +110,7 @@ impl Dialect for MySql {
         errors::mysql(py, error, statement, row)
     }
     fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        query::convert_mysql(py, sql, with_params, machine.session().modes())
+        Query::new(py, headrace_mysql::sql::convert(sql, with_params, machine.session().modes()))
     }
 }
 

@@ -7,10 +7,9 @@
 //! * [`engine`]: the machine of one protocol or another;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
 //! * [`result`]: what a request leaves behind;
-//! * [`query`]: Python's parameter styles to the server's;
+//! * [`query`]: a statement in the server's style, and Python's parameters to its own;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
 //! * [`errors`]: outcomes to Python exceptions;
-//! * [`login_file`]: MySQL's login path file in the clear;
 //! * [`iibench`], [`histogram`]: the lab's own, the rows of the insert benchmark and histograms of times.
 
 mod call;
@@ -22,7 +21,6 @@ mod ffi;
 mod globals;
 mod histogram;
 mod iibench;
-mod login_file;
 mod params;
 mod query;
 mod result;
@@ -44,13 +42,13 @@ mod _native {
     #[pymodule_export]
     use crate::iibench::IibenchRows;
     #[pymodule_export]
-    use crate::login_file::decrypt_login_file;
-    #[pymodule_export]
     use crate::query::{Query, convert};
     #[pymodule_export]
     use crate::result::PgResult;
     #[pymodule_export]
     use crate::wire::after_fork_in_child;
+    #[pymodule_export]
+    use crate::wire::decrypt_login_file;
     #[pymodule_export]
     use crate::wire::{CopyBuffer, InboxView, Wire};
 }

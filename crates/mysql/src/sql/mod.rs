@@ -9,8 +9,22 @@ mod lexer;
 
 use bare::Bare;
 pub use effect::{changes_session, is_harmless_variable};
+use headrace_core::placeholders::{self, Converted, Marks};
 pub use insert::Insert;
 pub use lexer::{Kind, Lexer, Modes, Token};
+
+/// A statement with the server's own parameters, as `modes` has them. `with_params` says whether parameters are given: without
+/// them a percent sign is only that.
+///
+/// # Errors
+/// A message, for a NUL character, a stray percent sign, or mixed styles.
+pub fn convert(sql: &str, with_params: bool, modes: Modes) -> Result<Converted, String> {
+    placeholders::check(sql)?;
+    if !with_params || (!placeholders::are_in(sql) && !Scan::new(sql, modes).placeholders.is_empty()) {
+        return Ok(Converted::native(sql));
+    }
+    placeholders::rewrite(sql, Marks::Questions)
+}
 
 /// What one look over a statement tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use super::encode::{
 };
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
+use std::str::FromStr;
 
 /// What a field is for: all of them are text to the server, which reads a number or a date in them by the column's type
 /// alone, and not by the value's as in a statement.
@@ -32,12 +33,52 @@ impl FieldKind {
     }
 }
 
+impl FromStr for FieldKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "text" => Ok(Self::Text),
+            "date" => Ok(Self::Date),
+            "bytes" => Ok(Self::Bytes),
+            "integer" => Ok(Self::Integer),
+            "float" => Ok(Self::Float),
+            "decimal" => Ok(Self::Decimal),
+            _ => Err(format!("{name:?} is not one of text, date, bytes, integer, float, decimal")),
+        }
+    }
+}
+
+/// Appends a row of so many values as a line. An error leaves part of a line behind.
+///
+/// # Errors
+/// [`headrace_core::Mismatch`] for another number of values than of `kinds`, and as [`write_field`].
+pub fn write_line<V: Value>(
+    kinds: &[FieldKind],
+    values: usize,
+    mut value: impl FnMut(usize) -> Result<V, V::Error>,
+    out: &mut Vec<u8>,
+) -> Result<(), V::Error> {
+    if values != kinds.len() {
+        let message = format!("the row has {values} values, but {} columns are loaded", kinds.len());
+        return Err(Mismatch::wrong_type(message).into());
+    }
+    for (i, kind) in kinds.iter().enumerate() {
+        if i > 0 {
+            out.push(b'\t');
+        }
+        write_field(&value(i)?, *kind, out)?;
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
 /// Appends a value as a field. Bytes for a column of bytes are written in hexadecimal, for UNHEX: the file as a whole is
 /// text.
 ///
 /// # Errors
 /// [`headrace_core::Mismatch`] for what the server has no type for; the buffer then holds part of a field.
-pub fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
+fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
     let hexadecimal = kind == FieldKind::Bytes;
     let start = out.len();
     match value.kind() {

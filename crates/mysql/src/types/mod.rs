@@ -15,7 +15,7 @@ pub use decode::decode_binary_row;
 pub use decoder::Decoder;
 pub use encode::{Lists, encode_param, encode_param_for_mysql};
 pub use literal::{splice_literal, write_literal};
-pub use load::{FieldKind, write_field};
+pub use load::{FieldKind, write_line};
 pub use text::decode_text_row;
 
 /// The number of a column type. MySQL: "enum_field_types"; MariaDB: "Result set packets, Field types".

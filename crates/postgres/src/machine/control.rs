@@ -4,7 +4,7 @@
 //! own words changes that, and with AND CHAIN, or an error, not in a way that its text tells. So the text only says that
 //! the answer has to be waited for.
 
-use crate::sql;
+use crate::sql::{self, Lexer, Token, is_word};
 
 /// What a text may do to the transaction block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) enum Nesting {
 
 /// What one statement may do, by its first words.
 pub(super) fn of_statement(sql: &str) -> Control {
-    let mut words = Words { rest: sql.as_bytes() };
+    let mut words = Words { rest: sql };
     match words.next() {
         Some(word) => of_word(word, &mut words.clone()),
         None => Control::None,
@@ -49,7 +49,7 @@ pub(super) fn of_statement(sql: &str) -> Control {
 /// What several statements may do: any of their words counts, also in a string or a comment, where all that it costs is
 /// to wait for the answer.
 pub(super) fn of_script(sql: &str) -> Control {
-    let mut words = Words { rest: sql.as_bytes() };
+    let mut words = Words { rest: sql };
     let mut control = Control::None;
     while let Some(word) = words.next_anywhere() {
         match of_word(word, &mut words.clone()) {
@@ -64,13 +64,13 @@ pub(super) fn of_script(sql: &str) -> Control {
 
 /// Whether a statement is a COPY, by its first word.
 pub(super) fn copies(sql: &str) -> bool {
-    Words { rest: sql.as_bytes() }.next_is("copy")
+    Words { rest: sql }.next_is("copy")
 }
 
 /// Whether one of several statements may be a COPY: the word counts wherever it stands.
 pub(super) fn may_copy(sql: &str) -> bool {
-    let mut words = Words { rest: sql.as_bytes() };
-    std::iter::from_fn(|| words.next_anywhere()).any(|word| word.eq_ignore_ascii_case(b"copy"))
+    let mut words = Words { rest: sql };
+    std::iter::from_fn(|| words.next_anywhere()).any(|word| word.eq_ignore_ascii_case("copy"))
 }
 
 /// Whether one of the statements of a text ends a block.
@@ -84,9 +84,9 @@ pub(super) fn nestings(sql: &str) -> Vec<Nesting> {
 }
 
 fn nesting(statement: &str) -> Option<Nesting> {
-    let mut words = Words { rest: statement.as_bytes() };
+    let mut words = Words { rest: statement };
     let word = words.next()?;
-    let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+    let is = |name: &str| word.eq_ignore_ascii_case(name);
     if is("savepoint") {
         Some(Nesting::Savepoint(words.name()))
     } else if is("release") {
@@ -105,13 +105,13 @@ fn nesting(statement: &str) -> Option<Nesting> {
 pub(super) fn may_change_schema(sql: &str) -> bool {
     const WORDS: [&str; 10] =
         ["alter", "create", "drop", "set", "reset", "rollback", "import", "do", "call", "discard"];
-    let word = Words { rest: sql.as_bytes() }.next();
-    word.is_some_and(|word| WORDS.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes())))
+    let word = Words { rest: sql }.next();
+    word.is_some_and(|word| WORDS.iter().any(|other| word.eq_ignore_ascii_case(other)))
 }
 
-fn of_word(word: &[u8], following: &mut Words<'_>) -> Control {
-    let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
-    match word.first().map(u8::to_ascii_lowercase) {
+fn of_word(word: &str, following: &mut Words<'_>) -> Control {
+    let is = |name: &str| word.eq_ignore_ascii_case(name);
+    match word.as_bytes().first().map(u8::to_ascii_lowercase) {
         Some(b'c') if is("commit") => Control::Ends,
         Some(b'e') if is("end") => Control::Ends,
         Some(b'a') if is("abort") => Control::Ends,
@@ -130,31 +130,29 @@ fn of_word(word: &[u8], following: &mut Words<'_>) -> Control {
 
 #[derive(Clone)]
 struct Words<'a> {
-    rest: &'a [u8],
+    rest: &'a str,
 }
 
 impl<'a> Words<'a> {
     /// The next word, if nothing but space, semicolons and comments is in front of it.
-    fn next(&mut self) -> Option<&'a [u8]> {
+    fn next(&mut self) -> Option<&'a str> {
+        let mut lexer = Lexer::new(self.rest);
         loop {
-            match self.rest {
-                [b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | b';', rest @ ..] => self.rest = rest,
-                [b'-', b'-', rest @ ..] => {
-                    let end = rest.iter().position(|b| *b == b'\n' || *b == b'\r').unwrap_or(rest.len());
-                    self.rest = &rest[end..];
-                }
-                [b'/', b'*', rest @ ..] => self.rest = after_comment(rest),
-                _ => break,
+            lexer.skip_blank();
+            match lexer.rest().strip_prefix(';') {
+                Some(rest) => lexer = Lexer::new(rest),
+                None => break,
             }
         }
-        let length = self.rest.iter().take_while(|b| is_word(**b)).count();
+        self.rest = lexer.rest();
+        let length = self.rest.bytes().take_while(|byte| is_word(*byte)).count();
         let (word, rest) = self.rest.split_at(length);
         self.rest = rest;
         (length > 0).then_some(word)
     }
 
     fn next_is(&mut self, name: &str) -> bool {
-        self.next().is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+        self.next().is_some_and(|word| word.eq_ignore_ascii_case(name))
     }
 
     /// Leaves out the next word if it is this one; says whether it was.
@@ -175,61 +173,21 @@ impl<'a> Words<'a> {
     /// The identifier that comes next, as the server has it.
     fn name(&mut self) -> Option<String> {
         if let Some(word) = self.next() {
-            let escaped = word.eq_ignore_ascii_case(b"u") && self.rest.starts_with(b"&");
-            return (!escaped).then(|| String::from_utf8_lossy(word).to_ascii_lowercase());
+            let escaped = word.eq_ignore_ascii_case("u") && self.rest.starts_with('&');
+            return (!escaped).then(|| word.to_ascii_lowercase());
         }
-        let [b'"', quoted @ ..] = self.rest else { return None };
-        let mut name = Vec::new();
-        let mut rest = quoted;
-        loop {
-            match rest {
-                [b'"', b'"', behind @ ..] => {
-                    name.push(b'"');
-                    rest = behind;
-                }
-                [b'"', behind @ ..] => {
-                    self.rest = behind;
-                    return String::from_utf8(name).ok();
-                }
-                [byte, behind @ ..] => {
-                    name.push(*byte);
-                    rest = behind;
-                }
-                [] => return None,
-            }
-        }
+        let mut lexer = Lexer::new(self.rest);
+        let Some(Token::Name(quoted)) = lexer.next() else { return None };
+        self.rest = lexer.rest();
+        (!lexer.uncertain).then(|| quoted[1..quoted.len() - 1].replace("\"\"", "\""))
     }
 
     /// The next word, whatever is in front of it.
-    fn next_anywhere(&mut self) -> Option<&'a [u8]> {
-        let start = self.rest.iter().position(|b| is_word(*b))?;
+    fn next_anywhere(&mut self) -> Option<&'a str> {
+        let start = self.rest.bytes().position(is_word)?;
         self.rest = &self.rest[start..];
         self.next()
     }
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-/// What is behind a comment whose opening was read; comments nest.
-fn after_comment(mut rest: &[u8]) -> &[u8] {
-    let mut depth = 1;
-    while depth > 0 {
-        match rest {
-            [b'*', b'/', behind @ ..] => {
-                depth -= 1;
-                rest = behind;
-            }
-            [b'/', b'*', behind @ ..] => {
-                depth += 1;
-                rest = behind;
-            }
-            [_, behind @ ..] => rest = behind,
-            [] => break,
-        }
-    }
-    rest
 }
 
 #[cfg(test)]

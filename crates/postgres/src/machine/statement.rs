@@ -1,6 +1,7 @@
 //! Prepared statements and the plans made for them once.
 
 use crate::messages::backend::Field;
+use crate::sql::begins_with;
 use crate::types::{Decoder, Encoder, Format, Oid, TypeRegistry};
 use headrace_core::{Epoch, Prepared};
 use std::borrow::Borrow;
@@ -97,52 +98,14 @@ impl Shape {
     /// The shape of a statement, by its first word.
     pub fn of(sql: &str) -> Self {
         const CHECKED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "WITH", "TABLE"];
-        let word = first_word(sql);
-        if CHECKED.iter().any(|checked| checked.eq_ignore_ascii_case(word)) { Self::Checked } else { Self::Portal }
+        if begins_with(sql, &CHECKED) { Self::Checked } else { Self::Portal }
     }
 }
 
 /// Whether the statement reads from an object of the session that goes by its name alone, a cursor or a prepared
 /// statement.
 pub(super) fn names_session_object(sql: &str) -> bool {
-    ["FETCH", "EXECUTE"].iter().any(|word| word.eq_ignore_ascii_case(first_word(sql)))
-}
-
-/// The first word of a statement: behind white space, comments and opening parentheses.
-fn first_word(sql: &str) -> &str {
-    let mut rest = sql;
-    loop {
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b' || c == '(');
-        if rest.starts_with("--") {
-            rest = rest.find(['\n', '\r']).map_or("", |end| &rest[end..]);
-        } else if rest.starts_with("/*") {
-            rest = after_comment(rest);
-        } else {
-            let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-            return &rest[..end];
-        }
-    }
-}
-
-/// What follows the comment at the front of `sql`; comments nest.
-fn after_comment(sql: &str) -> &str {
-    let bytes = sql.as_bytes();
-    let (mut at, mut depth) = (0, 0usize);
-    while at + 1 < bytes.len() {
-        match &bytes[at..at + 2] {
-            b"/*" => depth += 1,
-            b"*/" => depth -= 1,
-            _ => {
-                at += 1;
-                continue;
-            }
-        }
-        at += 2;
-        if depth == 0 {
-            return &sql[at..];
-        }
-    }
-    ""
+    begins_with(sql, &["FETCH", "EXECUTE"])
 }
 
 /// A statement that the server has prepared.
@@ -218,7 +181,7 @@ impl Statement {
         match self.columns {
             Some(_) => self.shape == Shape::Portal || self.name.is_empty(),
             // What had no columns may have some by now, where its text does not say which rows it returns.
-            None => ["FETCH", "EXECUTE", "CALL"].iter().any(|word| word.eq_ignore_ascii_case(first_word(&self.sql))),
+            None => begins_with(&self.sql, &["FETCH", "EXECUTE", "CALL"]),
         }
     }
 }

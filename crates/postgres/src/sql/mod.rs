@@ -1,19 +1,24 @@
 //! What the driver reads of a statement's text itself.
 
+mod lexer;
+
+use headrace_core::placeholders::{self, Converted, Marks};
+pub(crate) use lexer::{Lexer, Token, is_word};
+
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: whether it stands there alone, and
 /// nowhere else, so that its value is only assigned to a column. Empty for every other statement, and where the text
 /// is not understood.
 ///
 /// Such a parameter can be sent as its column's type wherever the assignment would convert the value to the same: nothing
 /// else of the statement can see which type it had.
-pub fn assigned(sql: &str) -> Vec<bool> {
+pub(crate) fn assigned(sql: &str) -> Vec<bool> {
     let Some(tokens) = tokens(sql) else { return Vec::new() };
     let Some(row) = row_of_values(&tokens) else { return Vec::new() };
     let mut uses: Vec<usize> = Vec::new();
     for token in &tokens {
-        if let Token::Parameter(number) = token {
-            if uses.len() < *number {
-                uses.resize(*number, 0);
+        if let Some(number) = number(*token) {
+            if uses.len() < number {
+                uses.resize(number, 0);
             }
             uses[number - 1] += 1;
         }
@@ -26,29 +31,13 @@ pub fn assigned(sql: &str) -> Vec<bool> {
             Token::Sign(b')' | b']') => depth -= 1,
             _ => {}
         }
-        if let [Token::Sign(b'(' | b','), Token::Parameter(number), Token::Sign(b',' | b')')] = window {
+        if let [Token::Sign(b'(' | b','), parameter, Token::Sign(b',' | b')')] = window
+            && let Some(number) = number(*parameter)
+        {
             assigned[number - 1] = depth == 1 && uses[number - 1] == 1;
         }
     }
     assigned
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
-    Word(&'a str),
-    /// A quoted identifier.
-    Name,
-    /// A number or a string.
-    Constant,
-    /// `$1` is 1.
-    Parameter(usize),
-    Sign(u8),
-}
-
-impl Token<'_> {
-    fn is(self, word: &str) -> bool {
-        matches!(self, Token::Word(text) if text.eq_ignore_ascii_case(word))
-    }
 }
 
 /// Where the tokens of the only row behind VALUES are, with its parentheses.
@@ -60,7 +49,7 @@ fn row_of_values(tokens: &[Token<'_>]) -> Option<std::ops::Range<usize>> {
     }
     let mut at = 2;
     loop {
-        if !matches!(token(at)?, Token::Word(_) | Token::Name) {
+        if !matches!(token(at)?, Token::Word(_) | Token::Name(_)) {
             return None;
         }
         at += 1;
@@ -99,143 +88,62 @@ fn end_of_parentheses(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     None
 }
 
-/// The tokens of a statement; `None` where it has what is read in more ways than one (a backslash in a string) or not at
-/// all here (dollar quotes).
+/// The tokens of a statement; `None` where it has what can be read in more ways than one, or what is not looked into here
+/// (dollar quotes).
 fn tokens(sql: &str) -> Option<Vec<Token<'_>>> {
-    let bytes = sql.as_bytes();
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let rest = &bytes[at..];
-        let length = match byte {
-            _ if byte.is_ascii_whitespace() || byte == b'\x0b' => 1,
-            b'-' if rest.starts_with(b"--") => {
-                rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len())
-            }
-            b'/' if rest.starts_with(b"/*") => comment(rest)?,
-            b'\'' | b'"' => {
-                let length = quoted(rest)?;
-                tokens.push(if byte == b'"' { Token::Name } else { Token::Constant });
-                length
-            }
-            b'$' => {
-                let digits = rest[1..].iter().take_while(|b| b.is_ascii_digit()).count();
-                let number: usize = sql[at + 1..at + 1 + digits].parse().ok()?;
-                if number == 0 || number > usize::from(u16::MAX) {
-                    return None;
-                }
-                tokens.push(Token::Parameter(number));
-                digits + 1
-            }
-            _ if byte.is_ascii_digit() => {
-                tokens.push(Token::Constant);
-                rest.iter().take_while(|b| is_word(**b)).count()
-            }
-            _ if is_word(byte) => {
-                let length = rest.iter().take_while(|b| is_word(**b) || **b == b'$').count();
-                tokens.push(Token::Word(&sql[at..at + length]));
-                length
-            }
-            _ => {
-                tokens.push(Token::Sign(byte));
-                1
-            }
-        };
-        at += length;
-    }
-    Some(tokens)
+    let mut lexer = Lexer::new(sql);
+    let tokens: Vec<Token<'_>> = lexer.by_ref().collect();
+    let known = |token: &Token<'_>| !matches!(token, Token::DollarQuoted | Token::Sign(b'$'));
+    let counts = |token: &Token<'_>| !matches!(token, Token::Parameter(_)) || number(*token).is_some();
+    (!lexer.uncertain && tokens.iter().all(|token| known(token) && counts(token))).then_some(tokens)
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+/// The number of a parameter.
+fn number(token: Token<'_>) -> Option<usize> {
+    let Token::Parameter(digits) = token else { return None };
+    digits.parse().ok().filter(|number| (1..=usize::from(u16::MAX)).contains(number))
+}
+
+/// Whether a statement has a parameter that is written the server's way, `$1`.
+fn has_parameter(sql: &str) -> bool {
+    sql.contains('$') && Lexer::new(sql).any(|token| matches!(token, Token::Parameter(_)))
+}
+
+/// Whether a statement begins with one of these words, behind comments and opening parentheses.
+pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
+    let first = Lexer::new(sql).find(|token| *token != Token::Sign(b'('));
+    first.is_some_and(|first| words.iter().any(|word| first.is(word)))
 }
 
 /// The statements of a script. A semicolon in a string, a comment, a dollar quote or the body of a function does not end one.
-pub fn statements(sql: &str) -> Vec<&str> {
-    let bytes = sql.as_bytes();
-    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
-    while let Some(&byte) = bytes.get(at) {
-        let rest = &bytes[at..];
-        at += match byte {
-            b'-' if rest.starts_with(b"--") => {
-                rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len())
-            }
-            b'/' if rest.starts_with(b"/*") => comment(rest).unwrap_or(rest.len()),
-            b'\'' | b'"' => string(rest, 1, false),
-            b'e' | b'E' if rest.get(1) == Some(&b'\'') => string(rest, 2, true),
-            b'$' => dollar_quoted(rest),
-            b';' => {
-                found.push(&sql[start..at]);
-                start = at + 1;
-                1
-            }
-            _ if is_word(byte) => {
-                let length = rest.iter().take_while(|b| is_word(**b) || **b == b'$').count();
-                if rest[..length].eq_ignore_ascii_case(b"atomic") {
-                    // The body of a function in SQL, in which semicolons stand between statements: it is not looked into.
-                    break;
-                }
-                length
-            }
-            _ => 1,
-        };
+pub(crate) fn statements(sql: &str) -> Vec<&str> {
+    let (mut found, mut start) = (Vec::new(), 0);
+    let mut lexer = Lexer::new(sql);
+    while let Some(token) = lexer.next() {
+        if token.is("atomic") {
+            // The body of a function in SQL, in which semicolons stand between statements: it is not looked into.
+            break;
+        }
+        if token == Token::Sign(b';') {
+            found.push(&sql[start..lexer.end() - 1]);
+            start = lexer.end();
+        }
     }
     found.push(&sql[start..]);
     found
 }
 
-/// How long the string or quoted name is that begins here with so many bytes.
-fn string(bytes: &[u8], opening: usize, escapes: bool) -> usize {
-    let quote = bytes[opening - 1];
-    let mut at = opening;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' if escapes => at += 2,
-            _ if byte == quote => return at + 1,
-            _ => at += 1,
-        }
+/// A statement with the server's own parameters. `with_params` says whether parameters are given: without them a percent sign
+/// is only that.
+///
+/// # Errors
+/// A message, for a NUL character, a stray percent sign, or mixed styles.
+pub fn convert(sql: &str, with_params: bool) -> Result<Converted, String> {
+    placeholders::check(sql)?;
+    if !with_params || (has_parameter(sql) && !placeholders::are_in(sql)) {
+        return Ok(Converted::native(sql));
     }
-    bytes.len()
-}
-
-/// How long the dollar quote is that begins here; 1 where it is none.
-fn dollar_quoted(bytes: &[u8]) -> usize {
-    let name = bytes[1..].iter().take_while(|b| is_word(**b)).count();
-    let tag = &bytes[..name + 1];
-    if bytes.get(name + 1) != Some(&b'$') || tag.get(1).is_some_and(u8::is_ascii_digit) {
-        return 1;
-    }
-    let tag = &bytes[..name + 2];
-    let body = &bytes[tag.len()..];
-    body.windows(tag.len()).position(|part| part == tag).map_or(bytes.len(), |end| end + 2 * tag.len())
-}
-
-/// How long the quoted text is that begins here. A doubled quote inside makes two pieces of it, which does no harm.
-fn quoted(bytes: &[u8]) -> Option<usize> {
-    let end = bytes[1..].iter().position(|b| *b == bytes[0])? + 2;
-    (!bytes[..end].contains(&b'\\')).then_some(end)
-}
-
-/// How long the comment is that begins here; comments nest.
-fn comment(bytes: &[u8]) -> Option<usize> {
-    let (mut depth, mut at) = (0, 0);
-    while at + 1 < bytes.len() {
-        match &bytes[at..at + 2] {
-            b"/*" => {
-                depth += 1;
-                at += 2;
-            }
-            b"*/" => {
-                depth -= 1;
-                at += 2;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-            _ => at += 1,
-        }
-    }
-    None
+    placeholders::rewrite(sql, Marks::Numbers)
 }
 
 #[cfg(test)]
@@ -259,6 +167,40 @@ mod tests {
             ("insert into t values ('$9, (', $1, 'it''s', $2)", &[true, true]),
         ] {
             assert_eq!(assigned(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn native_parameters_are_found_only_where_they_are_parameters() {
+        for (sql, native) in [
+            ("select $1", true),
+            ("select '$1'", false),
+            ("select e'\\'$1'", false),
+            ("select \"$1\"", false),
+            ("select $$ $1 $$", false),
+            ("select $a$ $1 $a$, $2", true),
+            ("select 1 -- $1", false),
+            ("select 1 -- c\n, $1", true),
+            ("select 1 -- c\r, $1", true),
+            ("select /* /* $1 */ $2 */ 1", false),
+            ("select a$1 from t", false),
+            ("select 'it''s', $1", true),
+            ("select 'a\\', $1", true),
+        ] {
+            assert_eq!(has_parameter(sql), native, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_statement_is_known_by_its_first_word() {
+        for (sql, found) in [
+            ("  ((select 1))", true),
+            ("-- x\n/* a /* b */ c */ Select", true),
+            ("selects", false),
+            ("", false),
+            ("/*", false),
+        ] {
+            assert_eq!(begins_with(sql, &["VALUES", "SELECT"]), found, "{sql}");
         }
     }
 

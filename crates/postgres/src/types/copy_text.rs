@@ -39,11 +39,26 @@ pub fn encode_text_row<V: Value>(
     Ok(())
 }
 
-/// Decodes a row, without the line feed at its end.
+/// Decodes the row that `bytes` begin with, and gives what is behind it; `None` at the end of the rows.
 ///
 /// # Errors
-/// [`Fatal`] when it has another number of columns than was announced.
-pub fn decode_text_row<S: Sink>(decoders: &[Decoder], line: &[u8], sink: &mut S) -> Result<(), Fatal> {
+/// [`Fatal`] for half a row, or one that has another number of columns than was announced.
+pub fn decode_text_line<'a, S: Sink>(
+    decoders: &[Decoder],
+    bytes: &'a [u8],
+    sink: &mut S,
+) -> Result<Option<&'a [u8]>, Fatal> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+        return Err(Fatal::peer("the server sent a malformed row of a COPY"));
+    };
+    decode_fields(decoders, &bytes[..end], sink)?;
+    Ok(Some(&bytes[end + 1..]))
+}
+
+fn decode_fields<S: Sink>(decoders: &[Decoder], line: &[u8], sink: &mut S) -> Result<(), Fatal> {
     let none = decoders.is_empty() && line.is_empty();
     let columns = if none { 0 } else { line.iter().filter(|byte| **byte == b'\t').count() + 1 };
     if columns != decoders.len() {

@@ -3,6 +3,7 @@
 //! A [`Decoder`] or [`Encoder`] is chosen once per column or parameter of a statement; the hot loops only follow it.
 
 mod builtin;
+pub mod copy_binary;
 mod copy_text;
 mod decode;
 mod encode;
@@ -14,7 +15,8 @@ mod registry;
 mod text;
 mod write;
 
-pub use copy_text::{decode_text_row, encode_text_row};
+pub use copy_binary::{decode_binary_row, encode_binary_row};
+pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row};
 pub use encode::Encoder;
 pub use hint::{hint, hint_of};

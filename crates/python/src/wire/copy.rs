@@ -10,13 +10,12 @@ use crate::params::{Args, PyValue, sequence};
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::{Protocol as _, limits};
 use headrace_postgres::machine::{Copy, CopyState, Request};
-use headrace_postgres::types::{Encoder, decode_row, decode_text_row, encode_text_row};
+use headrace_postgres::types::{
+    Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyTuple};
 use std::sync::{Arc, Mutex};
-
-/// The signature, flags and extension length that begin a binary COPY (manual, "COPY", section "Binary Format").
-const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// What a COPY has brought so far.
 #[derive(Debug, Default)]
@@ -234,7 +233,7 @@ impl Wire {
         let settings = state.settings.clone();
         let super::State { machine, outbox, .. } = &mut *state;
         let machine = machine.postgres(py)?;
-        if binary && first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(HEADER)) {
+        if binary && first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(copy_binary::HEADER)) {
             return Ok((0, true));
         }
         let mut rows = rows.clone();
@@ -254,9 +253,8 @@ impl Wire {
             let done = row.map_err(Fault::from).and_then(|row| {
                 let row = sequence(&row)?;
                 match &encoders {
-                    Some(encoders) if binary => encode_row(&row, encoders, &settings, &mut block),
-                    Some(encoders) => text_row(&row, encoders, &settings, &mut block),
-                    None => text_row(&row, &vec![of_any_type.clone(); row.len()], &settings, &mut block),
+                    Some(encoders) => write_row(&row, encoders, binary, &settings, &mut block),
+                    None => write_row(&row, &vec![of_any_type.clone(); row.len()], false, &settings, &mut block),
                 }
             });
             if let Err(error) = done {
@@ -284,7 +282,7 @@ impl Wire {
     /// The trailer of the binary format.
     #[staticmethod]
     fn copy_trailer(py: Python<'_>) -> Bound<'_, PyBytes> {
-        PyBytes::new(py, &[0xff, 0xff])
+        PyBytes::new(py, copy_binary::TRAILER)
     }
 
     /// Ends a COPY to the server; with `failure` it is rolled back, and the server's error repeats the text.
@@ -309,7 +307,11 @@ impl Wire {
         let (bytes, skip, binary) = buffer.get().with(|brought| {
             let bytes = std::mem::take(&mut brought.bytes);
             let binary = brought.shape.is_some_and(|(binary, _)| binary);
-            let skip = if !binary || brought.header_seen || bytes.len() < HEADER.len() { 0 } else { HEADER.len() };
+            let skip = if !binary || brought.header_seen || bytes.len() < copy_binary::HEADER.len() {
+                0
+            } else {
+                copy_binary::HEADER.len()
+            };
             brought.header_seen |= skip > 0;
             (bytes, skip, binary)
         });
@@ -317,16 +319,12 @@ impl Wire {
         let decoders = &columns.get().columns.decoders;
         let mut rest = &bytes[skip..];
         let mut sink = RowSink::new(py, &mut store, &settings);
-        while !rest.is_empty() && !(binary && (rest.len() < 2 || rest[..2] == [0xff, 0xff])) {
-            let end = if binary { row_end(rest) } else { rest.iter().position(|byte| *byte == b'\n') };
-            let Some(end) = end else {
-                return Err(errors::interface(py, "the server sent a malformed row in a COPY"));
+        while !rest.is_empty() {
+            let behind = match binary {
+                true => decode_binary_row(decoders, rest, &mut sink),
+                false => decode_text_line(decoders, rest, &mut sink),
             };
-            let (row, after) = rest.split_at(end);
-            let decoded =
-                if binary { decode_row(decoders, row, &mut sink) } else { decode_text_row(decoders, row, &mut sink) };
-            decoded.map_err(|fatal| errors::fatal(py, &fatal))?;
-            rest = if binary { after } else { &after[1..] };
+            rest = behind.map_err(|fatal| errors::fatal(py, &fatal))?.unwrap_or_default();
         }
         drop(sink);
         if let Some(error) = store.error {
@@ -336,45 +334,18 @@ impl Wire {
     }
 }
 
-fn check_length(row: &Bound<'_, PyTuple>, encoders: &[Encoder]) -> Result<(), Fault> {
-    if row.len() == encoders.len() {
-        return Ok(());
-    }
-    let message = format!("the row has {} values, but the table has {} columns here", row.len(), encoders.len());
-    Err(headrace_core::Mismatch::wrong_type(message).into())
-}
-
-fn text_row(
+/// Appends a row in either format.
+fn write_row(
     row: &Bound<'_, PyTuple>,
     encoders: &[Encoder],
+    binary: bool,
     settings: &Settings,
     block: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    check_length(row, encoders)?;
-    encode_text_row(encoders, |i| Ok(PyValue::new(row.get_item(i)?, settings)), block)
-}
-
-fn encode_row(
-    row: &Bound<'_, PyTuple>,
-    encoders: &[Encoder],
-    settings: &Settings,
-    block: &mut Vec<u8>,
-) -> Result<(), Fault> {
-    check_length(row, encoders)?;
-    block.extend_from_slice(&(encoders.len() as u16).to_be_bytes());
-    for (value, encoder) in row.iter_borrowed().zip(encoders) {
-        encoder.encode_binary(&PyValue::new(value.to_owned(), settings), block)?;
+    if row.len() != encoders.len() {
+        let message = format!("the row has {} values, but the table has {} columns here", row.len(), encoders.len());
+        return Err(headrace_core::Mismatch::wrong_type(message).into());
     }
-    Ok(())
-}
-
-/// The length of the row that begins here.
-fn row_end(bytes: &[u8]) -> Option<usize> {
-    let (count, _) = bytes.split_first_chunk::<2>()?;
-    let mut at = 2;
-    for _ in 0..u16::from_be_bytes(*count) {
-        let (len, _) = bytes.get(at..)?.split_first_chunk::<4>()?;
-        at += 4 + usize::try_from(i32::from_be_bytes(*len)).unwrap_or(0);
-    }
-    (at <= bytes.len()).then_some(at)
+    let value = |i| Ok(PyValue::new(row.get_item(i)?, settings));
+    if binary { encode_binary_row(encoders, value, block) } else { encode_text_row(encoders, value, block) }
 }

@@ -24,6 +24,7 @@ mod turns;
 pub use asyncio::InboxView;
 pub use copy::CopyBuffer;
 pub(crate) use fork::after_fork_in_child;
+pub(crate) use mysql::decrypt_login_file;
 use turns::Held;
 pub(crate) use turns::thread_number;
 

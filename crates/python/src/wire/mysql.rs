@@ -6,11 +6,11 @@ use crate::engine::{MyMachine, MySql};
 use crate::errors::{self, Fault};
 use crate::params::{Args, PyValue, sequence};
 use crate::query::Sql;
-use headrace_core::{Mismatch, Protocol as _, limits};
+use headrace_core::{Protocol as _, limits};
 use headrace_mysql::machine::{AsText, Execute, InfileState, Request, Road, Rows};
-use headrace_mysql::types::{FieldKind, write_field};
+use headrace_mysql::types::write_line;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyTuple};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,39 +52,15 @@ impl Wire {
     }
 }
 
-/// Appends a line of a LOAD DATA.
-fn field_row(
-    row: &Bound<'_, PyAny>,
-    kinds: &[FieldKind],
-    settings: &crate::sink::Settings,
-    block: &mut Vec<u8>,
-) -> Result<(), Fault> {
-    let row = sequence(row)?;
-    if row.len() != kinds.len() {
-        let message = format!("the row has {} values, but {} columns are loaded", row.len(), kinds.len());
-        return Err(Mismatch::wrong_type(message).into());
-    }
-    for (i, (value, kind)) in row.iter_borrowed().zip(kinds).enumerate() {
-        if i > 0 {
-            block.push(b'\t');
-        }
-        write_field(&PyValue::new(value.to_owned(), settings), *kind, block)?;
-    }
-    block.push(b'\n');
-    Ok(())
-}
-
-fn field_kind(py: Python<'_>, name: &str) -> PyResult<FieldKind> {
-    match name {
-        "text" => Ok(FieldKind::Text),
-        "date" => Ok(FieldKind::Date),
-        "bytes" => Ok(FieldKind::Bytes),
-        "integer" => Ok(FieldKind::Integer),
-        "float" => Ok(FieldKind::Float),
-        "decimal" => Ok(FieldKind::Decimal),
-        _ => {
-            Err(errors::programming(py, &format!("{name:?} is not one of text, date, bytes, integer, float, decimal")))
-        }
+/// The text of a login path file.
+///
+/// # Errors
+/// ProgrammingError when it is none.
+#[pyfunction]
+pub fn decrypt_login_file<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    match headrace_mysql::login_file::decrypt(file) {
+        Some(text) => Ok(PyBytes::new(py, &text)),
+        None => Err(errors::programming(py, "the file is not as mysql_config_editor writes it")),
     }
 }
 
@@ -369,7 +345,8 @@ impl Wire {
         kinds: Vec<String>,
         first: u64,
     ) -> PyResult<(u64, bool)> {
-        let kinds = kinds.iter().map(|name| field_kind(py, name)).collect::<PyResult<Vec<_>>>()?;
+        let kinds = kinds.iter().map(|name| name.parse()).collect::<Result<Vec<_>, String>>();
+        let kinds = kinds.map_err(|message| errors::programming(py, &message))?;
         let mut state = self.hold(py)?;
         self.check_open(py, &state)?;
         let Some(id) = self.id_of(&state, ticket) else { return Ok((0, true)) };
@@ -385,7 +362,10 @@ impl Wire {
                 break;
             };
             let start = block.len();
-            let done = row.map_err(Fault::from).and_then(|row| field_row(&row, &kinds, &settings, &mut block));
+            let done = row.map_err(Fault::from).and_then(|row| {
+                let row = sequence(&row)?;
+                write_line(&kinds, row.len(), |i| Ok(PyValue::new(row.get_item(i)?, &settings)), &mut block)
+            });
             if let Err(error) = done {
                 block.truncate(start);
                 fault = Some(error);

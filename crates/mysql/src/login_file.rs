@@ -1,32 +1,17 @@
 //! `.mylogin.cnf`, the file that `mysql_config_editor` writes: an option file in AES, with its key in front. It keeps
 //! passwords from being read over one's shoulder, no more.
 
-use crate::errors;
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherDecrypt, KeyInit};
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 /// Bytes that are not used, then the key.
 const UNUSED: usize = 4;
 const KEY: usize = 20;
 const BLOCK: usize = 16;
 
-/// The text of a login path file.
-///
-/// # Errors
-/// ProgrammingError when it is none.
-#[pyfunction]
-pub fn decrypt_login_file<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    match decrypt(file) {
-        Some(text) => Ok(PyBytes::new(py, &text)),
-        None => Err(errors::programming(py, "the file is not as mysql_config_editor writes it")),
-    }
-}
-
-/// Lines, each behind its length, in AES-128 in ECB mode with the padding of PKCS #7; the key's bytes beyond the
-/// sixteenth are folded over the first.
-fn decrypt(file: &[u8]) -> Option<Vec<u8>> {
+/// The text of a login path file, `None` when it is none. It has lines, each behind its length, in AES-128 in ECB mode with
+/// the padding of PKCS #7; the key's bytes beyond the sixteenth are folded over the first.
+pub fn decrypt(file: &[u8]) -> Option<Vec<u8>> {
     let (head, mut rest) = file.split_at_checked(UNUSED + KEY)?;
     let mut key = [0u8; BLOCK];
     for (i, byte) in head[UNUSED..].iter().enumerate() {

@@ -1,0 +1,176 @@
+//! The parameters of a statement as users of Python write them, turned into the server's own.
+//!
+//! `%s` and `%(name)s` become `$1`, `$2`, ... or `?`. A percent sign is one everywhere, also in a string or a comment, as in
+//! every driver of this style: a literal one is written `%%`. Where a server's own placeholders may stand only a lexer of
+//! its dialect can tell, so that is in each protocol's crate.
+
+/// How a statement writes its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// The text is the server's as it stands: no parameters were given, or they are written its way.
+    Native,
+    /// `%s`
+    Format,
+    /// `%(name)s`
+    Pyformat,
+    /// `:1`
+    Numeric,
+}
+
+/// What placeholders become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// `$1`
+    Numbers,
+    /// `?`
+    Questions,
+}
+
+/// A statement in the server's style, and how to put the parameters in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// The text with the server's placeholders.
+    pub sql: String,
+    /// How the parameters were written.
+    pub style: Style,
+    /// Their names, each once, where they have some.
+    pub names: Vec<String>,
+    /// How many there are; 0 for the native style, which is not counted.
+    pub count: usize,
+    /// The number of each place's parameter, counted from 0, where one can stand in several places and the server knows no numbers.
+    pub order: Vec<usize>,
+}
+
+impl Converted {
+    /// A statement that goes as it stands.
+    pub fn native(sql: &str) -> Self {
+        Self { sql: sql.into(), style: Style::Native, names: Vec::new(), count: 0, order: Vec::new() }
+    }
+}
+
+/// Refuses what no server takes.
+///
+/// # Errors
+/// A message, for a NUL character.
+pub fn check(sql: &str) -> Result<(), String> {
+    match sql.find('\0') {
+        Some(at) => Err(format!("the statement has a NUL character at position {at}; remove it")),
+        None => Ok(()),
+    }
+}
+
+/// Whether `%s` or `%(` stands anywhere.
+pub fn are_in(sql: &str) -> bool {
+    let bytes = sql.as_bytes();
+    let mut i = 0;
+    while i + 1 < bytes.len() {
+        if bytes[i] == b'%' {
+            match bytes[i + 1] {
+                b'%' => i += 1,
+                b's' | b'(' | b'b' | b't' => return true,
+                _ => {}
+            }
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Turns `%s` or `%(name)s` into the server's placeholders.
+///
+/// # Errors
+/// A message, for a stray percent sign or mixed styles.
+pub fn rewrite(sql: &str, marks: Marks) -> Result<Converted, String> {
+    let mut out = String::with_capacity(sql.len() + 16);
+    let (mut names, mut count): (Vec<String>, usize) = (Vec::new(), 0);
+    let mut order = Vec::new();
+    let mark = |out: &mut String, number: usize| match marks {
+        Marks::Numbers => out.push_str(&format!("${number}")),
+        Marks::Questions => out.push('?'),
+    };
+    let mut rest = sql;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let position = sql.len() - rest.len() + at;
+        let tail = &rest[at + 1..];
+        match tail.as_bytes().first() {
+            Some(b'%') => {
+                out.push('%');
+                rest = &tail[1..];
+            }
+            // %b and %t are psycopg's spellings for a fixed format; ours is chosen by type.
+            Some(b's' | b'b' | b't') => {
+                if !names.is_empty() {
+                    return Err("the statement mixes %s and %(name)s parameters".into());
+                }
+                count += 1;
+                mark(&mut out, count);
+                rest = &tail[1..];
+            }
+            Some(b'(') => {
+                if count > names.len() {
+                    return Err("the statement mixes %s and %(name)s parameters".into());
+                }
+                let close =
+                    tail.find(')').filter(|&close| matches!(tail.as_bytes().get(close + 1), Some(b's' | b'b' | b't')));
+                let Some(close) = close else {
+                    return Err(format!("the parameter at position {position} is not of the form %(name)s"));
+                };
+                let name = &tail[1..close];
+                let number = names.iter().position(|known| known == name).map_or_else(
+                    || {
+                        names.push(name.to_owned());
+                        names.len()
+                    },
+                    |known| known + 1,
+                );
+                count = names.len();
+                order.push(number - 1);
+                mark(&mut out, number);
+                rest = &tail[close + 2..];
+            }
+            _ => {
+                return Err(format!(
+                    "the percent sign at position {position} begins no parameter (%s, %(name)s); a literal one is \
+                     written %% when parameters are given"
+                ));
+            }
+        }
+    }
+    out.push_str(rest);
+    let style = if names.is_empty() { Style::Format } else { Style::Pyformat };
+    if marks == Marks::Numbers {
+        order.clear();
+    }
+    Ok(Converted { sql: out, style, names, count, order })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_become_numbers() {
+        for (given, expected, names) in [
+            ("select %s, %s", "select $1, $2", &[][..]),
+            ("select %(a)s, %(b)s, %(a)s", "select $1, $2, $1", &["a", "b"]),
+            ("select 5 %% %s", "select 5 % $1", &[]),
+            ("select %b::bytea", "select $1::bytea", &[]),
+        ] {
+            let query = rewrite(given, Marks::Numbers).unwrap();
+            assert_eq!(query.sql, expected);
+            assert_eq!(query.names, names);
+        }
+        let query = rewrite("select %(a)s, %(b)s, %(a)s, 5 %% 2", Marks::Questions).unwrap();
+        assert_eq!((query.sql.as_str(), query.order), ("select ?, ?, ?, 5 % 2", vec![0, 1, 0]));
+        let query = rewrite("select %s, %s", Marks::Questions).unwrap();
+        assert_eq!((query.sql.as_str(), query.count, query.order), ("select ?, ?", 2, vec![]));
+    }
+
+    #[test]
+    fn what_is_no_placeholder_is_an_error_with_its_position() {
+        for bad in ["select 5 % 2, %s", "select %(a", "select %(a)d", "select %s, %(a)s", "select %(a)s, %s", "%"] {
+            assert!(rewrite(bad, Marks::Numbers).is_err(), "{bad}");
+        }
+    }
+}

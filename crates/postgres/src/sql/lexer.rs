@@ -1,0 +1,187 @@
+//! The lexis of PostgreSQL's SQL, as far as the driver reads it (manual, section 4.1, "Lexical Structure").
+
+/// A piece of a statement. White space and comments are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token<'a> {
+    /// A key word or an identifier without quotes.
+    Word(&'a str),
+    /// An identifier in quotes, with them.
+    Name(&'a str),
+    /// A number, or a string in single quotes.
+    Constant,
+    /// A string in dollar quotes.
+    DollarQuoted,
+    /// A parameter: the digits behind its dollar sign.
+    Parameter(&'a str),
+    /// Any other character.
+    Sign(u8),
+}
+
+impl Token<'_> {
+    pub fn is(self, word: &str) -> bool {
+        matches!(self, Token::Word(text) if text.eq_ignore_ascii_case(word))
+    }
+}
+
+/// Reads a statement token by token.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer<'a> {
+    sql: &'a str,
+    at: usize,
+    /// What was read can be read in another way, or is not complete: a backslash in a string without an E, which is an
+    /// escape where `standard_conforming_strings` is off; a string, a quoted name or a comment without end.
+    pub uncertain: bool,
+}
+
+impl<'a> Lexer<'a> {
+    pub fn new(sql: &'a str) -> Self {
+        Self { sql, at: 0, uncertain: false }
+    }
+
+    /// What was not read yet.
+    pub fn rest(&self) -> &'a str {
+        &self.sql[self.at..]
+    }
+
+    /// Where the last token ends, in bytes.
+    pub fn end(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on behind white space and comments.
+    pub fn skip_blank(&mut self) {
+        while let Some(&byte) = self.sql.as_bytes().get(self.at) {
+            let rest = &self.sql.as_bytes()[self.at..];
+            self.at += match byte {
+                b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => 1,
+                b'-' if rest.starts_with(b"--") => {
+                    rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len())
+                }
+                b'/' if rest.starts_with(b"/*") => self.comment(rest),
+                _ => return,
+            };
+        }
+    }
+
+    /// How long the comment is that begins here; comments nest.
+    fn comment(&mut self, rest: &[u8]) -> usize {
+        let (mut depth, mut at) = (0, 0);
+        while at + 1 < rest.len() {
+            match &rest[at..at + 2] {
+                b"/*" => depth += 1,
+                b"*/" => depth -= 1,
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            }
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        }
+        self.uncertain = true;
+        rest.len()
+    }
+
+    /// How long the text in quotes is that begins here. A doubled quote belongs to it.
+    fn quoted(&mut self, rest: &[u8], escapes: bool) -> usize {
+        let quote = rest[0];
+        let mut at = 1;
+        while let Some(&byte) = rest.get(at) {
+            at += match byte {
+                b'\\' if escapes => 2,
+                _ if byte == quote && rest.get(at + 1) == Some(&quote) => 2,
+                _ if byte == quote => return at + 1,
+                b'\\' if quote == b'\'' => {
+                    self.uncertain = true;
+                    1
+                }
+                _ => 1,
+            };
+        }
+        self.uncertain = true;
+        rest.len()
+    }
+
+    /// How long the string in dollar quotes is that begins here; `None` where none does.
+    fn dollar_quoted(&mut self, rest: &str) -> Option<usize> {
+        let name = rest[1..].bytes().take_while(|byte| is_word(*byte)).count();
+        let tag = rest.get(..name + 2).filter(|tag| tag.ends_with('$') && !tag.as_bytes()[1].is_ascii_digit())?;
+        let end = rest[tag.len()..].find(tag).map(|body| body + 2 * tag.len());
+        self.uncertain |= end.is_none();
+        Some(end.unwrap_or(rest.len()))
+    }
+}
+
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        self.skip_blank();
+        let text = self.rest();
+        let rest = text.as_bytes();
+        let word = || rest.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
+        let (length, token) = match *rest.first()? {
+            b'\'' => (self.quoted(rest, false), Token::Constant),
+            b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.quoted(&rest[1..], true), Token::Constant),
+            b'"' => {
+                let length = self.quoted(rest, false);
+                (length, Token::Name(&text[..length]))
+            }
+            b'$' if rest.get(1).is_some_and(u8::is_ascii_digit) => {
+                let digits = rest[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                (digits + 1, Token::Parameter(&text[1..=digits]))
+            }
+            b'$' => match self.dollar_quoted(text) {
+                Some(length) => (length, Token::DollarQuoted),
+                None => (1, Token::Sign(b'$')),
+            },
+            byte if byte.is_ascii_digit() => (word(), Token::Constant),
+            byte if is_word(byte) => (word(), Token::Word(&text[..word()])),
+            byte => (1, Token::Sign(byte)),
+        };
+        self.at += length;
+        Some(token)
+    }
+}
+
+pub(crate) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_read_as_the_server_reads_it() {
+        use Token::{Constant, DollarQuoted, Name, Parameter, Sign, Word};
+        let cases: &[(&str, &[Token<'_>])] = &[
+            ("select $1", &[Word("select"), Parameter("1")]),
+            ("a$1 é_1$", &[Word("a$1"), Word("é_1$")]),
+            ("'it''s' \"a\"\"b\".c", &[Constant, Name("\"a\"\"b\""), Sign(b'.'), Word("c")]),
+            ("e'\\'$1' E'\\\\'x", &[Constant, Constant, Word("x")]),
+            ("typee'a'", &[Word("typee"), Constant]),
+            ("-- $1\r1 /* /* */ ' */ b", &[Constant, Word("b")]),
+            ("$$ ' $1 $$ $a$ $$ $b$ $a$ $1a", &[DollarQuoted, DollarQuoted, Parameter("1"), Word("a")]),
+            ("$a b", &[Sign(b'$'), Word("a"), Word("b")]),
+            ("1e5 0x1f 1.5", &[Constant, Constant, Constant, Sign(b'.'), Constant]),
+            ("$é$ $1 $é$", &[DollarQuoted]),
+        ];
+        for (sql, tokens) in cases {
+            let mut lexer = Lexer::new(sql);
+            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), *tokens, "{sql}");
+            assert!(!lexer.uncertain && lexer.end() == sql.len(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_uncertain() {
+        for sql in ["'a\\' b", "'a", "\"a", "/* /* */", "$a$ b", "e'a\\'", "e'\\"] {
+            let mut lexer = Lexer::new(sql);
+            assert!(lexer.by_ref().count() < 3 && lexer.uncertain, "{sql}");
+        }
+        assert!(!Lexer::new("\"a\\\" e'\\n'").uncertain);
+    }
+}
