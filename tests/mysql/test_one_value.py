@@ -141,6 +141,32 @@ def test_bits_that_may_be_digits_are_refused_where_the_server_does_not_say(my_se
     assert binary.fetchval("select v from bits") == f"{12:016b}"
 
 
+COPIED = {
+    "union all": "select v from bits union all select v from bits",
+    "union all, limited": "(select v from bits) union all (select coalesce(v, v) from bits) limit 1",
+    "window": "select first_value(v) over (order by v) from bits",
+    "maximum of a window": "select max(v) over () from bits",
+    "procedure": "call copied()",
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_bits_that_the_server_copies_are_right_or_refused(binary: Conn, text: Conn, name: str) -> None:
+    if name == "procedure":
+        fresh(binary, "procedure copied() select v from bits union all select v from bits")
+    refused = 0
+    for bits, number in ((1, 1), (5, 21), (8, 49), (16, 12594), (16, 513), (64, 2**64 - 1)):
+        fresh(binary, f"table bits (v bit({bits}))")
+        binary.execute("insert into bits values (?)", (number,))
+        for conn in (binary, text):
+            try:
+                assert conn.fetch(COPIED[name])[0] == (f"{number:0{bits}b}",)
+            except headrace.mysql.DataError:
+                assert all(48 <= byte <= 57 for byte in number.to_bytes((bits + 7) // 8, "big"))
+                refused += 1
+    assert refused in (0, 2, 4)
+
+
 def test_numbers_are_rounded_in_text_alone_as_the_server_prints_them(binary: Conn, text: Conn) -> None:
     fresh(binary, "table numbers (v float)")
     binary.execute("insert into numbers values (123456.789)")

@@ -193,8 +193,8 @@ impl<C: MyCaller> Machine<C> {
                 let capabilities = self.session.capabilities;
                 let entry = self.front()?;
                 let known = entry.statement.as_ref().and_then(|statement| statement.columns());
-                let called = entry.request.sql().filter(|_| kind.is_binary()).map(AsRef::as_ref);
-                let columns = draft.finish(kind.is_binary(), capabilities, known, called)?;
+                let sql = entry.request.sql().map(AsRef::as_ref);
+                let columns = draft.finish(kind.is_binary(), capabilities, known, sql)?;
                 if deprecate_eof {
                     self.described(cx, kind, columns)
                 } else {

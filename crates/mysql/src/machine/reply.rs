@@ -238,8 +238,9 @@ impl<C: MyCaller> Machine<C> {
     fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
         let vectors = std::mem::take(&mut draft.vectors);
         self.last_prepared = LastPrepared::Ours;
-        let columns =
-            if ok.columns == 0 { None } else { Some(draft.finish(true, self.session.capabilities, None, None)?) };
+        let capabilities = self.session.capabilities;
+        let sql = self.front()?.request.sql().map(AsRef::as_ref);
+        let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, capabilities, None, sql)?) };
         let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
         let (mariadb, epoch) = (self.session.mariadb, self.statements.epoch());
         let volatile = self.front()?.request.sql().cloned().is_some_and(|sql| self.session.settles_variables(&sql));

@@ -61,7 +61,7 @@ impl Draft {
         binary: bool,
         capabilities: Capabilities,
         known: Option<Arc<Columns>>,
-        called: Option<&str>,
+        sql: Option<&str>,
     ) -> Result<Arc<Columns>, Fatal> {
         if let Some(known) = known.filter(|known| known.binary == binary && known.raw == self.raw) {
             return Ok(known);
@@ -73,7 +73,10 @@ impl Draft {
             start = end;
         }
         let marks_numbers = capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS);
+        let called = sql.filter(|_| binary);
         let decoders = fields.iter().map(|field| match Decoder::new(field) {
+            // MariaDB marks what it computes, and sends the bits of some of it all the same.
+            Decoder::DecimalBits(bits) if sql.is_none_or(may_copy_bits) => Decoder::DoubtfulBits(bits),
             // A BIT that is an OUT parameter comes in digits, described as if it were a column of a table of the name of
             // the procedure. What it is is told behind its row.
             Decoder::Bits(bits) if called.is_some_and(|sql| calls(sql, &field.org_table)) => {
@@ -85,6 +88,13 @@ impl Draft {
         let decoders = decoders.collect();
         Ok(Arc::new(Columns { fields, decoders, binary, raw: self.raw }))
     }
+}
+
+/// Whether BITs that MariaDB marks as computed may be sent as bits: by UNION ALL, window functions and LAST_VALUE it copies
+/// them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
+fn may_copy_bits(sql: &str) -> bool {
+    const WORDS: [&[u8]; 5] = [b"union", b"over", b"last_value", b"call", b"execute"];
+    WORDS.iter().any(|word| sql.as_bytes().windows(word.len()).any(|at| at.eq_ignore_ascii_case(word)))
 }
 
 /// Whether a statement is a CALL of the procedure of this name, in whatever schema.
