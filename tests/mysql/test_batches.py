@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from served import fresh
+from served import Served, fresh
 
 NAMES = [(1, "ada"), (2, "grace"), (3, "jean"), (4, "ada")]
 ROWS = {
@@ -50,3 +50,12 @@ def test_a_batch_does_what_its_rows_do(my: Any, sql: str, again: int) -> None:
         made.append(my.fetch("select * from made order by id"))
     assert made[0] == made[1]
     assert made[0] or sql.startswith("delete")
+
+
+def test_rows_that_a_batch_does_not_keep_are_counted(my_server: Served, my: Any) -> None:
+    fresh(my, "table counted (n int)")
+    assert my.executemany("select ? as n", [(1,), (2,)]).rowcount == 2
+    if my_server.is_mariadb:
+        cursor = my.executemany("insert into counted values (?), (?) returning n", [(1, 2), (3, 4)])
+        assert cursor.rowcount == 4
+    assert my.executemany("insert into counted values (?)", [(5,)]).rowcount == 1

@@ -352,7 +352,9 @@ impl<D: Dialect> Caller for PyCall<D> {
         self.warnings = self.warnings.saturating_add(warnings.into());
         self.told = true;
         if self.want != Want::All && self.args.is_batch() {
-            if let Some(n) = rowcount {
+            // Rows that nobody asked for count as those that `execute` gives.
+            let given = (self.want == Want::One && self.columns.is_some()).then_some(self.store.rows.len() as u64);
+            if let Some(n) = rowcount.or(given) {
                 self.affected = Some(self.affected.unwrap_or(0) + n);
             }
             if self.want == Want::One {
