@@ -234,7 +234,8 @@ impl Authenticator {
                 Ok(vec![if self.plugin == Plugin::Sha256Password { 1 } else { 2 }])
             }
             ServerKey::Refuse => Err(Fatal::refused(format!(
-                "{} needs TLS here, or the server's RSA public key, or leave to ask the server for it",
+                "{} needs TLS here, or the server's RSA public key: set ssl_mode=REQUIRED or server_public_key_path, or have the \
+                 server asked for its key by get_server_public_key=true",
                 self.plugin.name()
             ))),
         }
