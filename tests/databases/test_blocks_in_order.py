@@ -1,4 +1,4 @@
-"""Blocks of ``transaction()`` that two threads enter or leave at once: what is decided first is queued first."""
+"""Blocks of ``transaction()`` that two threads enter or leave at once, and commits: decided first is queued first."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+import headrace
 
 from .conftest import Database
 
@@ -95,3 +97,31 @@ def test_a_block_that_ends_at_once_with_the_one_around_it_ends_first(
     thread.join(30)
     assert met == []
     assert shared.fetch("select n from in_order order by n") == [(1,), (2,)]
+
+
+def test_a_commit_of_another_thread_does_not_come_before_the_undoing_of_a_block(
+    shared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met = []
+
+    def commit() -> None:
+        try:
+            shared.commit()
+        except BaseException as error:
+            met.append(error)
+
+    def stands() -> None:
+        thread.start()
+        thread.join(SOON)
+
+    thread = threading.Thread(target=commit)
+    shared.autocommit = False
+    shared.execute("insert into in_order values (1)")
+    with shared.transaction():
+        shared.execute("insert into in_order values (2)")
+        stand_at(shared._core, "uncount", stands, monkeypatch)
+        raise headrace.Rollback
+    thread.join(30)
+    assert met == []
+    shared.rollback()
+    assert shared.fetch("select n from in_order order by n") == [(1,)]

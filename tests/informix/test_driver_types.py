@@ -134,6 +134,21 @@ def test_values_that_informix_has_no_type_for(conn: Connection, table: str) -> N
     conn.ping()
 
 
+@pytest.mark.parametrize("kind", ["char(9)", "nchar(9)", "varchar(9)", "nvarchar(9)", "lvarchar(9)"])
+async def test_bytes_are_no_text(conn: Connection, aconn: Any, table: str, kind: str) -> None:
+    conn.execute(f"create table {table} (v {kind})")
+    conn.execute(f"insert into {table} values ('a')")
+    conn.commit()
+    for sql in (f"insert into {table} values (?)", f"update {table} set v = ?"):
+        with pytest.raises(errors.ProgrammingError, match="decode it"):
+            conn.execute(sql, (b"\xff\0",))
+        with pytest.raises(errors.ProgrammingError, match="decode it"):
+            await aconn.executemany(sql, [(b"abc",)])
+        conn.rollback()
+        await aconn.rollback()
+    assert [row[0].strip() for row in conn.fetch(f"select v from {table}")] == ["a"]
+
+
 def test_text_goes_where_the_server_converts_it(conn: Connection, table: str) -> None:
     conn.execute(f"create table {table} (a int, b date, c decimal(8,2), d datetime year to second)")
     conn.execute(f"insert into {table} values (?, ?, ?, ?)", ("12", "2024-02-29", "1.5", "2024-01-02 03:04:05"))

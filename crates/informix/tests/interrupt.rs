@@ -2,7 +2,8 @@
 
 mod support;
 
-use headrace_informix::machine::Interrupt;
+use headrace_core::{Discarded, Session as _};
+use headrace_informix::machine::{Interrupt, Request, Savepoint};
 use headrace_testkit::{TestValue as V, unhex};
 use std::time::{Duration, Instant};
 use support::bytes;
@@ -10,6 +11,7 @@ use support::session::{EOT, Session};
 
 const SELECT: &str = "select a from t where a > ?";
 const INTERRUPTED: &str = "000dff2b0000000000000000000c";
+const DONE: &str = "000f000000000000000000000000000000370000000100000001000c";
 const PING: &str = "0035000c";
 const PONG: &str = "003500014100000c";
 
@@ -63,4 +65,37 @@ fn what_stands_behind_it_is_interrupted_once_the_server_has_had_time_to_read_it(
 #[test]
 fn nothing_is_interrupted_where_nothing_runs() {
     assert_eq!(Session::start().machine.interrupt(Instant::now()), Interrupt::Needless);
+}
+
+#[test]
+fn what_ends_a_block_is_not_interrupted() {
+    let ends = [
+        Request::Rollback,
+        Request::Commit { block: true },
+        Request::Savepoint(Savepoint::Rollback, "s".into()),
+        Request::Savepoint(Savepoint::Release, "s".into()),
+    ];
+    for request in ends {
+        let mut session = Session::start();
+        session.ask(Request::Begin, vec![], vec![]);
+        session.feed(&unhex(DONE)).unwrap();
+        session.ask(request.clone(), vec![], vec![]);
+        assert_eq!(session.machine.discard(2), Discarded::Followed, "{request:?}");
+        assert!(!session.machine.is_at_discarded(), "{request:?}");
+        session.feed(&unhex(DONE)).unwrap();
+        assert_eq!(session.machine.in_flight(), 0, "{request:?}");
+    }
+    // A statement can be, but not where what ends its block was sent behind it.
+    let mut session = busy();
+    assert_eq!(session.machine.discard(1), Discarded::Alone);
+}
+
+#[test]
+fn the_end_of_an_inner_block_that_is_cancelled_before_it_is_sent_undoes_it() {
+    let mut session = busy();
+    session.ask(Request::Savepoint(Savepoint::Release, "s".into()), vec![], vec![]);
+    assert_eq!(session.machine.discard(2), Discarded::Gone);
+    session.feed(&bytes("reply", "prep_select_036")).unwrap();
+    let sent = session.sent();
+    assert!(sent.contains("008b000173"), "{sent}");
 }

@@ -165,9 +165,11 @@ class InformixCore(Core):
         if savepoint is None:
             yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit(block=True)
             return
-        if rollback:
-            yield self.wire.sqli_savepoint("rollback", savepoint)
-        yield self.wire.sqli_savepoint("release", savepoint)
+        # Queued together: what others ask for, a COMMIT above all, comes behind both.
+        verbs = ("rollback", "release") if rollback else ("release",)
+        tickets = [self.wire.sqli_savepoint(verb, savepoint) for verb in verbs]
+        for ticket in tickets:  # noqa: UP028  (a list takes no results)
+            yield ticket
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: an open transaction is rolled back."""

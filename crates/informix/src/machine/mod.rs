@@ -261,7 +261,7 @@ impl<C: IfxCaller> Session for Machine<C> {
         let first = self.queue.first().is_some_and(|entry| entry.slot.id == id);
         let asked = self.groups.iter().find(|group| group.entry != 0);
         let current = first && asked.is_none_or(|group| group.entry == id);
-        let alone = self.queue.in_flight().all(|entry| entry.slot.abandoned);
+        let alone = self.queue.in_flight().all(|entry| entry.slot.abandoned && !entry.ends_block());
         if current && alone { Discarded::Alone } else { Discarded::Followed }
     }
 

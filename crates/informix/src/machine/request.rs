@@ -462,6 +462,12 @@ impl<C: IfxCaller> Entry<C> {
             && self.slot.caller.is_some()
     }
 
+    /// It ends a block, or a transaction without keeping it. If that were interrupted, what nobody waits for any more would
+    /// stay open, and what comes next would be in it.
+    pub(super) fn ends_block(&self) -> bool {
+        matches!(self.request, Request::Commit { block: true } | Request::Rollback | Request::Savepoint(..))
+    }
+
     pub(super) fn is_batch(&self) -> bool {
         matches!(&self.request, Request::Execute(Execute { rows: Rows::Batch, .. }))
     }
@@ -489,6 +495,11 @@ impl<C: IfxCaller> Pending for Entry<C> {
                 self.request = Request::Rollback;
                 true
             }
+            Request::Savepoint(Savepoint::Release, ref name) => {
+                // The end of a block that is cancelled undoes it, as that of a whole transaction does.
+                self.request = Request::Savepoint(Savepoint::Rollback, name.clone());
+                true
+            }
             Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => true,
             _ => false,
         }
@@ -500,6 +511,6 @@ impl<C: IfxCaller> Pending for Entry<C> {
 
     /// What undoes a batch is part of it, and not to be hit.
     fn is_cancellable(&self) -> bool {
-        self.slot.abandoned && !self.is_batch()
+        self.slot.abandoned && !self.is_batch() && !self.ends_block()
     }
 }

@@ -115,6 +115,12 @@ fn parameter<V: Value>(
             ))
             .into());
         }
+        ValueKind::Bytes if !exact && target.is_some_and(is_text) => {
+            let name =
+                target.map_or(String::new(), |field| super::name(field.type_word, &field.type_name, field.length));
+            let why = format!("{} is no text, which {name} holds; decode it first", value.describe());
+            return Err(Mismatch::wrong_type(why).into());
+        }
         ValueKind::Bytes => value.with_bytes(|bytes| descriptor(code::BYTE, bytes, out, large)).map_err(own)??,
         ValueKind::Text if exact && wanted == Some(code::LVARCHAR) => {
             value.with_text(|utf8| lvarchar(utf8, codeset, b"lvarchar", out)).map_err(own)??;
@@ -248,6 +254,12 @@ fn may_hold_items(field: &Field) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a column holds text in the row itself.
+fn is_text(field: &Field) -> bool {
+    matches!(field.type_word & 0xff, code::CHAR | code::VARCHAR | code::NCHAR | code::NVARCHAR | code::LVARCHAR)
+        || field.extended_id == extended::LVARCHAR
 }
 
 /// Whether a column holds smart large objects.
