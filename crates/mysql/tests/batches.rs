@@ -320,12 +320,12 @@ fn a_batch_whose_caller_is_gone_is_rolled_back() {
             let (id, told) = session.ask(Request::Execute(execute), vec![], rows(0..20_000));
             let count = std::cell::Cell::new(0);
             session.pump(|_| count.replace(count.get() + 1) == reads).unwrap();
-            assert_eq!(session.machine.discard(id), Discarded::Alone);
+            // After some reads the COMMIT may be on its way, which no cancel request is to hit: then it is all rows, never some.
+            assert!(session.machine.discard(id) == Discarded::Alone || reads > 0, "{road:?} after {reads} reads");
             let behind = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
             assert_eq!(told.get().end, None);
             let seen = behind.get().lines();
-            // After some reads the COMMIT may be on its way: then it is all rows, never some.
             let whole = reads > 0 && seen == ["20000|1"];
             assert!(whole || seen == ["0|1"], "{road:?} after {reads} reads: {seen:?}");
         }
