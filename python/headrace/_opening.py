@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from ._native import Wire
-from .errors import ConnectionTimeout, Error, OperationalError, ProgrammingError
+from .errors import ConnectionTimeout, Error, OperationalError, ProgrammingError, connect_failed
 
 
 def open_wire(wire: Wire, timeout: float | None) -> Wire:
@@ -88,7 +88,7 @@ def addresses(found: list[Any], port: int) -> list[tuple[str, int]]:
 
 def unknown_host(host: str, error: OSError) -> OperationalError:
     """The error for a name that has no address."""
-    return OperationalError(f"host {host!r} is unknown: {error}")
+    return connect_failed(f"host {host!r} is unknown: {error}")
 
 
 def plain_password(password: Any) -> Any:
@@ -106,4 +106,4 @@ def no_connection(failures: list[Error]) -> Error:
     """The error for failed attempts."""
     if len(failures) == 1:
         return failures[0]
-    return OperationalError("no connection could be made: " + "; ".join(str(error) for error in failures))
+    return connect_failed("no connection could be made: " + "; ".join(str(error) for error in failures), failures)

@@ -7,6 +7,7 @@ attributes of this module too, and :func:`error_for` gives any of them by its co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ._redact import mask_passwords
@@ -23,9 +24,11 @@ class Error(Exception):
     The server's own words are attributes; what it did not say is ``None``. ``row`` is the 0-based row of a
     batch that the error is about, ``statement`` the text that was executed, ``position`` the 1-based character
     in it that the server points at. Where several statements were sent in one text, and those before the one that
-    failed stand (MySQL), ``cursor`` has their results.
+    failed stand (MySQL), ``cursor`` has their results. ``code`` names what went wrong with a connection or a pool; it
+    stays as it is.
     """
 
+    code: str | None = None
     sqlstate: str | None = None
     sqlcode: int | None = None
     isamcode: int | None = None
@@ -137,25 +140,37 @@ class NotSupportedError(DatabaseError):
 class ConnectionClosed(OperationalError, InterfaceError):
     """The connection is closed, or was lost. PEP 249 has two classes for that, and programs catch either."""
 
+    code = "connection_closed"
+
 
 class ConnectionTimeout(OperationalError):
     """No connection could be made in time."""
+
+    code = "connect_timeout"
 
 
 class PipelineAborted(OperationalError):
     """The statement was not executed: an earlier one of the same pipeline failed."""
 
+    code = "pipeline_aborted"
+
 
 class PoolTimeout(OperationalError):
     """The pool had no connection to give in time."""
+
+    code = "pool_timeout"
 
 
 class PoolClosed(OperationalError):
     """The pool is closed."""
 
+    code = "pool_closed"
+
 
 class TooManyRequests(OperationalError):
     """The pool's queue is full."""
+
+    code = "too_many_requests"
 
 
 # The base of a SQLSTATE's class, by the first two characters of the code, else by the first. Where psycopg has an
@@ -506,6 +521,14 @@ _BY_SQLSTATE: Final = _classes()
 def error_for(sqlstate: str) -> type[DatabaseError]:
     """The class of a SQLSTATE: its own where it has one, else the PEP 249 class of its first characters."""
     return _BY_SQLSTATE.get(sqlstate) or _base(sqlstate)
+
+
+def connect_failed(message: str, causes: Sequence[Error] = ()) -> OperationalError:
+    """The error of a connection that could not be made; its code is that of its ``causes`` where they have the same."""
+    error = OperationalError(message)
+    codes = {cause.code for cause in causes}
+    error.code = codes.pop() if len(codes) == 1 else "connect_failed"
+    return error
 
 
 _FIELDS: Final = {

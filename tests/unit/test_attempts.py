@@ -103,6 +103,12 @@ def refused() -> OperationalError:
     return OperationalError("connection to 10.0.0.1:5432 failed: Connection refused")
 
 
+def tls_refused(why: str) -> OperationalError:
+    error = OperationalError(f"TLS: {why}")
+    error.code = "tls_refused"
+    return error
+
+
 def from_server(kind: type[Any], message: str = "the server's words") -> Any:
     error = kind(message)
     error.message = message
@@ -133,13 +139,13 @@ GOOD = Session()
             ["h/prefer", "h/no"],
             True,
         ),
-        ("prefer", {"h/prefer": OperationalError("TLS: bad record"), "h/no": GOOD}, ["h/prefer", "h/no"], True),
+        ("prefer", {"h/prefer": tls_refused("bad record"), "h/no": GOOD}, ["h/prefer", "h/no"], True),
         ("prefer", {"h/prefer": ConnectionClosed("closed"), "h/no": GOOD}, ["h/prefer", "h/no"], True),
         # A password that was wrong over TLS is not sent again without.
         ("prefer", {"h/prefer": from_server(InvalidPassword)}, ["h/prefer"], False),
         ("prefer", {"h/prefer": ConnectionTimeout("TLS: late")}, ["h/prefer"], False),
         ("prefer", {"h/prefer": refused()}, ["h/prefer"], False),
-        ("require", {"h/require": OperationalError("TLS: no")}, ["h/require"], False),
+        ("require", {"h/require": tls_refused("no")}, ["h/require"], False),
         ("require", {"h/require": from_server(InvalidAuthorizationSpecification)}, ["h/require"], False),
         ("verify-full", {"h/require": GOOD}, ["h/require"], True),
     ],

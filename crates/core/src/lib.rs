@@ -27,7 +27,7 @@ pub mod words;
 
 pub use buffer::{Inbox, Outbox};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
-pub use protocol::{Caller, Discarded, Fatal, Outcome, Protocol, shortened};
+pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, shortened};
 pub use queue::{Failure, Pending, Queue, Slot};
 pub use session::{Cancellation, Certificate, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};

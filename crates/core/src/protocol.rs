@@ -9,35 +9,113 @@ use std::{error, fmt};
 pub struct Fatal {
     /// What happened and what to do.
     pub message: String,
-    /// Whose fault it is.
-    pub blame: Blame,
+    /// What kind of thing happened, for programs.
+    pub kind: FatalKind,
 }
 
-/// Whose fault a [`Fatal`] error is.
+/// Why a connection could not be opened, or cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blame {
+pub enum FatalKind {
+    /// The server could not be reached.
+    ConnectFailed,
+    /// A setting of the connection cannot be used, whatever the server.
+    UnusableSetting,
+    /// No TLS where it is asked for, a certificate that is not trusted, or a file of ours that cannot be used.
+    TlsRefused,
+    /// The server's way to authenticate is not known or not allowed here, or needs what was not given.
+    AuthenticationRefused,
+    /// The server refused the session, by an error of its own.
+    LoginRefused,
+    /// The server, or what it has, is of a kind that cannot be spoken with.
+    UnsupportedServer,
     /// The peer sent something that the protocol does not allow here.
-    Peer,
-    /// The connection is gone: closed by the peer, reset, timed out.
-    Gone,
-    /// What the user asked for cannot be had: a refused authentication method, an unverified certificate.
-    Refused,
+    ProtocolViolation,
+    /// The connection was reset, or closed without a word.
+    ConnectionLost,
+    /// The server said that it ends the session.
+    SessionEnded,
+    /// The server left something without an answer for too long.
+    NoAnswer,
+    /// The session was set to another encoding than ours.
+    EncodingChanged,
+    /// Nobody knows whether a transaction was committed, or it cannot be ended.
+    TransactionInDoubt,
+    /// It was closed on this side.
+    Closed,
+    /// The engine itself failed.
+    InternalError,
+}
+
+impl FatalKind {
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::ConnectFailed,
+        Self::UnusableSetting,
+        Self::TlsRefused,
+        Self::AuthenticationRefused,
+        Self::LoginRefused,
+        Self::UnsupportedServer,
+        Self::ProtocolViolation,
+        Self::ConnectionLost,
+        Self::SessionEnded,
+        Self::NoAnswer,
+        Self::EncodingChanged,
+        Self::TransactionInDoubt,
+        Self::Closed,
+        Self::InternalError,
+    ];
+
+    /// Its name for programs, which stays.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::ConnectFailed => "connect_failed",
+            Self::UnusableSetting => "unusable_setting",
+            Self::TlsRefused => "tls_refused",
+            Self::AuthenticationRefused => "authentication_refused",
+            Self::LoginRefused => "login_refused",
+            Self::UnsupportedServer => "unsupported_server",
+            Self::ProtocolViolation => "protocol_violation",
+            Self::ConnectionLost => "connection_lost",
+            Self::SessionEnded => "session_ended",
+            Self::NoAnswer => "no_answer",
+            Self::EncodingChanged => "encoding_changed",
+            Self::TransactionInDoubt => "transaction_in_doubt",
+            Self::Closed => "connection_closed",
+            Self::InternalError => "internal_error",
+        }
+    }
+
+    /// Whether there was a session, which is gone.
+    pub fn is_gone(self) -> bool {
+        use FatalKind::*;
+        match self {
+            ConnectFailed
+            | UnusableSetting
+            | TlsRefused
+            | AuthenticationRefused
+            | LoginRefused
+            | UnsupportedServer
+            | ProtocolViolation => false,
+            ConnectionLost | SessionEnded | NoAnswer | EncodingChanged | TransactionInDoubt | Closed
+            | InternalError => true,
+        }
+    }
 }
 
 impl Fatal {
+    /// What happened, of its kind.
+    pub fn new(kind: FatalKind, message: impl Into<String>) -> Self {
+        Self { message: message.into(), kind }
+    }
+
     /// The peer broke the protocol. The message is cut to a bounded length: much of it may be the peer's.
     pub fn peer(message: impl Into<String>) -> Self {
-        Self { message: shortened(&message.into()), blame: Blame::Peer }
+        Self::new(FatalKind::ProtocolViolation, shortened(&message.into()))
     }
 
     /// The connection is gone.
     pub fn gone(message: impl Into<String>) -> Self {
-        Self { message: message.into(), blame: Blame::Gone }
-    }
-
-    /// The user's own conditions cannot be met.
-    pub fn refused(message: impl Into<String>) -> Self {
-        Self { message: message.into(), blame: Blame::Refused }
+        Self::new(FatalKind::ConnectionLost, message)
     }
 }
 
@@ -226,5 +304,20 @@ mod tests {
         assert!(fatal.message.len() < limits::SHOWN_BYTES + 30);
         assert!(fatal.message.starts_with("it sent ää") && fatal.message.ends_with("ä... (200008 bytes)"));
         assert_eq!(shortened("short"), "short");
+    }
+
+    #[test]
+    fn each_kind_has_a_code_of_its_own() {
+        let mut codes: Vec<_> = FatalKind::ALL.iter().map(|kind| kind.code()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), FatalKind::ALL.len());
+        let reference = include_str!("../../../docs/reference/errors.md");
+        for code in codes {
+            assert!(
+                reference.contains(&format!("\n### {code}\n")),
+                "{code} has no heading in docs/reference/errors.md"
+            );
+        }
     }
 }

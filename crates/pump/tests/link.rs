@@ -1,7 +1,7 @@
 //! The pump on real sockets.
 
+use headrace_core::FatalKind;
 use headrace_core::limits::{OUTBOX_HIGH_BYTES, TICK};
-use headrace_core::protocol::Blame;
 use headrace_core::{Inbox, Outbox};
 use headrace_pump::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
 use socket2::{SockRef, Socket};
@@ -216,7 +216,7 @@ fn a_reset_is_an_error() {
     SockRef::from(&peer).set_linger(Some(Duration::ZERO)).unwrap();
     drop(peer);
     let error = link.exchange(&mut Inbox::new(), &mut Outbox::new(), None).unwrap_err();
-    assert_eq!(error.blame, Blame::Gone);
+    assert_eq!(error.kind, FatalKind::ConnectionLost);
     assert_eq!(link.peek(), Liveness::Closed);
 }
 
@@ -228,7 +228,7 @@ fn last_words_are_heard_though_sending_fails() {
     let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
     outbox.tail().extend_from_slice(b"question");
     let error = link.exchange(&mut inbox, &mut outbox, None).unwrap_err();
-    assert_eq!(error.blame, Blame::Gone);
+    assert_eq!(error.kind, FatalKind::ConnectionLost);
     assert_eq!(inbox.unread(), b"last words");
 }
 

@@ -1,8 +1,8 @@
 //! Outcomes to Python exceptions.
 
 use crate::globals::globals;
+use headrace_core::Fatal;
 use headrace_core::Mismatch;
-use headrace_core::protocol::{Blame, Fatal};
 use headrace_informix::messages::server::ServerError as IfxError;
 use headrace_mysql::packets::reply::ServerError as MyError;
 use headrace_postgres::messages::backend::ServerError;
@@ -101,16 +101,29 @@ pub fn fault(py: Python<'_>, fault: Fault, row: Option<u64>) -> PyErr {
 
 /// The exception for the end of a connection.
 pub fn fatal(py: Python<'_>, fatal: &Fatal) -> PyErr {
+    ended(py, fatal, fatal.kind.is_gone())
+}
+
+/// The exception for the use of a connection that has ended so.
+pub fn closed(py: Python<'_>, fatal: &Fatal) -> PyErr {
+    ended(py, fatal, true)
+}
+
+fn ended(py: Python<'_>, fatal: &Fatal, is_gone: bool) -> PyErr {
     match globals(py) {
         Err(error) => error,
         Ok(globals) => {
-            let class = match fatal.blame {
-                Blame::Gone => &globals.connection_closed,
-                Blame::Peer | Blame::Refused => &globals.operational_error,
-            };
-            raise(py, class, fatal.message.clone())
+            let class = if is_gone { &globals.connection_closed } else { &globals.operational_error };
+            coded(py, raise(py, class, fatal.message.clone()), fatal)
         }
     }
+}
+
+/// The server's own error that came with the end of a connection, with the code of that.
+pub fn coded(py: Python<'_>, error: PyErr, fatal: &Fatal) -> PyErr {
+    // Our own classes take attributes; what was raised instead of one says enough.
+    let _ = error.value(py).setattr("code", fatal.kind.code());
+    error
 }
 
 /// The exception for a request that was skipped because an earlier one of its pipeline failed.

@@ -1,7 +1,7 @@
 //! What the user asks of TLS.
 
 use crate::dangerous;
-use headrace_core::Fatal;
+use headrace_core::{Fatal, FatalKind};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, ring};
@@ -83,7 +83,7 @@ impl TlsConfig {
             if self.only_tls13 { &[&rustls::version::TLS13] } else { rustls::ALL_VERSIONS };
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
-            .map_err(|e| Fatal::refused(format!("TLS: {e}")))?;
+            .map_err(|e| Fatal::new(FatalKind::TlsRefused, format!("TLS: {e}")))?;
         let anyone = dangerous::Anyone::new(provider.clone());
         let verifier: Arc<dyn ServerCertVerifier> = match self.verify {
             Verify::None => Arc::new(anyone),
@@ -116,14 +116,17 @@ impl TlsConfig {
         let trusted = self.certificates()?;
         let mut roots = RootCertStore::empty();
         if let (0, _) = roots.add_parsable_certificates(trusted.iter().cloned()) {
-            return Err(Fatal::refused(format!(
-                "{}: none of its certificates can be used as a CA; they have to be X.509 version 3",
-                self.roots.describe()
-            )));
+            return Err(Fatal::new(
+                FatalKind::TlsRefused,
+                format!(
+                    "{}: none of its certificates can be used as a CA; they have to be X.509 version 3",
+                    self.roots.describe()
+                ),
+            ));
         }
         let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
-            .map_err(|e| Fatal::refused(format!("TLS: no usable CA certificate: {e}")))?;
+            .map_err(|e| Fatal::new(FatalKind::TlsRefused, format!("TLS: no usable CA certificate: {e}")))?;
         Ok(dangerous::Trusting::new(inner, trusted, self.verify == Verify::Ca))
     }
 
@@ -135,7 +138,7 @@ impl TlsConfig {
                 let found = rustls_native_certs::load_native_certs();
                 if found.certs.is_empty() {
                     let why = found.errors.first().map_or_else(String::new, |e| format!(": {e}"));
-                    return Err(Fatal::refused(format!("the system has no CA certificates{why}")));
+                    return Err(Fatal::new(FatalKind::TlsRefused, format!("the system has no CA certificates{why}")));
                 }
                 Ok(found.certs)
             }
@@ -144,7 +147,7 @@ impl TlsConfig {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Fatal> {
-    std::fs::read(path).map_err(|error| Fatal::refused(format!("{}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| Fatal::new(FatalKind::TlsRefused, format!("{}: {error}", path.display())))
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal> {
@@ -152,7 +155,9 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal>
 }
 
 fn parse_certificates(pem: &[u8], source: &str) -> Result<Vec<CertificateDer<'static>>, Fatal> {
-    let bad = |why: &str| Fatal::refused(format!("{source}: {why}; certificates have to be in PEM format"));
+    let bad = |why: &str| {
+        Fatal::new(FatalKind::TlsRefused, format!("{source}: {why}; certificates have to be in PEM format"))
+    };
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let certificates = certificates.map_err(|error| bad(&error.to_string()))?;
     if certificates.is_empty() {
@@ -166,11 +171,14 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
     let has = |words: &[u8]| pem.windows(words.len()).any(|window| window == words);
     // PKCS #8 (RFC 5958), and OpenSSL's own old way (RFC 1421 headers).
     if has(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || has(b"Proc-Type: 4,ENCRYPTED") {
-        return Err(Fatal::refused(format!(
-            "{0}: the private key is encrypted, which is not supported; decrypt it with `openssl pkey -in {0} -out \
+        return Err(Fatal::new(
+            FatalKind::TlsRefused,
+            format!(
+                "{0}: the private key is encrypted, which is not supported; decrypt it with `openssl pkey -in {0} -out \
              FILE`, readable by you alone",
-            path.display()
-        )));
+                path.display()
+            ),
+        ));
     }
     PrivateKeyDer::from_pem_slice(&pem).map_err(|error| {
         let why = match error {
@@ -179,19 +187,22 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
             pem::Error::IllegalSectionStart { .. } => "a section of it does not begin as it should".to_owned(),
             other => other.to_string(),
         };
-        Fatal::refused(format!("{}: {why}; a private key has to be in PEM format", path.display()))
+        Fatal::new(FatalKind::TlsRefused, format!("{}: {why}; a private key has to be in PEM format", path.display()))
     })
 }
 
 fn unusable(client: &ClientCert, error: &Error) -> Fatal {
     let (certificates, key) = (client.certificates.display(), client.key.display());
-    Fatal::refused(match error {
-        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
-            format!("{key}: the private key does not belong to the certificate in {certificates}")
-        }
-        Error::InvalidCertificate(CertificateError::BadEncoding) => {
-            format!("{certificates}: its first certificate cannot be read")
-        }
-        other => format!("the certificate in {certificates} and the private key in {key} cannot be used: {other}"),
-    })
+    Fatal::new(
+        FatalKind::TlsRefused,
+        match error {
+            Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                format!("{key}: the private key does not belong to the certificate in {certificates}")
+            }
+            Error::InvalidCertificate(CertificateError::BadEncoding) => {
+                format!("{certificates}: its first certificate cannot be read")
+            }
+            other => format!("the certificate in {certificates} and the private key in {key} cannot be used: {other}"),
+        },
+    )
 }

@@ -10,7 +10,7 @@ mod names;
 pub use config::{ClientCert, Roots, TlsConfig, Verify};
 
 use headrace_core::limits::{OUTBOX_HIGH_BYTES, TLS_PLAIN_BYTES};
-use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox};
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConnection, Error, ProtocolVersion};
 use std::io::{Read, Write};
@@ -44,7 +44,10 @@ impl TlsClient {
                 IpAddr::from(Ipv4Addr::UNSPECIFIED).into()
             }
             Err(_) => {
-                return Err(Fatal::refused(format!("{server_name:?} is no name that a certificate could have")));
+                return Err(Fatal::new(
+                    FatalKind::TlsRefused,
+                    format!("{server_name:?} is no name that a certificate could have"),
+                ));
             }
         };
         let (config, doubtful) = cache::configuration(config)?;
@@ -171,7 +174,7 @@ fn refused(error: Error) -> Fatal {
         Error::InvalidCertificate(why) => hint(why),
         _ => "",
     };
-    Fatal::refused(format!("TLS: {error}{hint}"))
+    Fatal::new(FatalKind::TlsRefused, format!("TLS: {error}{hint}"))
 }
 
 /// What to do about a certificate that is not accepted.

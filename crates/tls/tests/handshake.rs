@@ -2,7 +2,7 @@
 
 mod support;
 
-use headrace_core::protocol::Blame;
+use headrace_core::FatalKind;
 use headrace_core::{Fatal, Inbox, Outbox};
 use headrace_tls::{ClientCert, Roots, TlsClient, TlsConfig, Verify};
 use rcgen::{BasicConstraints, CertificateParams, GeneralSubtree, IsCa, NameConstraints};
@@ -20,7 +20,7 @@ fn attempt(verify: Verify, roots: &str, name: &str, identity: &Identity) -> Resu
 /// The words of a refusal.
 fn refusal(outcome: Result<(), Fatal>) -> String {
     let fatal = outcome.expect_err("it should have been refused");
-    assert_eq!(fatal.blame, Blame::Refused, "{fatal}");
+    assert_eq!(fatal.kind, FatalKind::TlsRefused, "{fatal}");
     fatal.message
 }
 
@@ -351,7 +351,7 @@ fn files_that_cannot_be_used_are_named() {
         (with_client(&chain.0, &other_key.0), &other_key.0, "does not belong"),
     ] {
         let error = TlsClient::new(&config, "db").unwrap_err();
-        assert_eq!(error.blame, Blame::Refused);
+        assert_eq!(error.kind, FatalKind::TlsRefused);
         assert!(error.message.contains(named.to_str().unwrap()) && error.message.contains(why), "{why}: {error}");
     }
 }

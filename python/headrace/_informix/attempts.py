@@ -13,7 +13,7 @@ from typing import Any
 from .. import defaults, errors
 from .._native import Wire
 from .._opening import no_connection
-from ..errors import ConnectionTimeout, OperationalError
+from ..errors import ConnectionTimeout, connect_failed
 from .settings import ConnectOptions
 from .sqlhosts import Target
 
@@ -86,7 +86,7 @@ def _follow(options: ConnectOptions, target: Target) -> Plan:
                 return step.wire, step.options
         redirect = None if step is None or step.wire is None else step.wire.sqli_redirect()
         if redirect is None:
-            raise error or OperationalError(f"host {target.host!r} has no address")
+            raise error or connect_failed(f"host {target.host!r} has no address")
         server, host, port = redirect
         target = Target(host, port, server or target.server, target.tls)
-    raise OperationalError(f"the server redirects more than {defaults.INFORMIX_REDIRECTS} times")
+    raise connect_failed(f"the server redirects more than {defaults.INFORMIX_REDIRECTS} times")

@@ -28,6 +28,7 @@ from ..errors import (
     InvalidAuthorizationSpecification,
     OperationalError,
     TooManyConnections,
+    connect_failed,
 )
 from .conninfo import ConnectOptions, Host, home_directory
 
@@ -168,6 +169,7 @@ class _Failures:
         kinds = {type(error) for _, error in self.found}
         kind = kinds.pop() if len(kinds) == 1 else OperationalError
         error = kind("; ".join(texts))
+        error.code = connect_failed("", [error for _, error in self.found]).code
         error.__cause__ = self.found[-1][1]
         return error
 
@@ -209,12 +211,12 @@ def _addresses(
     try:
         found: list[tuple[str, int] | None] = list((yield Resolve(host.hostaddr or host.host, host.port)))
     except (OSError, DatabaseError) as error:
-        problem = OperationalError(f"the host {host.host!r} cannot be found: {error}")
+        problem = connect_failed(f"the host {host.host!r} cannot be found: {error}")
         problem.__cause__ = error
         failures.add(str(host), problem)
         return []
     if not found:
-        failures.add(str(host), OperationalError(f"the host {host.host!r} has no address"))
+        failures.add(str(host), connect_failed(f"the host {host.host!r} has no address"))
     if options.load_balance_hosts == "random":
         shuffle(found)
     return found
@@ -244,7 +246,7 @@ def _try_address(
         problem = yield from _examine(session, wanted)
         if problem is None:
             return session
-        failures.add(where, OperationalError(f"connection to {where} failed: {problem}"))
+        failures.add(where, connect_failed(f"connection to {where} failed: {problem}"))
         return None
     return None
 
@@ -263,7 +265,7 @@ def _tls_may_help(error: DatabaseError, tls: str) -> bool:
     if error.sqlstate is not None:
         # pg_hba.conf refuses this kind of connection.
         return isinstance(error, InvalidAuthorizationSpecification)
-    return tls == "prefer" and ("TLS" in str(error) or isinstance(error, ConnectionClosed))
+    return tls == "prefer" and (error.code == "tls_refused" or isinstance(error, ConnectionClosed))
 
 
 def _examine(session: Any, wanted: str) -> Generator[Step, Any, str | None]:

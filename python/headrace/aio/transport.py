@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._native import InboxView, Wire
-from ..errors import OperationalError
+from ..errors import connect_failed
 
 _TRANSPORT_CALLS = (
     "buffer_updated",
@@ -51,5 +51,5 @@ async def open_transport(
             host, port = options["tcp"]
             transport = (await loop.create_connection(protocol, host, port))[0]
     except OSError as error:
-        raise OperationalError(f"connection to {where} failed: {error}") from None
+        raise connect_failed(f"connection to {where} failed: {error}") from None
     return transport

@@ -9,7 +9,7 @@ use crate::limits as own;
 use crate::messages::server::{Description, Message, read};
 use crate::messages::{client, tag};
 use crate::types;
-use headrace_core::{Epoch, Fatal, Outbox};
+use headrace_core::{Epoch, Fatal, FatalKind, Outbox};
 use std::sync::Arc;
 
 /// The row of the catalogue that holds the database's locale.
@@ -48,7 +48,7 @@ impl<C: IfxCaller> Machine<C> {
         self.codeset = match (self.given_codeset, &self.locale) {
             (Some(codeset), _) => codeset,
             (None, Some(locale)) => CodeSet::of_locale(locale).ok_or_else(|| {
-                Fatal::refused(format!(
+                Fatal::new(FatalKind::UnsupportedServer, format!(
                     "the database's locale is {locale:?}, a code set that headrace does not know; name an equivalent one \
                      with the setting codeset"
                 ))
@@ -109,7 +109,7 @@ impl<C: IfxCaller> Machine<C> {
             return Ok(());
         }
         self.locale = question.answer;
-        self.settle_codeset().map_err(|unknown| Fatal::gone(unknown.message))
+        self.settle_codeset().map_err(|unknown| Fatal::new(FatalKind::EncodingChanged, unknown.message))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use crate::types::{decode, decode_row};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Inbox, Outbox, Slot, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Slot, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -197,7 +197,7 @@ impl<C: IfxCaller> Machine<C> {
                     entry.row_number = Some(number);
                 }
             }
-            Message::Exit => return Err(Fatal::gone("the server ended the session")),
+            Message::Exit => return Err(Fatal::new(FatalKind::SessionEnded, "the server ended the session")),
             other => {
                 return Err(Fatal::peer(format!(
                     "the server sent {}, which answers nothing that was asked",
@@ -270,9 +270,10 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Undo => {
                 if let Some(error) = reply.error {
                     let code = error.sqlcode;
-                    return Err(Fatal::gone(format!(
-                        "a batch could not be undone before its repetition: error {code}"
-                    )));
+                    return Err(Fatal::new(
+                        FatalKind::TransactionInDoubt,
+                        format!("a batch could not be undone before its repetition: error {code}"),
+                    ));
                 }
             }
             Asked::Fetch => {
@@ -326,7 +327,8 @@ impl<C: IfxCaller> Machine<C> {
                     if lost && entry.stage == Stage::Sending {
                         entry.stage = Stage::Draining;
                     } else if lost && !unlogged {
-                        return Err(Fatal::gone(
+                        return Err(Fatal::new(
+                            FatalKind::TransactionInDoubt,
                             "a batch failed, and the server could not roll back to the savepoint before it",
                         ));
                     }
@@ -346,7 +348,10 @@ impl<C: IfxCaller> Machine<C> {
             (None, Asked::Begin) => self.open = true,
             (Some(error), Asked::Begin) if error.sqlcode == ALREADY_OPEN => self.open = true,
             (Some(error), Asked::Begin) => {
-                return Err(Fatal::gone(format!("the server refused BEGIN WORK with error {}", error.sqlcode)));
+                return Err(Fatal::new(
+                    FatalKind::TransactionInDoubt,
+                    format!("the server refused BEGIN WORK with error {}", error.sqlcode),
+                ));
             }
             // Back to a savepoint, inside of a transaction.
             (None, Asked::Undo) if self.savepoint_guards(group) => {}
@@ -569,7 +574,10 @@ impl<C: IfxCaller> Machine<C> {
 
 /// A batch is neither kept nor undone. Only the end of the session undoes it for certain.
 fn unfinished(error: &ServerError) -> Fatal {
-    Fatal::gone(format!("a batch could be neither committed nor rolled back: error {}", error.sqlcode))
+    Fatal::new(
+        FatalKind::TransactionInDoubt,
+        format!("a batch could be neither committed nor rolled back: error {}", error.sqlcode),
+    )
 }
 
 /// Whether the rows of SQ_DONE are rows that the statement changed or returned.

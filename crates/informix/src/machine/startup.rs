@@ -10,7 +10,7 @@ use crate::codeset::CodeSet;
 use crate::messages::login::{self, Answer, ConnectionRequest};
 use crate::messages::server::{Message, ServerError};
 use crate::messages::{client, tag};
-use headrace_core::{Epoch, Fatal, Inbox, Outbox};
+use headrace_core::{Epoch, Fatal, FatalKind, Inbox, Outbox};
 use std::fmt;
 use std::sync::Arc;
 
@@ -187,12 +187,12 @@ impl<C: super::IfxCaller> Machine<C> {
                 for message in messages {
                     reason += &format!("; {message}");
                 }
-                return Err(Fatal::refused(reason));
+                return Err(Fatal::new(FatalKind::LoginRefused, reason));
             }
             Answer::Redirect { server, host, port } => {
                 let reason = format!("the server redirects to {server} at {host}:{port}");
                 self.redirect = Some((server, host, port));
-                return Err(Fatal::refused(reason));
+                return Err(Fatal::new(FatalKind::LoginRefused, reason));
             }
         }
         client::protocols(outbox.tail(), &capabilities::OFFER);
@@ -211,7 +211,10 @@ impl<C: super::IfxCaller> Machine<C> {
                 if self.capabilities.has(Feature::Pam) && !startup.options.pam {
                     // What was sent ahead stands where answers should: another connection has to wait for the questions.
                     self.asks_questions = true;
-                    return Err(Fatal::refused("the server asks questions at login (PAM)"));
+                    return Err(Fatal::new(
+                        FatalKind::AuthenticationRefused,
+                        "the server asks questions at login (PAM)",
+                    ));
                 }
             }
             Message::Challenge { style, text } if startup.state == State::Pam => {
@@ -250,7 +253,7 @@ impl<C: super::IfxCaller> Machine<C> {
             (_, Some(error)) => {
                 let reason = format!("the server refused the session with error {}", error.sqlcode);
                 self.last_words = Some(error);
-                return Err(Fatal::refused(reason));
+                return Err(Fatal::new(FatalKind::LoginRefused, reason));
             }
             _ => {}
         }

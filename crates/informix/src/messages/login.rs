@@ -1,7 +1,7 @@
 //! The login: one SL packet from the client, one from the server.
 
 use super::{put_i32, put_u16};
-use headrace_core::Fatal;
+use headrace_core::{Fatal, FatalKind};
 
 /// Bytes of the SL header: total length, type, 60, flags.
 pub const HEADER: usize = 6;
@@ -53,7 +53,10 @@ impl ConnectionRequest<'_> {
         let rest = [self.user, self.server, self.host, self.directory, self.program];
         let rest = rest.iter().map(|s| s.len()).sum::<usize>() + self.password.map_or(0, <[u8]>::len);
         if given + rest > 60_000 {
-            return Err(Fatal::refused("the connection settings are longer than a login packet can be (60000 bytes)"));
+            return Err(Fatal::new(
+                FatalKind::UnusableSetting,
+                "the connection settings are longer than a login packet can be (60000 bytes)",
+            ));
         }
         let start = out.len();
         put_u16(out, 0);

@@ -6,7 +6,7 @@
 mod ed25519;
 mod sha;
 
-use headrace_core::Fatal;
+use headrace_core::{Fatal, FatalKind};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -171,7 +171,8 @@ impl Authenticator {
             Plugin::Sha256Password if password.is_empty() => Ok(vec![0]),
             Plugin::Sha256Password => self.full(),
             Plugin::MysqlClearPassword if self.channel == Channel::Tls => Ok(clear(password)),
-            Plugin::MysqlClearPassword => Err(Fatal::refused(
+            Plugin::MysqlClearPassword => Err(Fatal::new(
+                FatalKind::AuthenticationRefused,
                 "the server asks for the password in the clear (mysql_clear_password), which is done over TLS only",
             )),
             Plugin::ClientEd25519 => {
@@ -200,8 +201,9 @@ impl Authenticator {
             }
             (State::AwaitSalt, Plugin::Parsec, ext_salt) => {
                 let mut random = [0; 32];
-                getrandom::fill(&mut random)
-                    .map_err(|error| Fatal::refused(format!("the system gives no random numbers: {error}")))?;
+                getrandom::fill(&mut random).map_err(|error| {
+                    Fatal::new(FatalKind::AuthenticationRefused, format!("the system gives no random numbers: {error}"))
+                })?;
                 let (answer, stored) = ed25519::parsec(self.password(), ext_salt, self.nonce()?, &random)?;
                 self.state = State::Answered;
                 self.stored = Some(stored);
@@ -233,11 +235,14 @@ impl Authenticator {
                 // request_public_key, which has another number in each of the two plugins.
                 Ok(vec![if self.plugin == Plugin::Sha256Password { 1 } else { 2 }])
             }
-            ServerKey::Refuse => Err(Fatal::refused(format!(
-                "{} needs TLS here, or the server's RSA public key: set ssl_mode=REQUIRED or server_public_key_path, or have the \
-                 server asked for its key by get_server_public_key=true",
-                self.plugin.name()
-            ))),
+            ServerKey::Refuse => Err(Fatal::new(
+                FatalKind::AuthenticationRefused,
+                format!(
+                    "{} needs TLS here, or the server's RSA public key: set ssl_mode=REQUIRED or server_public_key_path, or \
+                     have the server asked for its key by get_server_public_key=true",
+                    self.plugin.name()
+                ),
+            )),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The plugins that hash: mysql_native_password, caching_sha2_password, and RSA for the latter and sha256_password.
 //! MySQL: "Native Authentication", "Caching_sha2_password information".
 
-use headrace_core::Fatal;
+use headrace_core::{Fatal, FatalKind};
 use rsa::pkcs8::DecodePublicKey;
 use rsa::{Oaep, RsaPublicKey, rand_core::OsRng};
 use sha1::Sha1;
@@ -40,7 +40,9 @@ pub(super) fn caching(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 pub(super) fn rsa_encrypted(password: &[u8], scramble: &[u8], pem: &str) -> Result<Vec<u8>, Fatal> {
     // MySQL ends its file with a NUL.
     let padding = |c: char| c.is_whitespace() || c == '\0';
-    let unusable = |error: &dyn std::fmt::Display| Fatal::refused(format!("the server's RSA public key: {error}"));
+    let unusable = |error: &dyn std::fmt::Display| {
+        Fatal::new(FatalKind::AuthenticationRefused, format!("the server's RSA public key: {error}"))
+    };
     let key = RsaPublicKey::from_public_key_pem(pem.trim_matches(padding)).map_err(|error| unusable(&error))?;
     let plain: Vec<u8> = password.iter().chain(&[0]).zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
     key.encrypt(&mut OsRng, Oaep::new::<sha1_oaep::Sha1>(), &plain).map_err(|error| unusable(&error))

@@ -8,7 +8,7 @@ use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::packets::reply::{Completion, ServerError};
-use headrace_core::{Fatal, Inbox, Outbox, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
 
 impl<C: MyCaller> Machine<C> {
     /// Handles every whole packet in the inbox; answers that authentication needs go to the outbox.
@@ -116,7 +116,7 @@ impl<C: MyCaller> Machine<C> {
 
     fn goodbye(&mut self, payload: &[u8]) -> Result<(), Fatal> {
         let error = ServerError::read(payload)?;
-        let reason = Fatal::gone(format!("the server ended the session: {}", error.message));
+        let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message));
         self.last_words = Some(error);
         Err(reason)
     }
@@ -168,7 +168,7 @@ impl<C: MyCaller> Machine<C> {
             return match startup.packet(sequence, payload, outbox)? {
                 Progress::Going => Ok(()),
                 Progress::Refused(error) => {
-                    let reason = Fatal::refused(error.message.clone());
+                    let reason = Fatal::new(FatalKind::LoginRefused, error.message.clone());
                     self.last_words = Some(error);
                     Err(reason)
                 }

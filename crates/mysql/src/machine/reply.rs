@@ -13,7 +13,7 @@ use crate::sql::{Modes, Scan};
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Outbox};
+use headrace_core::{Fatal, FatalKind, Outbox};
 use std::sync::Arc;
 
 /// `ER_UNKNOWN_STMT_HANDLER`: the server has forgotten the statement.
@@ -345,7 +345,9 @@ impl<C: MyCaller> Machine<C> {
         if error.ends_transaction() {
             self.session.doubtful = true;
         }
-        let goodbye = error.is_fatal().then(|| Fatal::gone(format!("the server ended the session: {}", error.message)));
+        let goodbye = error
+            .is_fatal()
+            .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
         if kind == Kind::Manual {
             // What travels behind it would be committed by itself.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
@@ -486,10 +488,13 @@ impl<C: MyCaller> Machine<C> {
         let done = entry.pending == 0 && matches!(entry.stage, Stage::Sent);
         if let Some(charset) = self.session.foreign_charset.as_ref().filter(|_| done) {
             // The server would take every text that follows for another one, and store it.
-            return Err(Fatal::refused(format!(
-                "the session's character set was set to {charset}, but text is sent and read as utf8mb4 only: the \
+            return Err(Fatal::new(
+                FatalKind::EncodingChanged,
+                format!(
+                    "the session's character set was set to {charset}, but text is sent and read as utf8mb4 only: the \
                  connection is closed. Leave SET NAMES out; tables may have any character set, the server converts"
-            )));
+                ),
+            ));
         }
         if done {
             self.finish_front(cx);

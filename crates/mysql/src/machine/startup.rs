@@ -6,7 +6,7 @@ use crate::packets::compress::Algorithm;
 use crate::packets::frame;
 use crate::packets::handshake::{ClientHello, HandshakeResponse41, HandshakeV10, auth_switch_request};
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use headrace_core::{Certificate, Fatal, Outbox, limits};
+use headrace_core::{Certificate, Fatal, FatalKind, Outbox, limits};
 
 /// Whether the connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,10 @@ impl Startup {
         let channel = if options.local { Channel::Local } else { Channel::Plain };
         for (what, text) in [("user", Some(&options.user)), ("database", options.database.as_ref())] {
             if text.is_some_and(|text| text.contains('\0')) {
-                return Err(Fatal::refused(format!("the {what}'s name must not hold a NUL character")));
+                return Err(Fatal::new(
+                    FatalKind::UnusableSetting,
+                    format!("the {what}'s name must not hold a NUL character"),
+                ));
             }
         }
         Ok(Self {
@@ -183,7 +186,8 @@ impl Startup {
                         .as_ref()
                         .is_some_and(|print| authenticator.certificate_is_proven(&ok.info, scramble, print));
                     if !proven {
-                        return Err(Fatal::refused(
+                        return Err(Fatal::new(
+                            FatalKind::TlsRefused,
                             "the server did not prove with the password that its certificate is its own; \
                              name the certificate authority, or a user with a password and a plugin that can prove it",
                         ));
@@ -217,23 +221,26 @@ impl Startup {
 
     fn authenticator(&self, name: &str) -> Result<Authenticator, Fatal> {
         let Some(plugin) = Plugin::of_name(name) else {
-            return Err(Fatal::refused(format!(
-                "the server asks for {name} authentication, which headrace does not support; \
+            return Err(Fatal::new(
+                FatalKind::AuthenticationRefused,
+                format!(
+                    "the server asks for {name} authentication, which headrace does not support; \
                  give the account another plugin, such as caching_sha2_password or ed25519"
-            )));
+                ),
+            ));
         };
         if !self.options.plugins.is_empty() && !self.options.plugins.contains(&plugin) {
             let allowed: Vec<_> = self.options.plugins.iter().map(|plugin| plugin.name()).collect();
-            return Err(Fatal::refused(format!(
-                "the server asks for {name} authentication, but only {} may be used",
-                allowed.join(", ")
-            )));
+            return Err(Fatal::new(
+                FatalKind::AuthenticationRefused,
+                format!("the server asks for {name} authentication, but only {} may be used", allowed.join(", ")),
+            ));
         }
         let key = self.options.server_key.clone();
         let proves = matches!(plugin, Plugin::MysqlNativePassword | Plugin::ClientEd25519 | Plugin::Parsec);
         if self.options.certificate_by_password && self.channel == Channel::Tls && !proves {
             // It might send the password itself, and nobody has vouched for who receives it.
-            return Err(Fatal::refused(format!("{name} cannot prove the server's certificate")));
+            return Err(Fatal::new(FatalKind::TlsRefused, format!("{name} cannot prove the server's certificate")));
         }
         Ok(Authenticator::new(plugin, self.options.password.clone(), self.channel, key))
     }
@@ -257,7 +264,10 @@ impl Startup {
             return Ok(());
         }
         if self.options.tls == Tls::Require && !offered {
-            return Err(Fatal::refused("the server does not offer TLS, but the TLS mode asks for it"));
+            return Err(Fatal::new(
+                FatalKind::TlsRefused,
+                "the server does not offer TLS, but the TLS mode asks for it",
+            ));
         }
         self.respond(outbox)
     }

@@ -3,7 +3,7 @@
 
 use super::body::{Body, put_lenenc_bytes};
 use super::capabilities::{Capabilities, StatusFlags};
-use headrace_core::Fatal;
+use headrace_core::{Fatal, FatalKind};
 
 /// `Protocol::HandshakeV10`: the server's greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,10 @@ impl HandshakeV10 {
         }
         let capabilities = Capabilities::from_bits_retain(bits);
         if !capabilities.contains(Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION) {
-            return Err(Fatal::refused("the server is older than MySQL 4.1, which headrace does not support"));
+            return Err(Fatal::new(
+                FatalKind::UnsupportedServer,
+                "the server is older than MySQL 4.1, which headrace does not support",
+            ));
         }
         let mariadb = version.contains("MariaDB") || bits & Capabilities::LONG_PASSWORD.bits() == 0;
         let server_version = version.strip_prefix("5.5.5-").filter(|_| mariadb).unwrap_or(&version).to_owned();
@@ -183,7 +186,8 @@ pub fn auth_switch_request(payload: &[u8]) -> Result<(String, Vec<u8>), Fatal> {
     let mut body = Body::new("AuthSwitchRequest", payload);
     body.u8()?;
     if body.is_empty() {
-        return Err(Fatal::refused(
+        return Err(Fatal::new(
+            FatalKind::UnsupportedServer,
             "the server asks for mysql_old_password authentication, which is not secure and not supported; \
              give the account a newer password",
         ));

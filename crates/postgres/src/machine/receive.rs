@@ -8,7 +8,7 @@ use crate::messages::backend::{self, Field, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::types::{self, DateOrder, Encoder, Oid};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Inbox, Outbox, Outcome, Session, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Outcome, Session, limits};
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
@@ -439,7 +439,7 @@ impl<C: PgCaller> Machine<C> {
 
     fn error(&mut self, cx: C::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
         if let Phase::Startup(_) = self.phase {
-            let reason = Fatal::refused(error.field(b'M').to_owned());
+            let reason = Fatal::new(FatalKind::LoginRefused, error.field(b'M').to_owned());
             self.last_words = Some(error);
             return Err(reason);
         }
@@ -447,7 +447,10 @@ impl<C: PgCaller> Machine<C> {
             self.last_words = Some(error.clone());
         }
         if self.queue.started() == 0 || self.queue.is_empty() {
-            return Err(Fatal::gone(format!("the server ended the session: {}", error.field(b'M'))));
+            return Err(Fatal::new(
+                FatalKind::SessionEnded,
+                format!("the server ended the session: {}", error.field(b'M')),
+            ));
         }
         let tail = self.queue.started() - 1;
         let entry = &mut self.queue[0];
@@ -524,10 +527,13 @@ impl<C: PgCaller> Machine<C> {
         if self.foreign_encoding {
             // The server would take every text that follows for another one, and store it.
             let encoding = self.parameters.get("client_encoding").map_or("", String::as_str);
-            return Err(Fatal::refused(format!(
-                "client_encoding was set to {encoding}, but text is sent and read in UTF8 only: the connection is closed. \
+            return Err(Fatal::new(
+                FatalKind::EncodingChanged,
+                format!(
+                    "client_encoding was set to {encoding}, but text is sent and read in UTF8 only: the connection is closed. \
                  Leave client_encoding as it is, and name the encoding of a COPY by its option ENCODING"
-            )));
+                ),
+            ));
         }
         let skipping = self.skipping;
         let entry = self.front("ReadyForQuery")?;

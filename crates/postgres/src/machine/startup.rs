@@ -2,7 +2,7 @@
 
 use crate::messages::backend::Body;
 use crate::messages::frontend;
-use headrace_core::{Fatal, NextStep, Outbox};
+use headrace_core::{Fatal, FatalKind, NextStep, Outbox};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use std::fmt;
@@ -166,9 +166,17 @@ impl Startup {
                 self.hello(outbox);
                 Ok(())
             }
-            [b'N', ..] => Err(Fatal::refused("the server does not offer TLS, but sslmode asks for it")),
-            [b'E', ..] => Err(Fatal::peer("the server answered the TLS request with an error; is it too busy?")),
-            _ => Err(Fatal::peer("the server gave no proper answer to the TLS request; is this a PostgreSQL server?")),
+            [b'N', ..] => {
+                Err(Fatal::new(FatalKind::TlsRefused, "the server does not offer TLS, but sslmode asks for it"))
+            }
+            [b'E', ..] => Err(Fatal::new(
+                FatalKind::TlsRefused,
+                "the server answered the TLS request with an error; is it too busy?",
+            )),
+            _ => Err(Fatal::new(
+                FatalKind::TlsRefused,
+                "the server gave no proper answer to the TLS request; is this a PostgreSQL server?",
+            )),
         }
     }
 
@@ -180,26 +188,31 @@ impl Startup {
 
     fn allow(&self, method: Method) -> Result<(), Fatal> {
         if self.options.binding == Binding::Require && method != Method::ScramSha256 {
-            return Err(Fatal::refused(format!(
-                "channel_binding=require, but the server asks for {} authentication without it",
-                method.name()
-            )));
+            return Err(Fatal::new(
+                FatalKind::AuthenticationRefused,
+                format!("channel_binding=require, but the server asks for {} authentication without it", method.name()),
+            ));
         }
         if self.options.methods.is_empty() || self.options.methods.contains(&method) {
             return Ok(());
         }
         let allowed: Vec<_> = self.options.methods.iter().map(|m| m.name()).collect();
-        Err(Fatal::refused(format!(
-            "the server asks for {} authentication, but require_auth allows only {}",
-            method.name(),
-            allowed.join(", ")
-        )))
+        Err(Fatal::new(
+            FatalKind::AuthenticationRefused,
+            format!(
+                "the server asks for {} authentication, but require_auth allows only {}",
+                method.name(),
+                allowed.join(", ")
+            ),
+        ))
     }
 
     fn secret(&self) -> Result<&[u8], Fatal> {
         match &self.options.password {
             Some(secret) => Ok(&secret.0),
-            None => Err(Fatal::refused("the server asks for a password, but none was given")),
+            None => {
+                Err(Fatal::new(FatalKind::AuthenticationRefused, "the server asks for a password, but none was given"))
+            }
         }
     }
 
@@ -248,10 +261,13 @@ impl Startup {
                     2 => "Kerberos V5",
                     _ => "an unknown kind of",
                 };
-                return Err(Fatal::refused(format!(
-                    "the server asks for {name} authentication (code {kind}), which headrace does not support; \
+                return Err(Fatal::new(
+                    FatalKind::AuthenticationRefused,
+                    format!(
+                        "the server asks for {name} authentication (code {kind}), which headrace does not support; \
                      choose scram-sha-256 or cert in pg_hba.conf"
-                )));
+                    ),
+                ));
             }
         }
         Ok(())
@@ -274,13 +290,19 @@ impl Startup {
                 (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash.clone()))
             }
             _ if self.options.binding == Binding::Require => {
-                return Err(Fatal::refused(
+                return Err(Fatal::new(
+                    FatalKind::AuthenticationRefused,
                     "channel_binding=require, but the server offers no SCRAM-SHA-256-PLUS on this connection",
                 ));
             }
             Some(_) if plain && wanted => (SCRAM_SHA_256, ChannelBinding::unrequested()),
             _ if plain => (SCRAM_SHA_256, ChannelBinding::unsupported()),
-            _ => return Err(Fatal::refused("the server offers no SASL mechanism that headrace knows")),
+            _ => {
+                return Err(Fatal::new(
+                    FatalKind::AuthenticationRefused,
+                    "the server offers no SASL mechanism that headrace knows",
+                ));
+            }
         };
         let scram = ScramSha256::new(self.secret()?, binding);
         frontend::sasl_initial_response(outbox.tail(), mechanism, scram.message());

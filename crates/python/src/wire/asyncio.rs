@@ -2,7 +2,7 @@
 
 use super::{Io, State, Wire};
 use crate::{errors, ffi};
-use headrace_core::{Fatal, limits};
+use headrace_core::{Fatal, FatalKind, limits};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -233,10 +233,10 @@ impl Wire {
         self.arrivals.load(Ordering::Relaxed)
     }
 
-    /// Ends the connection, which `why` says.
+    /// Ends the connection, whose server has left something without an answer for too long, as `why` says.
     fn give_up(&self, py: Python<'_>, why: String) -> PyResult<()> {
         let mut state = self.hold(py)?;
-        self.die(py, &mut state, &Fatal::gone(why));
+        self.die(py, &mut state, &Fatal::new(FatalKind::NoAnswer, why));
         let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         drop(state);

@@ -3,7 +3,7 @@
 use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
-use headrace_core::{Fatal, Inbox, Outbox, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
 use headrace_pump::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
@@ -47,7 +47,7 @@ impl Wire {
         state.machine.cancel_sent();
         if waits {
             let reason = "the connection was closed: the server did not react to a cancel request in time";
-            self.die(py, state, &Fatal::gone(reason));
+            self.die(py, state, &Fatal::new(FatalKind::NoAnswer, reason));
         }
     }
 
@@ -106,7 +106,7 @@ impl Wire {
                 let limit = limit.unwrap_or_default().as_secs_f64();
                 let reason =
                     format!("the connection was given up: nothing was heard of the server for {what}={limit} s");
-                self.die(py, state, &Fatal::gone(reason));
+                self.die(py, state, &Fatal::new(FatalKind::NoAnswer, reason));
             }
             Progress::Received | Progress::Sent if limit.is_some() => *idle = Instant::now(),
             _ => {}
@@ -211,7 +211,10 @@ impl Wire {
     /// Why the connection came to its end: ours, or as `otherwise` has it.
     fn ended(&self, otherwise: &str) -> Fatal {
         let closing = self.closing.load(Ordering::Relaxed);
-        Fatal::gone(if closing { "the connection was closed by another thread" } else { otherwise })
+        match closing {
+            true => Fatal::new(FatalKind::Closed, "the connection was closed by another thread"),
+            false => Fatal::gone(otherwise),
+        }
     }
 }
 

@@ -210,7 +210,10 @@ impl Wire {
         state.unheard.set(unheard || state.unheard.get());
         let notified = std::mem::take(&mut state.notified);
         for waiting in [state.ready.take(), state.drained.take()].into_iter().flatten().chain(notified) {
-            let error = state.machine.last_error(py).unwrap_or_else(|| errors::fatal(py, &reason));
+            let error = state
+                .machine
+                .last_error(py)
+                .map_or_else(|| errors::fatal(py, &reason), |error| errors::coded(py, error, &reason));
             waiting.complete(py, Err(error));
             state.unheard.set(false);
         }
@@ -225,16 +228,18 @@ impl Wire {
         if state.unheard.take()
             && let Some(error) = state.machine.last_error(py)
         {
-            return Err(error);
+            return Err(match &state.dead {
+                Some(reason) => errors::coded(py, error, reason),
+                None => error,
+            });
         }
         match &state.dead {
             Some(reason) => {
                 let mut closed = reason.clone();
-                closed.blame = headrace_core::protocol::Blame::Gone;
                 if !closed.message.contains("closed") {
                     closed.message = format!("the connection is closed: {}", closed.message);
                 }
-                Err(errors::fatal(py, &closed))
+                Err(errors::closed(py, &closed))
             }
             None => Ok(()),
         }

@@ -8,7 +8,7 @@ use crate::errors;
 use crate::params::{Args, PyValue};
 use crate::query::{Query, Sql};
 use crate::sink::Settings;
-use headrace_core::{Discarded, Fatal, Protocol, limits};
+use headrace_core::{Discarded, Fatal, FatalKind, Protocol, limits};
 use headrace_postgres::machine::{Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
@@ -453,7 +453,7 @@ impl Wire {
         if state.outbox.is_empty() {
             state.machine.terminate(&mut farewell);
         }
-        let reason = Fatal::gone("the connection is closed");
+        let reason = Fatal::new(FatalKind::Closed, "the connection is closed");
         let io = std::mem::replace(&mut state.io, Io::None);
         self.die(py, &mut state, &reason);
         drop(state);

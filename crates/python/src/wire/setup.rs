@@ -6,7 +6,7 @@ use crate::engine::{Engine, IfxMachine, MyMachine, PgMachine};
 use crate::errors;
 use crate::globals::globals;
 use crate::sink::{Settings, Unrepresentable};
-use headrace_core::{Cancellation, Fatal, Inbox, Outbox, limits};
+use headrace_core::{Cancellation, Fatal, FatalKind, Inbox, Outbox, limits};
 use headrace_informix::types::extended;
 use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
 use headrace_pump::{Address, Connecting, TcpOptions};
@@ -156,7 +156,7 @@ impl Wire {
                 Address::Tcp(address) => address.to_string(),
                 Address::Unix(path) => path.display().to_string(),
             };
-            errors::fatal(py, &Fatal::refused(format!("connection to {shown} failed: {error}")))
+            errors::fatal(py, &Fatal::new(FatalKind::ConnectFailed, format!("connection to {shown} failed: {error}")))
         };
         let mut connecting = Connecting::new(&address, &self.tcp).map_err(failed)?;
         let link = loop {

@@ -10,8 +10,8 @@
 
 use super::{State, Wire, fork};
 use crate::errors;
-use headrace_core::Fatal;
 use headrace_core::limits::TICK;
+use headrace_core::{Fatal, FatalKind};
 use headrace_pump::Waker;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -98,7 +98,10 @@ impl Wire {
         let mut held = Held { guard: Some(guard), wire: self };
         if broken {
             self.state.clear_poison();
-            let reason = Fatal::gone("the connection was closed after an internal error of headrace; please report it");
+            let reason = Fatal::new(
+                FatalKind::InternalError,
+                "the connection was closed after an internal error of headrace; please report it",
+            );
             self.die(py, &mut held, &reason);
         }
         held
