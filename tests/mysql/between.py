@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
 import ssl
-import threading
 from pathlib import Path
 
+from accepting import Accepting
 
-class SomeoneBetween:
+
+class SomeoneBetween(Accepting):
     """Listens on a loopback port, passes everything to a server and back, and could read it all."""
 
     def __init__(self, port: int, certificate: Path, key: Path) -> None:
+        super().__init__()
         self.target = port
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
         self.heard = b""
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.listen()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self._relay, args=(client,), daemon=True).start()
-
-    def _relay(self, client: socket.socket) -> None:
-        with contextlib.suppress(OSError), client, socket.create_connection(("127.0.0.1", self.target)) as server:
-            head = server.recv(4, socket.MSG_WAITALL)
-            client.sendall(head + server.recv(int.from_bytes(head[:3], "little"), socket.MSG_WAITALL))  # the greeting
-            server.sendall(client.recv(36, socket.MSG_WAITALL))  # SSLRequest: 4 bytes of header, 32 of payload
-            trusting = ssl.create_default_context()
-            trusting.check_hostname = False
-            trusting.verify_mode = ssl.CERT_NONE
-            with (
-                self.context.wrap_socket(client, server_side=True) as inner,
-                trusting.wrap_socket(server) as outer,
-            ):
-                self._pass(inner, outer)
+    def serve(self, client: socket.socket) -> None:
+        server = self.connected(self.target)
+        head = server.recv(4, socket.MSG_WAITALL)
+        client.sendall(head + server.recv(int.from_bytes(head[:3], "little"), socket.MSG_WAITALL))  # the greeting
+        server.sendall(client.recv(36, socket.MSG_WAITALL))  # SSLRequest: 4 bytes of header, 32 of payload
+        trusting = ssl.create_default_context()
+        trusting.check_hostname = False
+        trusting.verify_mode = ssl.CERT_NONE
+        inner = self.context.wrap_socket(client, server_side=True)
+        self.keep(inner)
+        outer = trusting.wrap_socket(server)
+        self.keep(outer)
+        with inner, outer:
+            self._pass(inner, outer)
 
     def _pass(self, inner: ssl.SSLSocket, outer: ssl.SSLSocket) -> None:
         """In one thread: OpenSSL's connections are not for several."""
@@ -54,9 +48,3 @@ class SomeoneBetween:
                 if side is inner:
                     self.heard += block
                 other[side].sendall(block)
-
-    def __enter__(self) -> SomeoneBetween:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.listener.close()

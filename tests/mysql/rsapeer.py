@@ -5,14 +5,14 @@ Authentication", "SHA-256 Pluggable Authentication"."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import socket
 import struct
 import subprocess
-import threading
 from pathlib import Path
+
+from accepting import Accepting
 
 PASSWORD = b"tiger"
 # LONG_PASSWORD, FOUND_ROWS, LONG_FLAG, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS,
@@ -30,25 +30,18 @@ def make_key(folder: Path) -> tuple[Path, Path]:
     return private, public
 
 
-class RsaPeer:
+class RsaPeer(Accepting):
     """Listens on a loopback port. ``cached`` says whether it knows the password's hash already, so that
     caching_sha2_password goes the fast way; ``heard`` is every byte of every client, ``told`` what it did."""
 
     def __init__(self, plugin: str, private: Path, public: Path) -> None:
+        super().__init__()
         self.plugin = plugin.encode()
         self.private, self.public = private, public.read_bytes()
         self.cached = False
         self.heard = b""
         self.told: list[str] = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+        self.listen()
 
     def _read(self, client: socket.socket) -> tuple[bytes, int]:
         head = client.recv(4, socket.MSG_WAITALL)
@@ -62,10 +55,10 @@ class RsaPeer:
     def _send(client: socket.socket, body: bytes, sequence: int) -> None:
         client.sendall(len(body).to_bytes(3, "little") + bytes([sequence]) + body)
 
-    def _serve(self, client: socket.socket) -> None:
+    def serve(self, client: socket.socket) -> None:
         # A NUL ends the scramble on the wire, so there is none in it.
         scramble = bytes(byte % 127 + 1 for byte in os.urandom(20))
-        with client, contextlib.suppress(OSError):
+        with client:
             greeting = b"\x0a8.4.3\0" + struct.pack("<I", 7) + scramble[:8] + b"\0"
             greeting += struct.pack("<HBHHB", OFFERED & 0xFFFF, 255, 2, OFFERED >> 16, 21) + bytes(10)
             self._send(client, greeting + scramble[8:] + b"\0" + self.plugin + b"\0", 0)
@@ -105,9 +98,3 @@ class RsaPeer:
         mixed = subprocess.run(command, input=proof, capture_output=True, check=False).stdout
         password = bytes(byte ^ scramble[i % 20] for i, byte in enumerate(mixed))
         return password == PASSWORD + b"\0", sequence
-
-    def __enter__(self) -> RsaPeer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.listener.close()

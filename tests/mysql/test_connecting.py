@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import datetime as dt
 import ipaddress
 import shutil
@@ -18,6 +17,7 @@ import pytest
 
 import headrace.aio.mysql
 import headrace.mysql
+from accepting import Accepting
 from headrace import errors
 from headrace.lab.certificates import Certificates, make_certificates
 from headrace.lab.mariadb import MariaDB, start_mariadb
@@ -272,29 +272,15 @@ def test_compression(my_server: Served) -> None:
         assert sum(len(block) for block in conn.stream_blocks("select * from squeezed", fetch_size=100)) == 3000
 
 
-class Silence:
+class Silence(Accepting):
     """Takes connections and says nothing."""
 
     def __init__(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
-        self.held: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
+        self.listen()
 
-    def _accept(self) -> None:
-        try:
-            while True:
-                client, _ = self.listener.accept()
-                self.held.append(client)
-        except OSError:
-            pass
-
-    def __enter__(self) -> Silence:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for one in (self.listener, *self.held):
-            one.close()
+    def serve(self, client: socket.socket) -> None:
+        return
 
 
 def test_connecting_ends_in_time() -> None:
@@ -310,37 +296,23 @@ async def test_connecting_on_a_loop_ends_in_time() -> None:
         await headrace.aio.mysql.connect(host="127.0.0.1", port=silence.port, user="u", connect_timeout=0.3)
 
 
-class Deaf:
+class Deaf(Accepting):
     """Passes everything to a server and back, until it is told to read no more from its clients."""
 
     def __init__(self, port: int) -> None:
+        super().__init__()
         self.target = port
         self.deaf = threading.Event()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
-        self.held: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.listen()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target))
-                self.held += [client, server]
-                for source, sink in ((client, server), (server, client)):
-                    threading.Thread(target=self._pass, args=(source, sink, sink is server), daemon=True).start()
+    def serve(self, client: socket.socket) -> None:
+        server = self.connected(self.target)
+        self.start(self._pass, server, client, False)
+        self._pass(client, server, True)
 
     def _pass(self, source: socket.socket, sink: socket.socket, from_client: bool) -> None:
-        with contextlib.suppress(OSError):
-            while not (from_client and self.deaf.is_set()) and (block := source.recv(65536)):
-                sink.sendall(block)
-
-    def __enter__(self) -> Deaf:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for one in (self.listener, *self.held):
-            one.close()
+        while not (from_client and self.deaf.is_set()) and (block := source.recv(65536)):
+            sink.sendall(block)
 
 
 LARGE = b"x" * 60_000_000
