@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+import warnings
+import weakref
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterable
@@ -47,6 +49,8 @@ class BlockingConnection(Generic[R]):
         self._core = core
         self.row_factory: RowFactory[R] = row_factory
         self._strict_close = False
+        self._dropped = weakref.finalize(self, warn_dropped, weakref.ref(core.wire), core.where())
+        self._dropped.atexit = False
         self._left: tuple[int | None, float] | None = None
 
     # what each database adds
@@ -464,6 +468,14 @@ class BlockingConnection(Generic[R]):
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.transaction_status.name.lower()
         return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
+
+
+def warn_dropped(ref: weakref.ref[Wire], where: str) -> None:
+    """Warns of a connection that was collected before it was closed. The socket goes with the last reference to the
+    engine; where that was collected too, it has gone."""
+    wire = ref()
+    if wire is not None and not wire.closed:
+        warnings.warn(f"a connection ({where}) was dropped without close()", ResourceWarning, stacklevel=2)
 
 
 def _patience() -> float:

@@ -7,6 +7,7 @@ import math
 import os
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -162,6 +163,7 @@ class ConnectionPool(Generic[C]):
         self._changed = threading.Condition(self._lock)
         self._watchers = 0  # threads in wait() or close()
         self._wake = threading.Event()
+        self._dropped: weakref.finalize[..., Any] | None = None
         self._threads: set[threading.Thread] = set()
         self._starting = threading.Lock()
         self._pid = os.getpid()
@@ -183,6 +185,8 @@ class ConnectionPool(Generic[C]):
             work = self._settle()
             self._wake = threading.Event()
         weakref.finalize(self, self._wake.set)
+        self._dropped = weakref.finalize(self, _end_dropped, self._core.idle, self._pid, repr(self.name))
+        self._dropped.atexit = False
         threading.Thread(
             target=_maintain, args=(weakref.ref(self), self._wake), name=f"{self.name}-maintenance", daemon=True
         ).start()
@@ -488,6 +492,8 @@ class ConnectionPool(Generic[C]):
             self._core.close(time.monotonic())
             work = self._settle()
             self._wake.set()
+        if self._dropped is not None:
+            self._dropped.detach()
         try:
             self._perform(work)
             with self._watching():
@@ -563,6 +569,16 @@ def _close(connection: PoolConnection) -> None:
     # It is gone for the pool, whatever its end is like.
     with contextlib.suppress(Exception):
         connection.close()
+
+
+def _end_dropped(idle: list[Any], pid: int, name: str) -> None:
+    """Closes what nobody uses of a pool that was collected. What is lent ends with whoever has it."""
+    if pid != os.getpid():
+        return
+    for entry in idle:
+        _close(entry.connection)
+    idle.clear()
+    warnings.warn(f"a pool ({name}) was dropped without close()", ResourceWarning, stacklevel=2)
 
 
 def _maintain(ref: weakref.ref[ConnectionPool[Any]], wake: threading.Event) -> None:

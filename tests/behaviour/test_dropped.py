@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import threading
+import warnings
 import weakref
 from typing import Any
 
 import pytest
 
 import headrace
+from headrace.pool import ConnectionPool
 
 DROPPED = 5
 
@@ -151,3 +154,53 @@ def test_what_waits_when_its_loop_is_closed_is_closed_too(url: str) -> None:
     gc.collect()
     # The loop's own three, and the connection's.
     assert len(os.listdir("/proc/self/fd")) <= before - 4
+
+
+def test_blocking_connections_that_are_dropped_are_closed_with_a_warning(url: str) -> None:
+    def drop() -> None:
+        connection = headrace.connect(url)
+        connection.execute("SELECT 1")
+        del connection
+        gc.collect()
+
+    async def watch() -> None:
+        async with await headrace.aio.connect(url, autocommit=True) as watcher:
+            await _none_left(watcher)
+
+    with pytest.warns(ResourceWarning, match=r"connection \(.*\) was dropped without close"):
+        drop()
+    asyncio.run(watch())
+
+
+def test_a_blocking_pool_that_is_dropped_closes_its_connections_with_one_warning(url: str) -> None:
+    def drop() -> None:
+        pool = ConnectionPool(url, min_size=2, max_size=3)
+        pool.wait()
+        threads = [thread for thread in threading.enumerate() if thread.name.startswith(pool.name)]
+        pool._wake.set()  # The thread that looks after it holds it for a moment.
+        del pool
+        for thread in threads:
+            thread.join(30)
+        gc.collect()
+
+    async def watch() -> None:
+        async with await headrace.aio.connect(url, autocommit=True) as watcher:
+            await _none_left(watcher)
+
+    with pytest.warns(ResourceWarning) as warned:
+        drop()
+    assert [str(one.message) for one in warned] == ["a pool ('headrace-pool') was dropped without close()"]
+    asyncio.run(watch())
+
+
+def test_what_was_closed_is_dropped_in_silence(url: str) -> None:
+    gc.collect()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with ConnectionPool(url) as pool, pool.connection() as lent:
+            lent.execute("SELECT 1")
+        with headrace.connect(url) as connection:
+            connection.execute("SELECT 1")
+        del connection, lent, pool
+        gc.collect()
+    assert [str(one.message) for one in warned] == []

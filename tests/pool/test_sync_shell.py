@@ -369,15 +369,20 @@ def test_a_forked_child_gets_an_error_and_not_the_parents_connections() -> None:
 
 
 def test_a_pool_that_is_forgotten_goes_away() -> None:
-    pool = pool_on(Server())
-    pool.wait()
-    threads = pool._threads
+    kept = [pool_on(Server())]
+    kept[0].wait()
+    threads = kept[0]._threads
     until(lambda: not threads)
-    ref = weakref.ref(pool)
+    ref = weakref.ref(kept[0])
     thread = next(t for t in threading.enumerate() if t.name == "headrace-pool-maintenance" and t.is_alive())
-    del pool
-    until(lambda: gc.collect() >= 0 and ref() is None)
-    until(lambda: not thread.is_alive())
+
+    def gone() -> None:
+        kept.clear()
+        until(lambda: gc.collect() >= 0 and ref() is None)
+        until(lambda: not thread.is_alive())
+
+    with pytest.warns(ResourceWarning, match="dropped without close"):
+        gone()
 
 
 def test_statistics_add_up() -> None:
