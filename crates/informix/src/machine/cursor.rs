@@ -4,7 +4,7 @@ use super::request::{Asked, Declare, Position, Request, Stage};
 use super::statement::Statement;
 use super::{IfxCaller, Machine};
 use crate::limits as own;
-use crate::messages::{client, tag};
+use crate::messages::{client, scroll, tag};
 use headrace_core::Outbox;
 use std::sync::Arc;
 
@@ -104,10 +104,10 @@ impl<C: IfxCaller> Machine<C> {
         client::id(out, statement.id);
         match request {
             Request::Scroll { to: Position::Row(row), .. } => {
-                client::sfetch(out, 6, row, self.buffer(own::FIRST_FETCH_BYTES));
+                client::sfetch(out, scroll::ABSOLUTE, row, self.buffer(own::FIRST_FETCH_BYTES));
             }
             Request::Scroll { to: Position::Last, .. } => {
-                client::sfetch(out, 4, 0, self.buffer(own::FIRST_FETCH_BYTES));
+                client::sfetch(out, scroll::LAST, 0, self.buffer(own::FIRST_FETCH_BYTES));
             }
             Request::Fetch { bytes, .. } => client::nfetch(out, self.buffer(bytes)),
             _ => {}

@@ -582,5 +582,6 @@ fn unfinished(error: &ServerError) -> Fatal {
 
 /// Whether the rows of SQ_DONE are rows that the statement changed or returned.
 fn counted(statement: &Statement) -> bool {
-    statement.columns.is_some() || matches!(statement.kind, 3..=9 | 32 | 33)
+    statement.columns.is_some()
+        || matches!(statement.kind, kind::SELECT_INTO..=kind::LOAD | kind::DELETE_ALL | kind::UPDATE_ALL)
 }

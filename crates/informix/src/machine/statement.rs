@@ -194,13 +194,38 @@ impl Statement {
 
     /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.
     pub(super) fn is_worth_keeping(&self) -> bool {
-        matches!(self.kind, kind::SELECT | 4..=6 | 32 | 33 | kind::EXECUTE_PROCEDURE)
+        matches!(
+            self.kind,
+            kind::SELECT
+                | kind::UPDATE
+                | kind::DELETE
+                | kind::INSERT
+                | kind::DELETE_ALL
+                | kind::UPDATE_ALL
+                | kind::EXECUTE_PROCEDURE
+        )
     }
 
     /// Whether tables may be others behind it: it defines something, or takes definitions back.
     pub(super) fn changes_definitions(&self) -> bool {
-        matches!(self.kind, kind::SEVERAL | 12..=17 | 20 | 21 | 29 | kind::ROLLBACK | kind::SAVEPOINT)
-            || matches!(self.kind, 40 | 41 | 43..=45 | 47 | 53 | 54 | 75 | 87..=97)
+        matches!(
+            self.kind,
+            kind::SEVERAL
+                | kind::CREATE_DATABASE..=kind::DROP_INDEX
+                | kind::RENAME_TABLE
+                | kind::RENAME_COLUMN
+                | kind::ALTER_TABLE
+                | kind::ROLLBACK
+                | kind::SAVEPOINT
+                | kind::CREATE_VIEW
+                | kind::DROP_VIEW
+                | kind::CREATE_SYNONYM..=kind::CREATE_TEMP_TABLE
+                | kind::ALTER_INDEX
+                | kind::CREATE_PROCEDURE
+                | kind::DROP_PROCEDURE
+                | kind::ALTER_FRAGMENT
+                | kind::RENAME_DATABASE..=kind::ALTER_ROUTINE
+        )
     }
 
     /// BEGIN, COMMIT and ROLLBACK, and what changes the database: they come with no BEGIN of ours.

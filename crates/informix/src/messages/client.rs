@@ -1,6 +1,6 @@
 //! What the client says. Each function appends one message; [`eot`] closes the group.
 
-use super::{pad, put_char, put_i32, put_u16, tag::*};
+use super::{object, pad, put_char, put_i32, put_u16, tag::*};
 use crate::capabilities::{Capabilities, Feature};
 
 /// Ends the group.
@@ -20,12 +20,15 @@ pub fn response(out: &mut Vec<u8>, answer: &[u8]) {
     put_char(out, answer);
 }
 
+/// What SQ_INFO is about: the environment.
+const INFO_ENVIRONMENT: u16 = 6;
+
 /// SQ_INFO, environment: settings of the session.
 pub fn info_environment(out: &mut Vec<u8>, pairs: &[(String, String)]) {
     let even = |text: &String| text.len() + text.len() % 2;
     let total: usize = 6 + pairs.iter().map(|(k, v)| 4 + even(k) + even(v)).sum::<usize>();
     put_u16(out, SQ_INFO);
-    put_u16(out, 6);
+    put_u16(out, INFO_ENVIRONMENT);
     put_u16(out, total as u16);
     put_u16(out, pairs.iter().map(|(k, _)| even(k)).max().unwrap_or(0) as u16);
     put_u16(out, pairs.iter().map(|(_, v)| even(v)).max().unwrap_or(0) as u16);
@@ -103,7 +106,7 @@ pub fn nfetch(out: &mut Vec<u8>, bytes: i32) {
     put_u16(out, 0);
 }
 
-/// SQ_SFETCH of one row of a scroll cursor. `kind` 6 is row number `row`, counted from 1, and 4 the last one.
+/// SQ_SFETCH of one row of a scroll cursor. `kind` is of [`super::scroll`].
 pub fn sfetch(out: &mut Vec<u8>, kind: u16, row: i32, bytes: i32) {
     put_u16(out, SQ_SFETCH);
     put_u16(out, kind);
@@ -209,7 +212,7 @@ const OBJECT_PIECE: usize = 32_000;
 
 /// SQ_LODATA: reads from where the object stands.
 pub fn read_object(out: &mut Vec<u8>, object: i16, bytes: i32) {
-    for half in [SQ_LODATA, 0, object.cast_unsigned()] {
+    for half in [SQ_LODATA, object::READ, object.cast_unsigned()] {
         put_u16(out, half);
     }
     put_i32(out, bytes);
@@ -218,7 +221,7 @@ pub fn read_object(out: &mut Vec<u8>, object: i16, bytes: i32) {
 
 /// SQ_LODATA: writes at where the object stands.
 pub fn write_object(out: &mut Vec<u8>, object: i16, bytes: &[u8]) {
-    for half in [SQ_LODATA, 2, object.cast_unsigned()] {
+    for half in [SQ_LODATA, object::WRITE, object.cast_unsigned()] {
         put_u16(out, half);
     }
     put_i32(out, bytes.len() as i32);

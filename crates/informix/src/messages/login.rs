@@ -11,6 +11,34 @@ const CONACC: u8 = 2;
 const CONREJ: u8 = 3;
 const REDIRECT: u8 = 13;
 
+/// The markers of the parts of a login packet, in the order that both sides send them. Those without a name of their own in
+/// what is published (100, 101, 103 and 108) are called by what follows them. Clients go from one to the next, up to
+/// ASCEOT.
+mod marker {
+    pub const BODY: [u16; 2] = [100, 101];
+    pub const ASCINITRESP: u16 = 102;
+    pub const REDIRECTION: u16 = 103;
+    pub const ASCINITREQ: u16 = 104;
+    pub const ASCENV: u16 = 106;
+    pub const ASCPINFO: u16 = 107;
+    pub const PROGRAM: u16 = 108;
+    pub const ASSOCBIND: u16 = 110;
+    pub const ASCMISC: u16 = 116;
+    pub const ASCEOT: u16 = 127;
+}
+
+/// Fields whose meaning is not published: they are as IBM's JDBC driver has them.
+const FORMAT: i32 = 61;
+const CAPABILITIES: [i32; 3] = [316, 0, 0];
+const CREDENTIALS_FOLLOW: u16 = 1;
+const NETWORK: i32 = 1;
+
+/// ASCINITREQ's flags: neither a server group nor a trusted context.
+const NORMAL_LOGIN: i32 = 3;
+
+/// Bytes of the name behind [`marker::PROGRAM`].
+const PROGRAM_BYTES: usize = 12;
+
 /// What CONREQ says.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionRequest<'a> {
@@ -61,51 +89,53 @@ impl ConnectionRequest<'_> {
         let start = out.len();
         put_u16(out, 0);
         out.extend_from_slice(&[CONREQ, 60, 0, 0]);
-        out.extend_from_slice(&[0, 100, 0, 101]);
-        put_i32(out, 61);
+        marker::BODY.iter().for_each(|marker| put_u16(out, *marker));
+        put_i32(out, FORMAT);
         text(out, b"IEEEM");
-        put_u16(out, 108);
-        fixed(out, b"sqlexec", 12);
+        put_u16(out, marker::PROGRAM);
+        fixed(out, b"sqlexec", PROGRAM_BYTES);
         text(out, b"9.280");
         text(out, b"RDS#R000000");
         text(out, b"sqli");
-        for capability in [316, 0, 0] {
+        for capability in CAPABILITIES {
             put_i32(out, capability);
         }
-        put_u16(out, 1);
+        put_u16(out, CREDENTIALS_FOLLOW);
         text(out, self.user.as_bytes());
         match self.password {
             Some(password) => text(out, password),
             None => put_u16(out, 0),
         }
         fixed(out, b"ol", 8);
-        put_i32(out, 61);
+        put_i32(out, FORMAT);
         fixed(out, b"tlitcp", 8);
-        put_i32(out, 1);
-        out.extend_from_slice(&[0, 104, 0, 11]);
-        put_i32(out, 3);
+        put_i32(out, NETWORK);
+        put_u16(out, marker::ASCINITREQ);
+        put_u16(out, 11);
+        put_i32(out, NORMAL_LOGIN);
         text(out, self.server.as_bytes());
         // The database is opened by SQ_DBOPEN: named here the server refuses it (-759).
         out.extend_from_slice(&[0; 10]);
-        put_u16(out, 106);
+        put_u16(out, marker::ASCENV);
         put_u16(out, self.environment.len() as u16);
         for (name, value) in self.environment {
             text(out, name.as_bytes());
             text(out, value.as_bytes());
         }
-        put_u16(out, 107);
+        put_u16(out, marker::ASCPINFO);
         put_i32(out, 0);
         put_i32(out, self.process_id);
+        // The thread.
         put_i32(out, 1);
         text(out, self.host.as_bytes());
         put_u16(out, 0);
         text(out, self.directory.as_bytes());
-        put_u16(out, 116);
+        put_u16(out, marker::ASCMISC);
         put_u16(out, self.program.len() as u16 + 11);
         put_i32(out, 0);
         put_i32(out, 0);
         text(out, self.program.as_bytes());
-        put_u16(out, 127);
+        put_u16(out, marker::ASCEOT);
         let total = (out.len() - start) as u16;
         out[start..start + 2].copy_from_slice(&total.to_be_bytes());
         Ok(())
@@ -192,48 +222,46 @@ pub fn answer(packet: &[u8]) -> Result<Answer, Fatal> {
         return Err(Fatal::peer(format!("the server answered the login with a packet of the unknown type {kind}")));
     }
     let mut body = Body(packet.get(HEADER..).unwrap_or_default());
-    body.bytes(8)?;
-    body.text()?;
-    body.bytes(14)?;
+    let (_markers, _format) = ((body.u16()?, body.u16()?), body.i32()?);
+    let _float_format = body.text()?;
+    let (_marker, _program) = (body.u16()?, body.bytes(PROGRAM_BYTES)?);
     let banner = body.text()?;
-    body.text()?;
-    body.text()?;
-    body.bytes(12 + 6 + 24)?;
+    let (_serial_number, _application) = (body.text()?, body.text()?);
+    let _capabilities = (body.i32()?, body.i32()?, body.i32()?);
+    let _zeros = (body.u16()?, body.u16()?, body.u16()?);
+    let (_on, _format, _protocol, _zero) = (body.bytes(8)?, body.i32()?, body.bytes(8)?, body.i32()?);
     let (mut sqlcode, mut os_error, mut process_id, mut messages) = (0, 0, 0, Vec::new());
     let mut redirect = None;
     loop {
         match body.u16()? {
-            0x66 => {
-                body.bytes(6)?;
+            marker::ASCINITRESP => {
+                let _unread_by_clients = body.bytes(6)?;
                 sqlcode = i32::from(body.u16()? as i16);
                 os_error = i32::from(body.u16()? as i16);
-                body.u16()?;
+                let _warnings = body.u16()?;
                 for _ in 0..body.u16()? {
-                    body.u16()?;
+                    let _number = body.u16()?;
                     messages.push(body.padded()?);
                 }
             }
-            0x67 => {
-                body.u16()?;
+            marker::REDIRECTION => {
+                let _length = body.u16()?;
                 redirect = Some(body.padded()?);
             }
-            0x6b => {
-                body.i32()?;
+            marker::ASCPINFO => {
+                let _zero = body.i32()?;
                 process_id = body.i32()?;
-                body.i32()?;
-                // Host, terminal, directory.
-                for _ in 0..3 {
-                    body.text()?;
-                }
+                let _thread = body.i32()?;
+                let (_host, _terminal, _directory) = (body.text()?, body.text()?, body.text()?);
             }
-            0x6e => {
-                body.bytes(6)?;
+            marker::ASSOCBIND => {
+                let (_length, _zero) = (body.u16()?, body.i32()?);
             }
-            0x74 => {
-                let len = usize::from(body.u16()?);
-                body.bytes(len)?;
+            marker::ASCMISC => {
+                let length = usize::from(body.u16()?);
+                let _user_group_and_program = body.bytes(length)?;
             }
-            0x7f => break,
+            marker::ASCEOT => break,
             marker => {
                 return Err(Fatal::peer(format!("the login answer has the unknown marker {marker}")));
             }

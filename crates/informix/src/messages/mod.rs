@@ -66,6 +66,22 @@ pub mod tag {
     }
 }
 
+/// What SQ_LODATA does with a smart large object.
+pub mod object {
+    /// Reads from where it stands.
+    pub const READ: u16 = 0;
+    /// Writes at where it stands.
+    pub const WRITE: u16 = 2;
+}
+
+/// What SQ_SFETCH fetches of a scroll cursor.
+pub mod scroll {
+    /// The last row.
+    pub const LAST: u16 = 4;
+    /// The row of a number, counted from 1.
+    pub const ABSOLUTE: u16 = 6;
+}
+
 /// Statement types, the first field of SQ_DESCRIBE.
 pub mod kind {
     /// Several statements of which the first begins or ends a transaction: of ours, no server has it.
@@ -74,16 +90,42 @@ pub mod kind {
     pub const DATABASE: u16 = 1;
     /// SELECT.
     pub const SELECT: u16 = 2;
+    /// SELECT ... INTO TEMP.
+    pub const SELECT_INTO: u16 = 3;
     /// UPDATE ... WHERE.
     pub const UPDATE: u16 = 4;
+    /// DELETE ... WHERE.
+    pub const DELETE: u16 = 5;
     /// INSERT.
     pub const INSERT: u16 = 6;
     /// UPDATE ... WHERE CURRENT OF.
     pub const UPDATE_CURRENT: u16 = 7;
+    /// DELETE ... WHERE CURRENT OF.
+    pub const DELETE_CURRENT: u16 = 8;
+    /// LOAD, an INSERT from a file.
+    pub const LOAD: u16 = 9;
     /// CREATE DATABASE.
     pub const CREATE_DATABASE: u16 = 12;
+    /// DROP DATABASE.
+    pub const DROP_DATABASE: u16 = 13;
+    /// CREATE TABLE.
+    pub const CREATE_TABLE: u16 = 14;
+    /// DROP TABLE.
+    pub const DROP_TABLE: u16 = 15;
+    /// CREATE INDEX.
+    pub const CREATE_INDEX: u16 = 16;
+    /// DROP INDEX.
+    pub const DROP_INDEX: u16 = 17;
+    /// RENAME TABLE.
+    pub const RENAME_TABLE: u16 = 20;
+    /// RENAME COLUMN.
+    pub const RENAME_COLUMN: u16 = 21;
+    /// ALTER TABLE.
+    pub const ALTER_TABLE: u16 = 29;
     /// CLOSE DATABASE.
     pub const CLOSE_DATABASE: u16 = 31;
+    /// DELETE of all rows.
+    pub const DELETE_ALL: u16 = 32;
     /// UPDATE of all rows.
     pub const UPDATE_ALL: u16 = 33;
     /// BEGIN WORK.
@@ -94,32 +136,56 @@ pub mod kind {
     pub const ROLLBACK: u16 = 36;
     /// SAVEPOINT.
     pub const SAVEPOINT: u16 = 37;
+    /// CREATE VIEW.
+    pub const CREATE_VIEW: u16 = 40;
+    /// DROP VIEW.
+    pub const DROP_VIEW: u16 = 41;
+    /// CREATE SYNONYM.
+    pub const CREATE_SYNONYM: u16 = 43;
+    /// DROP SYNONYM.
+    pub const DROP_SYNONYM: u16 = 44;
+    /// CREATE TEMP TABLE.
+    pub const CREATE_TEMP_TABLE: u16 = 45;
+    /// ALTER INDEX.
+    pub const ALTER_INDEX: u16 = 47;
+    /// SET ISOLATION.
+    pub const SET_ISOLATION: u16 = 48;
+    /// CREATE PROCEDURE.
+    pub const CREATE_PROCEDURE: u16 = 53;
+    /// DROP PROCEDURE.
+    pub const DROP_PROCEDURE: u16 = 54;
     /// EXECUTE PROCEDURE, EXECUTE FUNCTION.
     pub const EXECUTE_PROCEDURE: u16 = 56;
+    /// ALTER FRAGMENT.
+    pub const ALTER_FRAGMENT: u16 = 75;
+    /// RENAME DATABASE.
+    pub const RENAME_DATABASE: u16 = 87;
+    /// ALTER ROUTINE. From RENAME DATABASE up to here all define something: domains, row and distinct types, casts.
+    pub const ALTER_ROUTINE: u16 = 97;
 
     /// The statement's name, as far as a program may want to tell statements apart by it.
     pub fn name(kind: u16) -> &'static str {
         match kind {
             DATABASE => "DATABASE",
             SELECT => "SELECT",
-            3 => "SELECT INTO TEMP",
+            SELECT_INTO => "SELECT INTO TEMP",
             UPDATE | UPDATE_CURRENT | UPDATE_ALL => "UPDATE",
-            5 | 8 | 32 => "DELETE",
+            DELETE | DELETE_CURRENT | DELETE_ALL => "DELETE",
             INSERT => "INSERT",
             CREATE_DATABASE => "CREATE DATABASE",
-            14 => "CREATE TABLE",
-            15 => "DROP TABLE",
-            16 => "CREATE INDEX",
-            17 => "DROP INDEX",
-            29 => "ALTER TABLE",
+            CREATE_TABLE => "CREATE TABLE",
+            DROP_TABLE => "DROP TABLE",
+            CREATE_INDEX => "CREATE INDEX",
+            DROP_INDEX => "DROP INDEX",
+            ALTER_TABLE => "ALTER TABLE",
             CLOSE_DATABASE => "CLOSE DATABASE",
             BEGIN => "BEGIN WORK",
             COMMIT => "COMMIT WORK",
             ROLLBACK => "ROLLBACK WORK",
             SAVEPOINT => "SAVEPOINT",
-            40 => "CREATE VIEW",
-            45 => "CREATE TEMP TABLE",
-            48 => "SET ISOLATION",
+            CREATE_VIEW => "CREATE VIEW",
+            CREATE_TEMP_TABLE => "CREATE TEMP TABLE",
+            SET_ISOLATION => "SET ISOLATION",
             EXECUTE_PROCEDURE => "EXECUTE PROCEDURE",
             _ => "",
         }

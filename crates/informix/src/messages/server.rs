@@ -1,7 +1,7 @@
 //! What the server says. Messages have no length of their own, so each must be understood to find the next.
 
 use super::client::is_named;
-use super::tag::*;
+use super::{object, tag::*};
 use crate::capabilities::{Capabilities, Feature};
 use crate::codeset::CodeSet;
 use crate::limits as own;
@@ -310,7 +310,7 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
     let tag = r.u16()?;
     Ok(match tag {
         SQ_TUPLE => {
-            r.u16()?;
+            let _warnings = r.u16()?;
             let len = r.len32("a row")?;
             Message::Tuple(r.padded(len)?)
         }
@@ -320,11 +320,11 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             let wide = capabilities.has(Feature::WideCounters);
             let mut counter = || if wide { r.i64() } else { r.i32().map(i64::from) };
             let rows = counter()?;
-            counter()?;
+            let _rowid = counter()?;
             Message::Done { warnings, rows, serial: r.i32()? }
         }
         SQ_COST => {
-            r.take(8)?;
+            let (_rows, _io) = (r.i32()?, r.i32()?);
             Message::Cost
         }
         SQ_DESCRIBE => Message::Describe(description(r, capabilities, codeset)?),
@@ -353,9 +353,9 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             Message::InsertDone { serial8: i64::try_from(serial8).unwrap_or(0), bigserial: r.i64()? }
         }
         SQ_XACTSTAT => {
-            r.u16()?;
+            let _event = r.u16()?;
             let open = r.u16()? != 0;
-            r.u16()?;
+            let _open_before = r.u16()?;
             Message::XactStat { open }
         }
         SQ_TUPID => Message::TupId(r.i32()?),
@@ -365,7 +365,7 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             let count = r.u16()?;
             Message::Returned((0..count).map(|_| returned(r, codeset)).collect::<Result<_, _>>()?)
         }
-        SQ_LODATA => object(r)?,
+        SQ_LODATA => large_object(r)?,
         SQ_PROTOCOLS => Message::Protocols(r.chars()?),
         SQ_CHALLENGE => Message::Challenge { style: r.u16()?, text: r.chars()? },
         SQ_ACCEPT => Message::Accept,
@@ -420,10 +420,10 @@ fn returned_value<'a>(r: &mut Reader<'a>) -> Result<RawReturned<'a>, Stop> {
 }
 
 /// SQ_LODATA: what was read comes in pieces until all of it is there. Where nothing was, a piece without bytes may follow.
-fn object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
+fn large_object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
     let operation = r.u16()?;
     let size = r.len32("a piece of a large object")?;
-    if operation == 2 {
+    if operation == object::WRITE {
         return Ok(Message::Written(i32::try_from(size).unwrap_or(i32::MAX)));
     }
     let (mut pieces, mut left) = (Vec::new(), size);
@@ -458,12 +458,8 @@ struct Head {
 
 fn description_head(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Head, Stop> {
     let (kind, id) = (r.u16()?, r.u16()?);
-    r.i32()?;
-    if capabilities.has(Feature::WideTuple) {
-        r.i32().map(drop)?
-    } else {
-        r.u16().map(drop)?
-    }
+    let _cost = r.i32()?;
+    let _row_bytes = if capabilities.has(Feature::WideTuple) { r.i32()? } else { i32::from(r.u16()?) };
     let count = usize::from(r.u16()?);
     let wide = capabilities.has(Feature::WideStringTable);
     let table = if wide { r.len32("a string table")? } else { usize::from(r.u16()?) };
@@ -513,8 +509,7 @@ impl Described<'_> {
 fn described_type<'a>(r: &mut Reader<'a>) -> Result<Described<'a>, Stop> {
     let (type_word, extended_id) = (r.u16()?, r.i32()?);
     let (owner, type_name) = (r.chars()?, r.chars()?);
-    // Whether it is passed by reference, and its alignment.
-    r.i32()?;
+    let (_by_reference, _alignment) = (r.u16()?, r.u16()?);
     let (source_type, length) = (r.i32()?, r.i32()?);
     bounded(r.at)?;
     Ok(Described { type_word, extended_id, owner, type_name, source_type, length })
@@ -524,8 +519,8 @@ fn described_type<'a>(r: &mut Reader<'a>) -> Result<Described<'a>, Stop> {
 fn described_field<'a>(r: &mut Reader<'a>, capabilities: Capabilities) -> Result<(usize, Described<'a>), Stop> {
     let wide = capabilities.has(Feature::WideStringTable);
     let offset = if wide { r.len32("a name")? } else { usize::from(r.u16()?) };
-    // Where it begins in a row of the client's own.
-    r.i32()?;
+    // In a row of the client's own.
+    let _start = r.i32()?;
     Ok((offset, described_type(r)?))
 }
 

@@ -7,6 +7,7 @@ use super::{Machine, MyCaller, Phase};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError};
 use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
 
@@ -98,7 +99,7 @@ impl<C: MyCaller> Machine<C> {
                     expect.sequence = sequence.wrapping_add(1);
                     return Ok(());
                 }
-                if let [0xff, ..] = payload {
+                if let [header::ERR, ..] = payload {
                     // The server ends the session in the middle of things and counts from wherever it stands.
                     return self.goodbye(payload);
                 }
@@ -108,7 +109,7 @@ impl<C: MyCaller> Machine<C> {
                 )))
             }
             _ => match payload {
-                [0xff, ..] => self.goodbye(payload),
+                [header::ERR, ..] => self.goodbye(payload),
                 _ => Err(Fatal::peer("the server sent a packet although nothing was asked")),
             },
         }
@@ -143,9 +144,9 @@ impl<C: MyCaller> Machine<C> {
         let mut at = 0;
         while let Some((len, sequence)) = frame::header(&unread[at..]) {
             let Some(payload) = unread.get(at + HEADER_BYTES..at + HEADER_BYTES + len) else { break };
-            // 0xfe and 0xff begin the packet that ends the rows; a row of 16 MiB comes in parts.
+            // These begin the packet that ends the rows; a row of 16 MiB comes in parts.
             let in_turn = compressed || sequence == expect.sequence;
-            if matches!(payload, [0xfe | 0xff, ..]) || len == MAX_PAYLOAD_BYTES || !in_turn {
+            if matches!(payload, [header::EOF | header::ERR, ..]) || len == MAX_PAYLOAD_BYTES || !in_turn {
                 break;
             }
             expect.sequence = sequence.wrapping_add(1);
@@ -217,8 +218,8 @@ impl<C: MyCaller> Machine<C> {
                 Ok(())
             }
             Reply::Rows { columns } => match payload {
-                [0xff, ..] => self.failed(cx, kind, ServerError::read(payload)?),
-                [0xfe, ..] if payload.len() < MAX_PAYLOAD_BYTES => {
+                [header::ERR, ..] => self.failed(cx, kind, ServerError::read(payload)?),
+                [header::EOF, ..] if payload.len() < MAX_PAYLOAD_BYTES => {
                     let (end, changes) = if deprecate_eof {
                         Completion::read_ok(payload, self.session.capabilities)?
                     } else {

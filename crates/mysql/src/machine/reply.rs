@@ -8,6 +8,7 @@ use super::{LastPrepared, Machine, MyCaller};
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
+use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
 use crate::sql::{Modes, Scan};
 use crate::types::ColumnType;
@@ -134,7 +135,7 @@ impl<C: MyCaller> Machine<C> {
         outbox: &mut Outbox,
     ) -> Result<(), Fatal> {
         match (kind, payload) {
-            (_, [0xff, ..]) => self.failed(cx, kind, ServerError::read(payload)?),
+            (_, [header::ERR, ..]) => self.failed(cx, kind, ServerError::read(payload)?),
             (Kind::Prepare, _) => {
                 let ok = PrepareOk::read(payload)?;
                 let (params_left, columns_left) = (self.definitions(ok.params), self.definitions(ok.columns));
@@ -154,11 +155,13 @@ impl<C: MyCaller> Machine<C> {
                 self.reply = Reply::Rows { columns };
                 self.packet(cx, sequence, payload, outbox)
             }
-            (_, [0, ..]) => {
+            (_, [header::OK, ..]) => {
                 let (ok, changes) = Completion::read_ok(payload, self.session.capabilities)?;
                 self.completed(cx, kind, Some(ok.affected_rows), ok, changes)
             }
-            (_, [0xfb, name @ ..]) => self.local_infile(cx, name, sequence.wrapping_add(1), outbox),
+            (_, [header::LOCAL_INFILE_REQUEST, name @ ..]) => {
+                self.local_infile(cx, name, sequence.wrapping_add(1), outbox)
+            }
             _ => {
                 let mut body = Body::new("column count", payload);
                 let left = usize::try_from(body.lenenc()?).unwrap_or(usize::MAX);

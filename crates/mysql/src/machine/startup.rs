@@ -5,6 +5,7 @@ use crate::packets::capabilities::Capabilities;
 use crate::packets::compress::Algorithm;
 use crate::packets::frame;
 use crate::packets::handshake::{ClientHello, HandshakeResponse41, HandshakeV10, auth_switch_request};
+use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
 use headrace_core::{Certificate, Fatal, FatalKind, Outbox, limits};
 
@@ -165,7 +166,7 @@ impl Startup {
 
     /// One packet of the server.
     pub fn packet(&mut self, sequence: u8, payload: &[u8], outbox: &mut Outbox) -> Result<Progress, Fatal> {
-        if let [0xff, ..] = payload {
+        if let [header::ERR, ..] = payload {
             return Ok(Progress::Refused(ServerError::read(payload)?));
         }
         if sequence != self.sequence {
@@ -177,7 +178,7 @@ impl Startup {
         self.sequence = sequence.wrapping_add(1);
         match (&mut self.state, payload) {
             (State::Greeting, _) => self.greeting(payload, outbox)?,
-            (State::Authenticating(authenticator), [0, ..]) => {
+            (State::Authenticating(authenticator), [header::OK, ..]) => {
                 let (ok, changes) = Completion::read_ok(payload, self.capabilities)?;
                 if let (true, Channel::Tls) = (self.options.certificate_by_password, self.channel) {
                     let scramble = self.greeting.as_ref().map_or(&[][..], |greeting| &greeting.auth_plugin_data);
@@ -196,14 +197,14 @@ impl Startup {
                 let info = if ok.info.first() == Some(&1) { Vec::new() } else { ok.info.clone() };
                 return Ok(Progress::Ready(Completion { info, ..ok }, changes));
             }
-            (State::Authenticating(_), [0xfe, ..]) => {
+            (State::Authenticating(_), [header::AUTH_SWITCH_REQUEST, ..]) => {
                 let (name, data) = auth_switch_request(payload)?;
                 let mut authenticator = self.authenticator(&name)?;
                 let answer = authenticator.start(&data)?;
                 self.state = State::Authenticating(Box::new(authenticator));
                 self.send(outbox, |out| out.extend_from_slice(&answer));
             }
-            (State::Authenticating(authenticator), [1, data @ ..]) => {
+            (State::Authenticating(authenticator), [header::AUTH_MORE_DATA, data @ ..]) => {
                 if let Some(answer) = authenticator.more(data)? {
                     self.send(outbox, |out| out.extend_from_slice(&answer));
                 }

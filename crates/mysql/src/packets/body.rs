@@ -3,6 +3,15 @@
 
 use headrace_core::Fatal;
 
+/// The largest number that is its own length-encoded integer ("Protocol::LengthEncodedInteger").
+const LENENC_MAX: u8 = 0xfa;
+/// Two bytes of a number follow.
+const LENENC_U16: u8 = 0xfc;
+/// Three bytes follow.
+const LENENC_U24: u8 = 0xfd;
+/// Eight bytes follow.
+const LENENC_U64: u8 = 0xfe;
+
 /// Reads the parts of a packet's payload in order.
 #[derive(Clone, Debug)]
 pub struct Body<'a> {
@@ -58,13 +67,13 @@ impl<'a> Body<'a> {
     /// `int<lenenc>`
     pub fn lenenc(&mut self) -> Result<u64, Fatal> {
         Ok(match self.u8()? {
-            n @ ..=0xfa => u64::from(n),
-            0xfc => u64::from(self.u16()?),
-            0xfd => {
+            n @ ..=LENENC_MAX => u64::from(n),
+            LENENC_U16 => u64::from(self.u16()?),
+            LENENC_U24 => {
                 let [a, b, c] = self.array()?;
                 u64::from(u32::from_le_bytes([a, b, c, 0]))
             }
-            0xfe => u64::from_le_bytes(self.array()?),
+            LENENC_U64 => u64::from_le_bytes(self.array()?),
             byte => {
                 return Err(Fatal::peer(format!(
                     "the server sent a malformed {}: {byte:#x} begins no length-encoded integer",
@@ -113,15 +122,15 @@ pub fn put_lenenc(out: &mut Vec<u8>, n: u64) {
     match n {
         0..=0xfa => out.push(n as u8),
         0xfb..=0xffff => {
-            out.push(0xfc);
+            out.push(LENENC_U16);
             out.extend_from_slice(&(n as u16).to_le_bytes());
         }
         0x1_0000..=0xff_ffff => {
-            out.push(0xfd);
+            out.push(LENENC_U24);
             out.extend_from_slice(&(n as u32).to_le_bytes()[..3]);
         }
         _ => {
-            out.push(0xfe);
+            out.push(LENENC_U64);
             out.extend_from_slice(&n.to_le_bytes());
         }
     }

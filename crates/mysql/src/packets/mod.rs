@@ -8,3 +8,20 @@ pub mod compress;
 pub mod frame;
 pub mod handshake;
 pub mod reply;
+
+/// The first byte of the server's packets, by which they are told apart ("Generic Response Packets", "Protocol::AuthMoreData",
+/// "Protocol::AuthSwitchRequest", "LOCAL INFILE Request").
+pub mod header {
+    /// OK_Packet.
+    pub const OK: u8 = 0x00;
+    /// AuthMoreData, while a session is being opened.
+    pub const AUTH_MORE_DATA: u8 = 0x01;
+    /// LOCAL INFILE Request, in place of a count of columns.
+    pub const LOCAL_INFILE_REQUEST: u8 = 0xfb;
+    /// AuthSwitchRequest, while a session is being opened.
+    pub const AUTH_SWITCH_REQUEST: u8 = 0xfe;
+    /// EOF_Packet, or the OK_Packet that stands in its place.
+    pub const EOF: u8 = 0xfe;
+    /// ERR_Packet.
+    pub const ERR: u8 = 0xff;
+}

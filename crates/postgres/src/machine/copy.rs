@@ -5,6 +5,7 @@ use super::statement::Columns;
 use super::{CopyState, Machine, PgCaller};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
+use crate::messages::tag::{self, Target};
 use crate::types::{self, Encoder};
 use headrace_core::{Fatal, Outbox};
 use std::sync::Arc;
@@ -27,7 +28,7 @@ impl<C: PgCaller> Machine<C> {
     pub fn copy_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let streaming = self.copy_state(id) == CopyState::Streaming;
         if streaming {
-            frontend::message(outbox.tail(), b'd', write);
+            frontend::message(outbox.tail(), tag::frontend::COPY_DATA, write);
         }
         streaming
     }
@@ -56,7 +57,7 @@ impl<C: PgCaller> Machine<C> {
         let Request::Copy(copy) = &entry.request else { return };
         let out = outbox.tail();
         frontend::parse(out, "", &copy.query, &[]);
-        frontend::describe(out, b'S', "");
+        frontend::describe(out, Target::Statement, "");
         if let Some(left_out) = &copy.left_out {
             frontend::parse(out, "", left_out, &[]);
             frontend::bind_empty(out, "", "");
@@ -165,16 +166,16 @@ impl<C: PgCaller> Machine<C> {
         let wanted = matches!(entry.request, Request::Script { copy: true, .. } | Request::Copy(_));
         let described = entry.columns.as_ref().filter(|_| matches!(entry.request, Request::Copy(_)));
         let differs = described.is_some_and(|described| described.fields.len() != columns);
-        if tag != b'G' && differs {
+        if tag != tag::backend::COPY_IN_RESPONSE && differs {
             return Err(Fatal::peer("the server copies another number of columns than it described"));
         }
         match (tag, wanted && !differs, &mut entry.slot.caller) {
-            (b'G', true, Some(caller)) => {
+            (tag::backend::COPY_IN_RESPONSE, true, Some(caller)) => {
                 entry.stage = Stage::Copying;
                 entry.fed = entry.request.is_script();
                 caller.bulk_ready(cx, binary, columns);
             }
-            (b'G', ..) => {
+            (tag::backend::COPY_IN_RESPONSE, ..) => {
                 let reason = match (wanted, differs) {
                     (true, true) => "the table has other columns than were described",
                     (true, false) => "cancelled by the client",

@@ -10,6 +10,7 @@ use super::statement::Columns;
 use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field, header};
 use crate::messages::frontend;
+use crate::messages::tag::backend as tag;
 use crate::types::{self, Decoder, Oid, TypeRegistry};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Mismatch, Outbox, Session};
@@ -44,7 +45,7 @@ impl Held {
 
     /// Results from here on have these columns.
     fn describe(&mut self, columns: &Columns, registry: TypeRegistry, alterations: u64) {
-        self.keep(b'T', &[]);
+        self.keep(tag::ROW_DESCRIPTION, &[]);
         self.results.push_back(Known { fields: columns.fields.clone(), registry, alterations });
         self.oids.extend(&columns.unsure);
     }
@@ -184,23 +185,23 @@ impl<C: PgCaller> Machine<C> {
             let (message, after) = rest.split_at(total);
             let body = &message[5..];
             match tag {
-                b'T' => {
+                tag::ROW_DESCRIPTION => {
                     let Some(known) = held.results.pop_front() else { return Ok(()) };
                     registry.date_order = known.registry.date_order;
                     let described = known.columns(&registry, alterations);
                     caller.columns(cx, columns.insert(Arc::new(described)));
                 }
-                b'D' => {
+                tag::DATA_ROW => {
                     rest = decode_rows(rest, columns.as_deref(), caller, cx)?;
                     continue;
                 }
-                b'C' => {
+                tag::COMMAND_COMPLETE => {
                     let tag = backend::command_complete(body)?;
                     caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
                 }
-                b'I' => caller.result(cx, Summary::default()),
-                b's' => caller.result(cx, Summary { suspended: true, ..Summary::default() }),
-                b'H' => {
+                tag::EMPTY_QUERY_RESPONSE => caller.result(cx, Summary::default()),
+                tag::PORTAL_SUSPENDED => caller.result(cx, Summary { suspended: true, ..Summary::default() }),
+                tag::COPY_OUT_RESPONSE => {
                     let (binary, columns) = backend::copy_response(body)?;
                     caller.bulk_ready(cx, binary, columns);
                 }
@@ -246,7 +247,7 @@ fn decode_rows<'m, C: PgCaller>(
     let decoders = columns.map_or(&[][..], |columns| &columns.decoders);
     let mut rest = messages;
     let mut sink = caller.rows(cx);
-    while let Some((b'D', total)) = header(rest)? {
+    while let Some((tag::DATA_ROW, total)) = header(rest)? {
         let (message, after) = rest.split_at(total);
         types::decode_row(decoders, &message[5..], &mut sink)?;
         rest = after;

@@ -21,6 +21,7 @@ pub use statement::{Columns, Shape, Statement};
 
 use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
+use crate::messages::tag::field;
 use crate::types::TypeRegistry;
 use headrace_core::{
     Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Queue, Session,
@@ -267,7 +268,7 @@ impl<C: PgCaller> Session for Machine<C> {
     }
 
     fn last_message(&self) -> Option<&str> {
-        self.last_words.as_ref().map(|words| words.field(b'M'))
+        self.last_words.as_ref().map(|words| words.field(field::MESSAGE))
     }
 
     fn process_id(&self) -> i32 {

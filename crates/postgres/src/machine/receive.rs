@@ -6,6 +6,7 @@ use super::statement::{Columns, Key, Lookup, Statement};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::backend::{self, Field, Notification, ServerError, header};
 use crate::messages::frontend;
+use crate::messages::tag::{backend as tag, field};
 use crate::types::{self, DateOrder, Encoder, Oid};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Outcome, Session, limits};
@@ -40,7 +41,7 @@ impl<C: PgCaller> Machine<C> {
                 return Ok(());
             }
             let consumed = match tag {
-                b'D' => self.rows(cx, unread)?,
+                tag::DATA_ROW => self.rows(cx, unread)?,
                 _ => {
                     self.message(cx, tag, &unread[5..total], outbox)?;
                     total
@@ -91,12 +92,12 @@ impl<C: PgCaller> Machine<C> {
         let Some(columns) = &entry.columns else { return Ok(0) };
         if let Some(held) = &mut entry.held {
             let (_, total) = header(unread)?.expect("checked by the caller");
-            held.keep(b'D', &unread[5..total]);
+            held.keep(tag::DATA_ROW, &unread[5..total]);
             entry.rows += 1;
             return Ok(total);
         }
         let mut sink = entry.slot.caller.as_mut().map(|caller| caller.rows(cx));
-        while let Some((b'D', total)) = header(&unread[at..])? {
+        while let Some((tag::DATA_ROW, total)) = header(&unread[at..])? {
             let Some(message) = unread.get(at..at + total) else { break };
             if let Some(sink) = &mut sink {
                 types::decode_row(&columns.decoders, &message[5..], sink)?;
@@ -111,28 +112,28 @@ impl<C: PgCaller> Machine<C> {
 
     fn message(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         match tag {
-            b'C' => self.command_complete(cx, body, outbox),
-            b'Z' => self.ready_for_query(cx, body, outbox),
-            b'1' | b'2' | b'3' => {
+            tag::COMMAND_COMPLETE => self.command_complete(cx, body, outbox),
+            tag::READY_FOR_QUERY => self.ready_for_query(cx, body, outbox),
+            tag::PARSE_COMPLETE | tag::BIND_COMPLETE | tag::CLOSE_COMPLETE => {
                 const NAME: &str = "ParseComplete, BindComplete or CloseComplete";
                 backend::empty(NAME, body)?;
                 let entry = self.front(NAME)?;
-                entry.bound |= tag == b'2' && !entry.prelude_open;
+                entry.bound |= tag == tag::BIND_COMPLETE && !entry.prelude_open;
                 Ok(())
             }
-            b'E' => self.error(cx, ServerError::parse(body)?),
-            b'N' => {
+            tag::ERROR_RESPONSE => self.error(cx, ServerError::parse(body)?),
+            tag::NOTICE_RESPONSE => {
                 if self.notices.len() == limits::NOTICES {
                     self.notices.pop_front();
                 }
                 self.notices.push_back(ServerError::parse(body)?);
                 Ok(())
             }
-            b'A' => {
+            tag::NOTIFICATION_RESPONSE => {
                 self.notify(Notification::parse(body)?);
                 Ok(())
             }
-            b'S' => {
+            tag::PARAMETER_STATUS => {
                 let (name, value) = backend::parameter_status(body)?;
                 if name == "DateStyle" {
                     self.registry.date_order = Some(DateOrder::of_style(&value));
@@ -143,20 +144,20 @@ impl<C: PgCaller> Machine<C> {
                 self.parameters.insert(name, value);
                 Ok(())
             }
-            b'K' if !self.is_ready() => {
+            tag::BACKEND_KEY_DATA if !self.is_ready() => {
                 let mut body = backend::Body::new("BackendKeyData", body);
                 self.process_id = body.i32()?;
                 self.secret = body.rest().to_vec();
                 Ok(())
             }
-            b'R' => match &mut self.phase {
+            tag::AUTHENTICATION => match &mut self.phase {
                 Phase::Startup(startup) => startup.authentication(body, outbox),
                 _ => Err(Fatal::peer("the server asked for authentication in the middle of the session")),
             },
-            b'v' if !self.is_ready() => Ok(()),
-            b't' => self.parameter_description(body),
-            b'T' => self.row_description(cx, body, outbox),
-            b'n' => {
+            tag::NEGOTIATE_PROTOCOL_VERSION if !self.is_ready() => Ok(()),
+            tag::PARAMETER_DESCRIPTION => self.parameter_description(body),
+            tag::ROW_DESCRIPTION => self.row_description(cx, body, outbox),
+            tag::NO_DATA => {
                 backend::empty("NoData", body)?;
                 let entry = self.front("NoData")?;
                 if std::mem::take(&mut entry.awaits_portal) {
@@ -167,7 +168,7 @@ impl<C: PgCaller> Machine<C> {
                 }
                 self.described(None, outbox)
             }
-            b's' => {
+            tag::PORTAL_SUSPENDED => {
                 backend::empty("PortalSuspended", body)?;
                 let entry = self.front("PortalSuspended")?;
                 entry.rows = 0;
@@ -179,7 +180,7 @@ impl<C: PgCaller> Machine<C> {
                 }
                 self.after_result(cx)
             }
-            b'I' => {
+            tag::EMPTY_QUERY_RESPONSE => {
                 backend::empty("EmptyQueryResponse", body)?;
                 let entry = self.front("EmptyQueryResponse")?;
                 entry.results += 1;
@@ -191,8 +192,10 @@ impl<C: PgCaller> Machine<C> {
                 entry.turn_columns(cx);
                 self.after_result(cx)
             }
-            b'G' | b'H' | b'W' => self.copy_response(cx, tag, body, outbox),
-            b'd' => {
+            tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
+                self.copy_response(cx, tag, body, outbox)
+            }
+            tag::COPY_DATA => {
                 let entry = self.front("CopyData")?;
                 if let Some(held) = &mut entry.held {
                     held.keep(tag, body);
@@ -201,7 +204,7 @@ impl<C: PgCaller> Machine<C> {
                 }
                 Ok(())
             }
-            b'c' => {
+            tag::COPY_DONE => {
                 backend::empty("CopyDone", body)?;
                 self.front("CopyDone").map(drop)
             }
@@ -255,7 +258,7 @@ impl<C: PgCaller> Machine<C> {
             return Err(Fatal::peer(format!("the server counted {said} rows, of which {rows} arrived")));
         }
         if let Some(held) = &mut entry.held {
-            held.keep(b'C', body);
+            held.keep(tag::COMMAND_COMPLETE, body);
         } else if let Some(caller) = &mut entry.slot.caller {
             caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }
@@ -439,7 +442,7 @@ impl<C: PgCaller> Machine<C> {
 
     fn error(&mut self, cx: C::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
         if let Phase::Startup(_) = self.phase {
-            let reason = Fatal::new(FatalKind::LoginRefused, error.field(b'M').to_owned());
+            let reason = Fatal::new(FatalKind::LoginRefused, error.field(field::MESSAGE).to_owned());
             self.last_words = Some(error);
             return Err(reason);
         }
@@ -449,7 +452,7 @@ impl<C: PgCaller> Machine<C> {
         if self.queue.started() == 0 || self.queue.is_empty() {
             return Err(Fatal::new(
                 FatalKind::SessionEnded,
-                format!("the server ended the session: {}", error.field(b'M')),
+                format!("the server ended the session: {}", error.field(field::MESSAGE)),
             ));
         }
         let tail = self.queue.started() - 1;
@@ -587,7 +590,7 @@ impl<C: PgCaller> Machine<C> {
         let Some(entry) = self.queue.first() else { return false };
         match &entry.slot.failure {
             Some(Failure::Server { error, .. }) if entry.from_cache => {
-                let stale_plan = error.sqlstate() == "0A000" && error.field(b'R') == "RevalidateCachedQuery";
+                let stale_plan = error.sqlstate() == "0A000" && error.field(field::ROUTINE) == "RevalidateCachedQuery";
                 // Parameters of another type than the column has by now, or text that was sent for one.
                 let statement = entry.statement.as_ref();
                 let outdated = statement.is_some_and(|statement| self.statements.is_outdated(statement));

@@ -5,6 +5,7 @@ use super::request::{Cursor, Entry, Execute, Failure, Prepare, Request, Rows, St
 use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
+use crate::messages::tag::Target;
 use crate::types::Format;
 use headrace_core::{Mismatch, Outbox, Outcome, Parameters, Slot, limits};
 use std::sync::Arc;
@@ -138,7 +139,7 @@ impl<C: PgCaller> Machine<C> {
 
     fn close_evicted(&mut self, outbox: &mut Outbox) {
         for name in self.statements.take_closed() {
-            frontend::close(outbox.tail(), b'S', &name);
+            frontend::close(outbox.tail(), Target::Statement, &name);
         }
     }
 
@@ -191,7 +192,7 @@ impl<C: PgCaller> Machine<C> {
                 }
             }
             Request::DescribePortal { portal } => {
-                frontend::describe(out, b'P', &portal.name);
+                frontend::describe(out, Target::Portal, &portal.name);
                 frontend::flush(out);
                 entry.described = true;
                 entry.stage = Stage::Describing { parameters: Vec::new() };
@@ -207,7 +208,7 @@ impl<C: PgCaller> Machine<C> {
             Request::ClosePortal { portal } => {
                 if self.portals.is_open(portal.number) {
                     self.portals.close(portal.number);
-                    frontend::close(out, b'P', &portal.name);
+                    frontend::close(out, Target::Portal, &portal.name);
                 }
                 frontend::sync(out);
             }
@@ -368,7 +369,7 @@ impl<C: PgCaller> Machine<C> {
         };
         let out = outbox.tail();
         frontend::parse(out, &name, sql, &entry.hints);
-        frontend::describe(out, b'S', &name);
+        frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);
         entry.described = true;
         entry.stage = Stage::Describing { parameters: Vec::new() };
@@ -602,7 +603,7 @@ fn send_row<C: PgCaller>(
     }
     if entry.rows_sent == 0 && entry.typing.is_none() && entry.describes_portal {
         // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
-        frontend::describe(out, b'P', portal);
+        frontend::describe(out, Target::Portal, portal);
         entry.awaits_portal = true;
     }
     frontend::execute(out, portal, max_rows);

@@ -2,6 +2,7 @@
 
 use crate::messages::backend::Body;
 use crate::messages::frontend;
+use crate::messages::tag::tls_answer;
 use headrace_core::{Fatal, FatalKind, NextStep, Outbox};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
@@ -157,19 +158,21 @@ impl Startup {
     /// an attacker's (CVE-2021-23222).
     pub fn ssl_reply(&mut self, unread: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         match unread {
-            [b'S'] => {
+            [tls_answer::WILLING] => {
                 self.state = State::AwaitTls;
                 Ok(())
             }
-            [b'S', ..] => Err(Fatal::peer("the server sent data before the TLS handshake; someone may be in between")),
-            [b'N', ..] if self.options.tls == Tls::Prefer => {
+            [tls_answer::WILLING, ..] => {
+                Err(Fatal::peer("the server sent data before the TLS handshake; someone may be in between"))
+            }
+            [tls_answer::UNWILLING, ..] if self.options.tls == Tls::Prefer => {
                 self.hello(outbox);
                 Ok(())
             }
-            [b'N', ..] => {
+            [tls_answer::UNWILLING, ..] => {
                 Err(Fatal::new(FatalKind::TlsRefused, "the server does not offer TLS, but sslmode asks for it"))
             }
-            [b'E', ..] => Err(Fatal::new(
+            [tls_answer::ERROR, ..] => Err(Fatal::new(
                 FatalKind::TlsRefused,
                 "the server answered the TLS request with an error; is it too busy?",
             )),

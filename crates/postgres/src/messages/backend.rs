@@ -1,5 +1,6 @@
 //! What the server sends: framing, and the bodies that are not rows.
 
+use super::tag::field;
 use crate::types::Oid;
 use headrace_core::{Fatal, limits};
 
@@ -179,13 +180,13 @@ impl ServerError {
 
     /// The SQLSTATE.
     pub fn sqlstate(&self) -> &str {
-        self.field(b'C')
+        self.field(field::CODE)
     }
 
     /// Whether the server ends the session with it (FATAL, PANIC).
     pub fn is_fatal(&self) -> bool {
-        let severity = match self.field(b'V') {
-            "" => self.field(b'S'),
+        let severity = match self.field(field::SEVERITY_UNTRANSLATED) {
+            "" => self.field(field::SEVERITY),
             plain => plain,
         };
         matches!(severity, "FATAL" | "PANIC")

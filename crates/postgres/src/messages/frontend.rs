@@ -1,5 +1,6 @@
 //! What the client sends. Each function appends one message to a buffer.
 
+use super::tag::{Target, frontend as tag};
 use crate::types::Oid;
 use headrace_core::{Mismatch, limits};
 
@@ -55,7 +56,7 @@ pub fn startup<'a>(out: &mut Vec<u8>, parameters: impl IntoIterator<Item = (&'a 
 
 /// PasswordMessage.
 pub fn password(out: &mut Vec<u8>, password: &[u8]) {
-    message(out, b'p', |out| {
+    message(out, tag::PASSWORD_MESSAGE, |out| {
         out.extend_from_slice(password);
         out.push(0);
     });
@@ -63,7 +64,7 @@ pub fn password(out: &mut Vec<u8>, password: &[u8]) {
 
 /// SASLInitialResponse.
 pub fn sasl_initial_response(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
-    message(out, b'p', |out| {
+    message(out, tag::PASSWORD_MESSAGE, |out| {
         cstr(out, mechanism);
         out.extend_from_slice(&(data.len() as i32).to_be_bytes());
         out.extend_from_slice(data);
@@ -72,12 +73,12 @@ pub fn sasl_initial_response(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
 
 /// SASLResponse.
 pub fn sasl_response(out: &mut Vec<u8>, data: &[u8]) {
-    message(out, b'p', |out| out.extend_from_slice(data));
+    message(out, tag::PASSWORD_MESSAGE, |out| out.extend_from_slice(data));
 }
 
 /// Query: the simple protocol.
 pub fn query(out: &mut Vec<u8>, prefix: &str, sql: &str) {
-    message(out, b'Q', |out| {
+    message(out, tag::QUERY, |out| {
         out.extend_from_slice(prefix.as_bytes());
         cstr(out, sql);
     });
@@ -85,7 +86,7 @@ pub fn query(out: &mut Vec<u8>, prefix: &str, sql: &str) {
 
 /// Parse: `name` is empty for the unnamed statement, a type of 0 leaves the choice to the server.
 pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str, types: &[Oid]) {
-    message(out, b'P', |out| {
+    message(out, tag::PARSE, |out| {
         cstr(out, name);
         cstr(out, sql);
         out.extend_from_slice(&(types.len() as i16).to_be_bytes());
@@ -95,25 +96,25 @@ pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str, types: &[Oid]) {
     });
 }
 
-/// Describe of a prepared statement (`kind` `b'S'`) or a portal (`b'P'`).
-pub fn describe(out: &mut Vec<u8>, kind: u8, name: &str) {
-    message(out, b'D', |out| {
-        out.push(kind);
+/// Describe of a prepared statement or a portal.
+pub fn describe(out: &mut Vec<u8>, target: Target, name: &str) {
+    message(out, tag::DESCRIBE, |out| {
+        out.push(target as u8);
         cstr(out, name);
     });
 }
 
-/// Close of a prepared statement (`kind` `b'S'`) or a portal (`b'P'`).
-pub fn close(out: &mut Vec<u8>, kind: u8, name: &str) {
-    message(out, b'C', |out| {
-        out.push(kind);
+/// Close of a prepared statement or a portal.
+pub fn close(out: &mut Vec<u8>, target: Target, name: &str) {
+    message(out, tag::CLOSE, |out| {
+        out.push(target as u8);
         cstr(out, name);
     });
 }
 
 /// Bind without parameters and with the result formats as the server would choose (text).
 pub fn bind_empty(out: &mut Vec<u8>, portal: &str, statement: &str) {
-    message(out, b'B', |out| {
+    message(out, tag::BIND, |out| {
         cstr(out, portal);
         cstr(out, statement);
         out.extend_from_slice(&[0; 6]);
@@ -133,7 +134,7 @@ pub fn bind<E: From<Mismatch>>(
     result_formats: &[u8],
     mut encode: impl FnMut(usize, &mut Vec<u8>) -> Result<u16, E>,
 ) -> Result<(), E> {
-    out.push(b'B');
+    out.push(tag::BIND);
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     cstr(out, portal);
@@ -162,7 +163,7 @@ pub fn bind<E: From<Mismatch>>(
 
 /// Execute of a portal; `max_rows` 0 means all.
 pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: i32) {
-    message(out, b'E', |out| {
+    message(out, tag::EXECUTE, |out| {
         cstr(out, portal);
         out.extend_from_slice(&max_rows.to_be_bytes());
     });
@@ -170,32 +171,32 @@ pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: i32) {
 
 /// Sync.
 pub fn sync(out: &mut Vec<u8>) {
-    out.extend_from_slice(&[b'S', 0, 0, 0, 4]);
+    out.extend_from_slice(&[tag::SYNC, 0, 0, 0, 4]);
 }
 
 /// Flush.
 pub fn flush(out: &mut Vec<u8>) {
-    out.extend_from_slice(&[b'H', 0, 0, 0, 4]);
+    out.extend_from_slice(&[tag::FLUSH, 0, 0, 0, 4]);
 }
 
 /// CopyData.
 pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
-    message(out, b'd', |out| out.extend_from_slice(data));
+    message(out, tag::COPY_DATA, |out| out.extend_from_slice(data));
 }
 
 /// CopyDone.
 pub fn copy_done(out: &mut Vec<u8>) {
-    out.extend_from_slice(&[b'c', 0, 0, 0, 4]);
+    out.extend_from_slice(&[tag::COPY_DONE, 0, 0, 0, 4]);
 }
 
 /// CopyFail, with the reason that the server will repeat in its error.
 pub fn copy_fail(out: &mut Vec<u8>, reason: &str) {
-    message(out, b'f', |out| cstr(out, &reason.replace('\0', " ")));
+    message(out, tag::COPY_FAIL, |out| cstr(out, &reason.replace('\0', " ")));
 }
 
 /// Terminate.
 pub fn terminate(out: &mut Vec<u8>) {
-    out.extend_from_slice(&[b'X', 0, 0, 0, 4]);
+    out.extend_from_slice(&[tag::TERMINATE, 0, 0, 0, 4]);
 }
 
 #[cfg(test)]
@@ -220,8 +221,8 @@ mod tests {
             ("StartupMessage", written(|o| startup(o, [("user", "u")])), b"\0\0\0\x10\0\x03\0\0user\0u\0\0"),
             ("Query", written(|o| query(o, "", "select 1")), b"Q\0\0\0\x0dselect 1\0"),
             ("Parse", written(|o| parse(o, "s", "q", &[23])), b"P\0\0\0\x0es\0q\0\0\x01\0\0\0\x17"),
-            ("Describe", written(|o| describe(o, b'S', "s")), b"D\0\0\0\x07Ss\0"),
-            ("Close", written(|o| close(o, b'P', "")), b"C\0\0\0\x06P\0"),
+            ("Describe", written(|o| describe(o, Target::Statement, "s")), b"D\0\0\0\x07Ss\0"),
+            ("Close", written(|o| close(o, Target::Portal, "")), b"C\0\0\0\x06P\0"),
             ("Execute", written(|o| execute(o, "", 0)), b"E\0\0\0\x09\0\0\0\0\0"),
             ("Sync", written(sync), b"S\0\0\0\x04"),
             ("CopyFail", written(|o| copy_fail(o, "no")), b"f\0\0\0\x07no\0"),
