@@ -8,6 +8,8 @@ use headrace_core::{Discarded, Inbox, Outbox, Session as _, TransactionStatus};
 use headrace_postgres::machine::{
     Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
 };
+use headrace_postgres::messages::backend::header;
+use headrace_postgres::messages::tag::{self, backend};
 use headrace_testkit::{Completion, Received, Shared, TestValue};
 use support::TestHandler;
 
@@ -26,11 +28,11 @@ fn msg(tag: u8, body: &[u8]) -> Vec<u8> {
 }
 
 fn ready(status: u8) -> Vec<u8> {
-    msg(b'Z', &[status])
+    msg(backend::READY_FOR_QUERY, &[status])
 }
 
 fn error(code: &str) -> Vec<u8> {
-    msg(b'E', format!("SERROR\0VERROR\0C{code}\0Mno\0\0").as_bytes())
+    msg(backend::ERROR_RESPONSE, format!("SERROR\0VERROR\0C{code}\0Mno\0\0").as_bytes())
 }
 
 fn data_row(values: &[Option<&[u8]>]) -> Vec<u8> {
@@ -44,7 +46,7 @@ fn data_row(values: &[Option<&[u8]>]) -> Vec<u8> {
             }
         }
     }
-    msg(b'D', &body)
+    msg(backend::DATA_ROW, &body)
 }
 
 fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
@@ -56,10 +58,22 @@ fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
         body.extend_from_slice(&oid.to_be_bytes());
         body.extend_from_slice(&[0, 4, 0xff, 0xff, 0xff, 0xff, 0, 0]);
     }
-    msg(b'T', &body)
+    msg(backend::ROW_DESCRIPTION, &body)
 }
 
 impl Session {
+    /// The names of the messages that were sent since this was last asked.
+    fn said(&mut self) -> Vec<&'static str> {
+        let (sent, mut names) = (self.outbox.take(), Vec::new());
+        let mut rest = &sent[..];
+        while let Some((tag, total)) = header(rest).unwrap() {
+            names.push(tag::frontend::name(tag).unwrap_or_else(|| panic!("a message of the type {tag}")));
+            rest = &rest[total..];
+        }
+        assert!(rest.is_empty(), "half a message was sent: {rest:?}");
+        names
+    }
+
     fn start() -> Self {
         let options = Options {
             purpose: Purpose::Session,
@@ -73,7 +87,16 @@ impl Session {
         let mut outbox = Outbox::new();
         let machine = Machine::new(options, 16, &mut outbox);
         let mut session = Self { machine, inbox: Inbox::new(), outbox };
-        session.feed(&[msg(b'R', &[0, 0, 0, 0]), msg(b'K', &[0, 0, 0, 1, 0, 0, 0, 2]), ready(b'I')].concat()).unwrap();
+        session
+            .feed(
+                &[
+                    msg(backend::AUTHENTICATION, &[0, 0, 0, 0]),
+                    msg(backend::BACKEND_KEY_DATA, &[0, 0, 0, 1, 0, 0, 0, 2]),
+                    ready(b'I'),
+                ]
+                .concat(),
+            )
+            .unwrap();
         assert!(session.machine.is_ready());
         session.outbox.take();
         session
@@ -129,7 +152,12 @@ impl Session {
 
 /// The reply to Parse and Describe of a select of two columns with one parameter.
 fn describe_reply() -> Vec<u8> {
-    [msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), row_description(&[("id", 23), ("name", 25)])].concat()
+    [
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 23]),
+        row_description(&[("id", 23), ("name", 25)]),
+    ]
+    .concat()
 }
 
 /// The reply to the whole select: three rows. What answers Bind comes only once Bind was sent, so whoever replays this
@@ -137,13 +165,13 @@ fn describe_reply() -> Vec<u8> {
 fn select_reply() -> Vec<u8> {
     [
         describe_reply(),
-        msg(b'2', b""),
+        msg(backend::BIND_COMPLETE, b""),
         data_row(&[Some(&[0, 0, 0, 1]), Some(b"one")]),
-        msg(b'N', b"SNOTICE\0Mby the way\0\0"),
+        msg(backend::NOTICE_RESPONSE, b"SNOTICE\0Mby the way\0\0"),
         data_row(&[Some(&[0, 0, 0, 2]), None]),
-        msg(b'S', b"TimeZone\0UTC\0"),
+        msg(backend::PARAMETER_STATUS, b"TimeZone\0UTC\0"),
         data_row(&[Some(&[0, 0, 0, 3]), Some("drei ä".as_bytes())]),
-        msg(b'C', b"SELECT 3\0"),
+        msg(backend::COMMAND_COMPLETE, b"SELECT 3\0"),
         ready(b'I'),
     ]
     .concat()
@@ -225,9 +253,20 @@ fn a_batch_names_the_row_that_failed() {
         let mut session = Session::start();
         let told =
             session.execute("insert", Some(vec![vec![1.into()], vec![2.into()], vec![3.into()]]), Vec::new(), true);
-        session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), msg(b'n', b"")].concat()).unwrap();
+        session
+            .feed(
+                &[
+                    msg(backend::PARSE_COMPLETE, b""),
+                    msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 23]),
+                    msg(backend::NO_DATA, b""),
+                ]
+                .concat(),
+            )
+            .unwrap();
         for _ in 0..failing {
-            session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat()).unwrap();
+            session
+                .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")].concat())
+                .unwrap();
         }
         session.feed(&[error("23505"), ready(b'I')].concat()).unwrap();
         assert_eq!(told.get().end, Some(format!("server 23505 at row {failing}")));
@@ -241,12 +280,20 @@ fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_the
         let mut session = Session::start();
         let rows = (0..2000i64).map(|i| vec![i.into()]).collect();
         let told = session.execute("insert", Some(rows), Vec::new(), true);
-        session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
-        let flush = msg(b'H', b"");
-        assert!(session.outbox.take().ends_with(&flush), "all rows are sent, and not their end");
-        let answer = [msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat();
+        session
+            .feed(
+                &[
+                    msg(backend::PARSE_COMPLETE, b""),
+                    msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 20]),
+                    msg(backend::NO_DATA, b""),
+                ]
+                .concat(),
+            )
+            .unwrap();
+        assert!(session.said().ends_with(&["Flush"]), "all rows are sent, and not their end");
+        let answer = [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")].concat();
         session.feed(&answer.repeat(2000 - 1025)).unwrap();
-        assert_eq!(session.outbox.take(), []);
+        assert!(session.said().is_empty());
         if discarded {
             assert_eq!(session.machine.discard(1), Discarded::Alone, "the server is at it");
             session.machine.transmit((), &mut session.outbox);
@@ -257,7 +304,7 @@ fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_the
             assert_eq!(told.get().end, None);
         } else {
             session.feed(&answer).unwrap();
-            assert_eq!(session.outbox.take(), msg(b'S', b""));
+            assert_eq!(session.said(), ["Sync"]);
             session.feed(&answer.repeat(1024)).unwrap();
             session.feed(&ready(b'I')).unwrap();
             assert_eq!(told.get().end.as_deref(), Some("done"));
@@ -271,36 +318,56 @@ fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_away(
     let mut session = Session::start();
     let rows = |n: i64| Some((0..n).map(|i| vec![i.into()]).collect());
     session.execute_as(Prepare::Unnamed, "insert", rows(1), Vec::new(), true);
-    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
-    assert!(session.outbox.take().ends_with(&msg(b'S', b"")));
+    session
+        .feed(
+            &[
+                msg(backend::PARSE_COMPLETE, b""),
+                msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 20]),
+                msg(backend::NO_DATA, b""),
+            ]
+            .concat(),
+        )
+        .unwrap();
+    assert!(session.said().ends_with(&["Bind", "Execute", "Sync"]));
     let batch = session.execute_as(Prepare::Unnamed, "insert", rows(2000), Vec::new(), true);
     session.execute_as(Prepare::Unnamed, "other", None, vec![1.into()], true);
-    assert_eq!(session.outbox.take(), [], "the first Sync is not answered");
-    let answer = [msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat();
-    session.feed(&[msg(b'1', b""), answer.clone(), ready(b'I')].concat()).unwrap();
-    assert!(session.outbox.take().ends_with(&msg(b'H', b"")));
-    session.feed(&[msg(b'1', b""), answer.repeat(2000)].concat()).unwrap();
-    assert!(session.outbox.take().ends_with(&msg(b'S', b"")), "nor is one that is not known sent behind it");
+    assert!(session.said().is_empty(), "the first Sync is not answered");
+    let answer = [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")].concat();
+    session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.clone(), ready(b'I')].concat()).unwrap();
+    assert!(session.said().ends_with(&["Flush"]));
+    session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.repeat(2000)].concat()).unwrap();
+    assert_eq!(session.said(), ["Sync"], "nor is one that is not known sent behind it");
     session.feed(&ready(b'I')).unwrap();
     assert_eq!(batch.get().end.as_deref(), Some("done"));
-    assert!(!session.outbox.take().is_empty());
+    assert!(!session.said().is_empty());
 }
 
 #[test]
 fn nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open() {
-    let answer = |status| [msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(status)].concat();
+    let answer = |status| {
+        [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(status)].concat()
+    };
     for status in [b'I', b'T'] {
         let mut session = Session::start();
         session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
         session
-            .feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b""), msg(b'1', b""), answer(status)].concat())
+            .feed(
+                &[
+                    msg(backend::PARSE_COMPLETE, b""),
+                    msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+                    msg(backend::NO_DATA, b""),
+                    msg(backend::PARSE_COMPLETE, b""),
+                    answer(status),
+                ]
+                .concat(),
+            )
             .unwrap();
         session.outbox.take();
         session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
-        assert!(session.outbox.take().ends_with(&msg(b'S', b"")));
+        assert!(session.said().ends_with(&["Bind", "Execute", "Sync"]));
         let second = session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
-        assert_eq!(session.outbox.take().is_empty(), status == b'I', "a known statement");
-        let answer = [msg(b'1', b""), answer(status)].concat();
+        assert_eq!(session.said().is_empty(), status == b'I', "a known statement");
+        let answer = [msg(backend::PARSE_COMPLETE, b""), answer(status)].concat();
         session.feed(&answer).unwrap();
         session.feed(&answer).unwrap();
         assert_eq!(second.get().end.as_deref(), Some("done"));
@@ -313,10 +380,19 @@ fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
     for (sql, waits) in texts {
         let mut session = Session::start();
         session.execute(sql, None, Vec::new(), false);
-        session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
+        session
+            .feed(
+                &[
+                    msg(backend::PARSE_COMPLETE, b""),
+                    msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+                    msg(backend::NO_DATA, b""),
+                ]
+                .concat(),
+            )
+            .unwrap();
         session.outbox.take();
         session.execute("select 1", None, Vec::new(), true);
-        assert_eq!(session.outbox.take().is_empty(), waits, "{sql}");
+        assert_eq!(session.said().is_empty(), waits, "{sql}");
     }
     let mut session = Session::start();
     let sql = "select 1; copy t to stdout".into();
@@ -326,9 +402,9 @@ fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
     session.machine.transmit((), &mut session.outbox);
     session.outbox.take();
     session.execute("select 1", None, Vec::new(), true);
-    assert_eq!(session.outbox.take(), [], "behind a script");
-    session.feed(&[msg(b'C', b"COPY 1\0"), ready(b'I')].concat()).unwrap();
-    assert!(!session.outbox.take().is_empty());
+    assert!(session.said().is_empty(), "behind a script");
+    session.feed(&[msg(backend::COMMAND_COMPLETE, b"COPY 1\0"), ready(b'I')].concat()).unwrap();
+    assert!(!session.said().is_empty());
 }
 
 #[test]
@@ -344,7 +420,7 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
         assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
         session.machine.hold(false);
         session.machine.transmit((), &mut session.outbox);
-        assert_eq!(session.outbox.take(), if kept { msg(b'Q', b"ROLLBACK\0") } else { Vec::new() });
+        assert_eq!(session.outbox.take(), if kept { msg(tag::frontend::QUERY, b"ROLLBACK\0") } else { Vec::new() });
     }
 }
 
@@ -352,9 +428,18 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
 fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
     let mut session = Session::start();
     session.execute("insert", None, vec![1.into()], true);
-    let learnt = [msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 21]), msg(b'n', b"")].concat();
+    let learnt = [
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 21]),
+        msg(backend::NO_DATA, b""),
+    ]
+    .concat();
     session.feed(&learnt).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
+    session
+        .feed(
+            &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(b'I')].concat(),
+        )
+        .unwrap();
     session.outbox.take();
     let told = session.execute("insert", Some(vec![vec![1.into()], vec![70_000.into()]]), Vec::new(), true);
     assert_eq!(session.outbox.len(), 0, "nothing may be sent");
@@ -371,7 +456,16 @@ fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
     rows.push(vec![TestValue::Other]);
     let told = session.execute("insert", Some(rows), Vec::new(), true);
     session.outbox.take();
-    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 20]), msg(b'n', b"")].concat()).unwrap();
+    session
+        .feed(
+            &[
+                msg(backend::PARSE_COMPLETE, b""),
+                msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 20]),
+                msg(backend::NO_DATA, b""),
+            ]
+            .concat(),
+        )
+        .unwrap();
     let mut sent = Vec::new();
     loop {
         let some = session.outbox.take();
@@ -383,7 +477,9 @@ fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
     }
     assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "the batch is poisoned");
     for _ in 0..20_000 {
-        session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0")].concat()).unwrap();
+        session
+            .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")].concat())
+            .unwrap();
     }
     session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
     assert!(told.get().end.as_deref().unwrap().starts_with("caller"), "{:?}", told.get().end);
@@ -402,8 +498,19 @@ fn after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs() {
     assert_eq!(second.get().end.as_deref(), Some("skipped"));
     assert_eq!(third.get().end.as_deref(), Some("skipped"));
     assert!(fourth.get().end.is_none());
-    session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
+    session
+        .feed(
+            &[
+                msg(backend::PARSE_COMPLETE, b""),
+                msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+                msg(backend::NO_DATA, b""),
+            ]
+            .concat(),
+        )
+        .unwrap();
+    session
+        .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'I')].concat())
+        .unwrap();
     assert_eq!(fourth.get().end.as_deref(), Some("done"));
     assert!(session.machine.is_idle());
 }
@@ -412,16 +519,22 @@ fn after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs() {
 fn a_forgotten_statement_is_prepared_again() {
     let mut session = Session::start();
     session.execute("s", None, Vec::new(), true);
-    let described = [msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat();
+    let described =
+        [msg(backend::PARSE_COMPLETE, b""), msg(backend::PARAMETER_DESCRIPTION, &[0, 0]), msg(backend::NO_DATA, b"")]
+            .concat();
     session.feed(&described).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
+    session
+        .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'I')].concat())
+        .unwrap();
     let told = session.execute("s", None, Vec::new(), true);
     session.outbox.take();
     session.feed(&[error("26000"), ready(b'I')].concat()).unwrap();
     assert!(told.get().end.is_none());
-    assert_eq!(session.outbox.pending()[0], b'P', "it is parsed again");
+    assert_eq!(session.said(), ["Parse", "Describe", "Flush"], "it is prepared again");
     session.feed(&described).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'I')].concat()).unwrap();
+    session
+        .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'I')].concat())
+        .unwrap();
     assert_eq!(told.get().end.as_deref(), Some("done"));
 }
 
@@ -429,16 +542,55 @@ fn a_forgotten_statement_is_prepared_again() {
 fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
     let mut session = Session::start();
     session.execute("insert", None, vec![1.into()], true);
-    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 21]), msg(b'n', b"")].concat()).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
+    session
+        .feed(
+            &[
+                msg(backend::PARSE_COMPLETE, b""),
+                msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 21]),
+                msg(backend::NO_DATA, b""),
+            ]
+            .concat(),
+        )
+        .unwrap();
+    session
+        .feed(
+            &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(b'I')].concat(),
+        )
+        .unwrap();
     session.execute("alter", None, Vec::new(), true);
-    session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"ALTER TABLE\0"), ready(b'I')].concat()).unwrap();
+    session
+        .feed(
+            &[
+                msg(backend::PARSE_COMPLETE, b""),
+                msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+                msg(backend::NO_DATA, b""),
+            ]
+            .concat(),
+        )
+        .unwrap();
+    session
+        .feed(
+            &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"ALTER TABLE\0"), ready(b'I')].concat(),
+        )
+        .unwrap();
     session.outbox.take();
     let told = session.execute("insert", None, vec![70_000.into()], true);
     assert!(told.get().end.is_none());
-    session.feed(&[msg(b'1', b""), msg(b't', &[0, 1, 0, 0, 0, 23]), msg(b'n', b"")].concat()).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"INSERT 0 1\0"), ready(b'I')].concat()).unwrap();
+    session
+        .feed(
+            &[
+                msg(backend::PARSE_COMPLETE, b""),
+                msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 23]),
+                msg(backend::NO_DATA, b""),
+            ]
+            .concat(),
+        )
+        .unwrap();
+    session
+        .feed(
+            &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(b'I')].concat(),
+        )
+        .unwrap();
     assert_eq!(told.get().end.as_deref(), Some("done"));
     assert!(session.machine.is_idle());
 }
@@ -447,8 +599,19 @@ fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
 fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() {
     let mut session = Session::start();
     session.execute("s", None, Vec::new(), true);
-    session.feed(&[msg(b'1', b""), msg(b't', &[0, 0]), msg(b'n', b"")].concat()).unwrap();
-    session.feed(&[msg(b'2', b""), msg(b'C', b"OK\0"), ready(b'T')].concat()).unwrap();
+    session
+        .feed(
+            &[
+                msg(backend::PARSE_COMPLETE, b""),
+                msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+                msg(backend::NO_DATA, b""),
+            ]
+            .concat(),
+        )
+        .unwrap();
+    session
+        .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'T')].concat())
+        .unwrap();
     let told = session.execute("s", None, Vec::new(), true);
     session.feed(&[error("26000"), ready(b'E')].concat()).unwrap();
     assert_eq!(told.get().end.as_deref(), Some("server 26000"));
@@ -463,13 +626,26 @@ fn a_discarded_request_keeps_the_order() {
     let id = session.machine.find(|_| true).unwrap();
     let second = session.execute("select b", None, Vec::new(), true);
     assert_eq!(session.machine.discard(id), Discarded::Alone, "the server is working on it");
-    let described = [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", 23)])].concat();
+    let described = [
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+        row_description(&[("n", 23)]),
+    ]
+    .concat();
     session.feed(&described).unwrap();
     // It was discarded before its Bind, so only Sync was sent.
     session.feed(&ready(b'I')).unwrap();
     session.feed(&described).unwrap();
     session
-        .feed(&[msg(b'2', b""), data_row(&[Some(&[0, 0, 0, 9])]), msg(b'C', b"SELECT 1\0"), ready(b'I')].concat())
+        .feed(
+            &[
+                msg(backend::BIND_COMPLETE, b""),
+                data_row(&[Some(&[0, 0, 0, 9])]),
+                msg(backend::COMMAND_COMPLETE, b"SELECT 1\0"),
+                ready(b'I'),
+            ]
+            .concat(),
+        )
         .unwrap();
     assert!(first.get().end.is_none() && first.get().rows.is_empty());
     assert_eq!(second.get().rows, vec![vec!["9".to_owned()]]);
@@ -478,13 +654,20 @@ fn a_discarded_request_keeps_the_order() {
 #[test]
 fn a_portal_says_itself_what_its_rows_are() {
     let mut session = Session::start();
-    let described = |oid| [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", oid)])].concat();
+    let described = |oid| {
+        [
+            msg(backend::PARSE_COMPLETE, b""),
+            msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+            row_description(&[("n", oid)]),
+        ]
+        .concat()
+    };
     let portal = |oid: u32| {
         let mut description = row_description(&[("n", oid)]);
         *description.last_mut().unwrap() = 1;
-        [msg(b'2', b""), description].concat()
+        [msg(backend::BIND_COMPLETE, b""), description].concat()
     };
-    let done = || [msg(b'C', b"FETCH 1\0"), ready(b'T')].concat();
+    let done = || [msg(backend::COMMAND_COMPLETE, b"FETCH 1\0"), ready(b'T')].concat();
     let first = session.execute("fetch c", None, Vec::new(), true);
     session.feed(&described(23)).unwrap();
     session.feed(&[portal(23), data_row(&[Some(&[0, 0, 0, 9])]), done()].concat()).unwrap();
@@ -503,7 +686,7 @@ fn who_is_the_first_to_wait_hears_why_the_server_ended_the_session() {
     let first = session.execute("select b", None, Vec::new(), true);
     let second = session.execute("select c", None, Vec::new(), true);
     session.machine.discard(discarded);
-    session.feed(&msg(b'E', b"SFATAL\0VFATAL\0C57P01\0Mno\0\0")).unwrap();
+    session.feed(&msg(backend::ERROR_RESPONSE, b"SFATAL\0VFATAL\0C57P01\0Mno\0\0")).unwrap();
     session.machine.abort((), &Fatal::gone("closed"));
     assert_eq!(first.get().end.as_deref(), Some("server 57P01"));
     assert_eq!(second.get().end.as_deref(), Some("fatal closed"));
@@ -534,10 +717,26 @@ fn nobody_leaves_an_answer_unread_that_is_under_way_in_front_of_a_portals_end() 
         pipeline: 0,
     };
     ask(&mut session, 1, Request::Execute(stream));
-    let began = [msg(b'1', b""), msg(b'2', b""), msg(b'C', b"BEGIN\0")].concat();
-    let described = [msg(b'1', b""), msg(b't', &[0, 0]), row_description(&[("n", 23)])].concat();
+    let began = [
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::BIND_COMPLETE, b""),
+        msg(backend::COMMAND_COMPLETE, b"BEGIN\0"),
+    ]
+    .concat();
+    let described = [
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::PARAMETER_DESCRIPTION, &[0, 0]),
+        row_description(&[("n", 23)]),
+    ]
+    .concat();
     session.feed(&[began, described].concat()).unwrap();
-    let first = [msg(b'2', b""), data_row(&[Some(&[0, 0, 0, 9])]), msg(b's', b""), ready(b'T')].concat();
+    let first = [
+        msg(backend::BIND_COMPLETE, b""),
+        data_row(&[Some(&[0, 0, 0, 9])]),
+        msg(backend::PORTAL_SUSPENDED, b""),
+        ready(b'T'),
+    ]
+    .concat();
     session.feed(&first).unwrap();
     let (waits, _) = ask(
         &mut session,
@@ -549,6 +748,6 @@ fn nobody_leaves_an_answer_unread_that_is_under_way_in_front_of_a_portals_end() 
     let (end, ended) = ask(&mut session, 1, Request::ClosePortal { portal });
     assert!(!session.machine.is_kept_waiting(end) && !session.machine.is_kept_waiting(waits));
     session.feed(&ready(b'T')).unwrap();
-    session.feed(&[msg(b'C', b"COMMIT\0"), ready(b'I')].concat()).unwrap();
+    session.feed(&[msg(backend::COMMAND_COMPLETE, b"COMMIT\0"), ready(b'I')].concat()).unwrap();
     assert_eq!(ended.get().end.as_deref(), Some("done"));
 }
