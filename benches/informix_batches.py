@@ -49,7 +49,7 @@ def bytes_sent(conn: Any) -> int:
 def batch(conn: Any, road: str, sql: str, rows: list[Any]) -> tuple[float, float]:
     """Seconds, and seconds of CPU, of one batch by one road; it is rolled back."""
     wall, cpu = time.perf_counter(), time.process_time()
-    result = conn._wait(conn.wire.sqli_execute_batch(sql, rows, begin=True, road=road), None)
+    result = conn._wait(conn.wire.execute_batch(sql, rows, begin=True, road=road), None)
     taken = time.perf_counter() - wall, time.process_time() - cpu
     assert result.rowcount == len(rows)
     conn.rollback()

@@ -36,7 +36,7 @@ from informix_db._resultset import (
 import headrace.informix
 from headrace._informix.attempts import attempts
 from headrace._informix.settings import connect_options
-from headrace._native import Wire
+from headrace._native import InformixWire
 from headrace.aio.transport import LoopProtocol
 from headrace.lab import data
 from headrace.lab.databases import informix
@@ -115,7 +115,7 @@ class Engine:
         plan = attempts(connect_options(url, {}))
         where: Any = next(plan)
         step: Any = plan.send([(where.host, where.port)])
-        self.wire = Wire(step.options, self.loop)
+        self.wire = InformixWire(step.options, self.loop)
         self.memory = Memory(socket.create_connection((where.host, where.port)))
         self.memory.protocol = self.protocol = LoopProtocol(self.wire)
         ready = self.wire.ready()
@@ -138,11 +138,11 @@ class Engine:
 
     def fetch(self, sql: str) -> Any:
         """The rows of a query."""
-        return self.until(self.wire.sqli_execute(sql)).rows
+        return self.until(self.wire.execute(sql)).rows
 
     def settle(self) -> None:
         """Until everything is answered: an answer may come behind the rows."""
-        self.until(self.wire.sqli_ping())
+        self.until(self.wire.ping())
         self.loop.call_soon(self.loop.stop)
         self.loop.run_forever()
 
@@ -191,7 +191,7 @@ def our_encode(engine: Engine, table: str, rows: list[tuple[Any, ...]]) -> float
     assert server is not None
 
     def encode(_: Any) -> Any:
-        batch = engine.wire.sqli_execute_batch(sql, rows)
+        batch = engine.wire.execute_batch(sql, rows)
         engine.wire.flush()
         return batch
 

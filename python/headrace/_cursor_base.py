@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from . import defaults
-from ._native import PgResult
+from ._native import Result
 from .errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from .rows import RowFactory, tuple_row
 from .types import TypeCode
@@ -32,7 +32,7 @@ class Column(NamedTuple):
     null_ok: bool | None
 
 
-def columns_of(result: PgResult) -> Any:
+def columns_of(result: Result) -> Any:
     """The columns of a result that has rows.
 
     Raises OperationalError where the server described none.
@@ -53,8 +53,8 @@ class CursorBase(Generic[R]):
         self._core = core
         self._row_factory: RowFactory[Any] = row_factory
         self._closed = False
-        self._result: PgResult | None = None
-        self._more: list[PgResult] = []
+        self._result: Result | None = None
+        self._more: list[Result] = []
         self._rows: list[Any] | None = None
         self._position = 0
         self._make: Callable[[Any], Any] | None = None
@@ -80,7 +80,7 @@ class CursorBase(Generic[R]):
         self._pipeline = pipeline
         pipeline.cursors.append(self)
 
-    def _set(self, result: PgResult) -> None:
+    def _set(self, result: Result) -> None:
         self._result = result
         self._position = 0
         rows = result.rows if self._keeps_rows else None
@@ -91,7 +91,7 @@ class CursorBase(Generic[R]):
         else:
             self._make = None
 
-    def _set_all(self, results: Sequence[PgResult]) -> None:
+    def _set_all(self, results: Sequence[Result]) -> None:
         if not results:
             self._clear()
             return
@@ -100,7 +100,7 @@ class CursorBase(Generic[R]):
         self._set(results[0])
 
     def _take(self, outcome: Any) -> None:
-        if isinstance(outcome, PgResult):
+        if isinstance(outcome, Result):
             self._more = []
             self._set(outcome)
         else:

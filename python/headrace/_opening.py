@@ -6,13 +6,15 @@ import inspect
 import socket
 import threading
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from ._native import Wire
 from .errors import ConnectionTimeout, Error, OperationalError, ProgrammingError, connect_failed
 
+W = TypeVar("W", bound=Wire)
 
-def open_wire(wire: Wire, timeout: float | None) -> Wire:
+
+def open_wire(wire: W, timeout: float | None) -> W:
     """Connects ``wire`` and waits for its session, within ``timeout`` seconds (None: however long it takes). Gives it
     back; it is closed when this fails.
 

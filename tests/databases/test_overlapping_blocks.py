@@ -225,9 +225,9 @@ def test_a_statement_that_is_queued_behind_the_end_of_a_block_begins_nothing(any
     with any_db.connect(autocommit=True) as conn:
         core, sql = conn._core, "select n from numbers where n = 1"
         for ask in (
-            lambda begin: conn.wire.sqli_execute(sql, None, begin=begin),
-            lambda begin: conn.wire.sqli_execute_batch("update numbers set n = 1 where n = ?", [(1,)], begin=begin),
-            lambda begin: conn.wire.sqli_declare(next(core.numbers), sql, None, begin=begin),
+            lambda begin: conn.wire.execute(sql, None, begin=begin),
+            lambda begin: conn.wire.execute_batch("update numbers set n = 1 where n = ?", [(1,)], begin=begin),
+            lambda begin: conn.wire.declare(next(core.numbers), sql, None, begin=begin),
         ):
             with conn.transaction():
                 begin = core.begins

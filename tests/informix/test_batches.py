@@ -26,7 +26,7 @@ FAILURES = [(100, 0), (1000, 500), (100, 99), (20_000, 15_000)]
 def by_road(conn: Any, road: str | None, sql: str, rows: Any) -> Any:
     """A batch on a road of the test's own choosing, as the connection would send it."""
     wire = conn.wire
-    return conn._wait(wire.sqli_execute_batch(sql, rows, begin=not conn.autocommit, road=road), None)
+    return conn._wait(wire.execute_batch(sql, rows, begin=not conn.autocommit, road=road), None)
 
 
 @pytest.fixture(scope="module", params=["genuine"] if URL else ["abort", "continue"])

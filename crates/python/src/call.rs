@@ -4,9 +4,9 @@ use crate::engine::Dialect;
 use crate::errors::{self, Fault};
 use crate::ffi;
 use crate::params::{Args, PyParams};
-use crate::result::PgResult;
+use crate::postgres::CopyBuffer;
+use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
-use crate::wire::CopyBuffer;
 use headrace_core::protocol::Summary;
 use headrace_core::{Caller, Outcome};
 use pyo3::prelude::*;
@@ -238,7 +238,8 @@ impl<D: Dialect> PyCall<D> {
         };
         let tag = String::from_utf8_lossy(tag).into_owned();
         let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
-        let result = PgResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params };
+        let result =
+            RequestResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params };
         Ok(Py::new(py, result)?.into_any())
     }
 

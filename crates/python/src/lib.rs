@@ -21,7 +21,10 @@ mod ffi;
 mod globals;
 mod histogram;
 mod iibench;
+mod informix;
+mod mysql;
 mod params;
+mod postgres;
 mod query;
 mod result;
 mod sink;
@@ -42,13 +45,17 @@ mod _native {
     #[pymodule_export]
     use crate::iibench::IibenchRows;
     #[pymodule_export]
+    use crate::informix::InformixWire;
+    #[pymodule_export]
+    use crate::mysql::{MySqlWire, decrypt_login_file};
+    #[pymodule_export]
+    use crate::postgres::{CopyBuffer, PostgresWire};
+    #[pymodule_export]
     use crate::query::{Query, convert};
     #[pymodule_export]
-    use crate::result::PgResult;
+    use crate::result::RequestResult;
     #[pymodule_export]
     use crate::wire::after_fork_in_child;
     #[pymodule_export]
-    use crate::wire::decrypt_login_file;
-    #[pymodule_export]
-    use crate::wire::{CopyBuffer, InboxView, Wire};
+    use crate::wire::{InboxView, Wire};
 }

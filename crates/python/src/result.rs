@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyAny;
 
 /// One result of a statement.
-#[pyclass(frozen, module = "headrace._native")]
+#[pyclass(frozen, name = "Result", module = "headrace._native")]
 #[derive(Debug)]
-pub struct PgResult {
+pub struct RequestResult {
     /// The columns, None when the statement returns no rows.
     #[pyo3(get)]
     pub columns: Option<Py<PyAny>>,

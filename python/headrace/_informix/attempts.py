@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import defaults, errors
-from .._native import Wire
+from .._native import InformixWire
 from .._opening import no_connection
 from ..errors import ConnectionTimeout, connect_failed
 from .settings import ConnectOptions
@@ -32,10 +32,10 @@ class Try:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
-        self.wire: Wire | None = None
+        self.wire: InformixWire | None = None
 
 
-Plan = Generator["Resolve | Try", Any, "tuple[Wire, dict[str, Any]]"]
+Plan = Generator["Resolve | Try", Any, "tuple[InformixWire, dict[str, Any]]"]
 
 
 def attempts(options: ConnectOptions) -> Plan:
@@ -61,7 +61,7 @@ def _tried(step: Try) -> Generator[Resolve | Try, Any, Try]:
     try:
         yield step
     except errors.Error:
-        if step.wire is None or not step.wire.sqli_asks_questions():
+        if step.wire is None or not step.wire.asks_questions():
             raise
         step.options = {**step.options, "pam": True}
         yield step
@@ -78,13 +78,13 @@ def _follow(options: ConnectOptions, target: Target) -> Plan:
                 step = yield from _tried(step)
             except errors.Error as failure:
                 error = failure
-                redirect = None if step.wire is None else step.wire.sqli_redirect()
+                redirect = None if step.wire is None else step.wire.redirect()
                 if redirect is not None or failure.sqlcode is not None or isinstance(failure, ConnectionTimeout):
                     break
             else:
                 assert step.wire is not None, "a session has a wire"
                 return step.wire, step.options
-        redirect = None if step is None or step.wire is None else step.wire.sqli_redirect()
+        redirect = None if step is None or step.wire is None else step.wire.redirect()
         if redirect is None:
             raise error or connect_failed(f"host {target.host!r} has no address")
         server, host, port = redirect

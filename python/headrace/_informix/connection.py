@@ -197,17 +197,17 @@ class Connection(BlockingConnection[R]):
     @property
     def server_version(self) -> str:
         """The server's banner. What a server can do is negotiated; nothing depends on this text."""
-        return self._core.wire.sqli_session()[0]
+        return self._core.wire.session()[0]
 
     @property
     def encoding(self) -> str:
         """The code set of the database, in which text travels."""
-        return self._core.wire.sqli_session()[2]
+        return self._core.wire.session()[2]
 
     @property
     def logging(self) -> str:
         """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
-        return self._core.wire.sqli_session()[3]
+        return self._core.wire.session()[3]
 
     @property
     def isolation_level(self) -> str | None:
@@ -229,7 +229,7 @@ class Connection(BlockingConnection[R]):
 
     def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
-        self._wait(self._core.wire.sqli_ping(), timeout)
+        self._wait(self._core.wire.ping(), timeout)
 
     def _send_cancel(self, timeout: float) -> float | None:
         return self._core.send_urgent()

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
-from .._native import IfxColumns, Wire
+from .._native import IfxColumns, InformixWire
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions, isolation, lock_mode
@@ -56,7 +56,9 @@ def signature(routine: str) -> str:
 class InformixCore(Core):
     """State and flows of a connection."""
 
-    def __init__(self, wire: Wire, options: ConnectOptions, encrypted: bool) -> None:
+    wire: InformixWire  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, wire: InformixWire, options: ConnectOptions, encrypted: bool) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         self.encrypted = encrypted
@@ -72,12 +74,12 @@ class InformixCore(Core):
 
     def set_isolation(self, level: str) -> Flow[None]:
         """SET ISOLATION, for the rest of the session."""
-        yield self.wire.sqli_execute(isolation(level))
+        yield self.wire.execute(isolation(level))
         self.isolation_level = level
 
     def set_lock_wait(self, wait: int) -> Flow[None]:
         """SET LOCK MODE, for the rest of the session."""
-        yield self.wire.sqli_execute(lock_mode(wait))
+        yield self.wire.execute(lock_mode(wait))
         self.lock_wait = wait
 
     # statements
@@ -93,13 +95,13 @@ class InformixCore(Core):
 
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
-        return self.wire.sqli_execute(sql, params, begin=self.begins)
+        return self.wire.execute(sql, params, begin=self.begins)
 
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
         if returning:
             raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
-        return self.wire.sqli_execute_batch(sql, rows, begin=self.begins)
+        return self.wire.execute_batch(sql, rows, begin=self.begins)
 
     def submit_script(self, sql: str) -> Any:
         """Queues one statement without parameters."""
@@ -107,7 +109,7 @@ class InformixCore(Core):
 
     def fastpath(self, routine: str, arguments: Sequence[Any]) -> Flow[tuple[Any, ...]]:
         """What a routine returns that is called by its signature."""
-        result = yield self.wire.sqli_routine(signature(routine), arguments, begin=self.begins)
+        result = yield self.wire.routine(signature(routine), arguments, begin=self.begins)
         return result.rows[0] if result.rows else ()
 
     def drop(self, asked: Iterable[Any]) -> None:
@@ -121,7 +123,7 @@ class InformixCore(Core):
 
     def round_trip(self) -> Any:
         """Queues SQ_VERSION, which changes nothing."""
-        return self.wire.sqli_ping()
+        return self.wire.ping()
 
     def describe(self, columns: IfxColumns) -> list[Column]:
         """PEP 249's description of a result."""
@@ -136,13 +138,13 @@ class InformixCore(Core):
         """COMMIT WORK or ROLLBACK WORK, where there is anything to end."""
         with self.ordered():
             self.check_end(rollback)
-            ticket = self.wire.sqli_rollback() if rollback else self.wire.sqli_commit()
+            ticket = self.wire.rollback() if rollback else self.wire.commit()
         yield ticket
 
     def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[str | None]:
         """Begins a block; gives the savepoint (None for a transaction of its own). BEGIN WORK travels with the first
         statement."""
-        if self.wire.sqli_session()[3] == "none":
+        if self.wire.session()[3] == "none":
             raise NotSupportedError("the database has no transactions (it is not logged)")
         open = self.expects_transaction()
         if self.count(block, not open):
@@ -151,8 +153,8 @@ class InformixCore(Core):
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ProgrammingError(f"{name!r} is no name of a savepoint")
         # Queued together: the block around this one may end as soon as anything is waited for.
-        tickets = [] if open else [self.wire.sqli_begin()]
-        tickets.append(self.wire.sqli_savepoint("set", name))
+        tickets = [] if open else [self.wire.begin()]
+        tickets.append(self.wire.savepoint("set", name))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
             yield ticket
         return name
@@ -163,11 +165,11 @@ class InformixCore(Core):
         if self.wire.closed:
             return
         if savepoint is None:
-            yield self.wire.sqli_rollback() if rollback else self.wire.sqli_commit(block=True)
+            yield self.wire.rollback() if rollback else self.wire.commit(block=True)
             return
         # Queued together: what others ask for, a COMMIT above all, comes behind both.
         verbs = ("rollback", "release") if rollback else ("release",)
-        tickets = [self.wire.sqli_savepoint(verb, savepoint) for verb in verbs]
+        tickets = [self.wire.savepoint(verb, savepoint) for verb in verbs]
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
             yield ticket
 
@@ -178,7 +180,7 @@ class InformixCore(Core):
         self.forget_blocks()
         self.pipelines.clear()
         if mode == "rollback":
-            yield self.wire.sqli_rollback()
+            yield self.wire.rollback()
 
     def where(self) -> str:
         """User, server and database, for people."""
@@ -197,7 +199,7 @@ class InformixCore(Core):
             raise NotSupportedError("a statement cannot be interrupted over TLS; use a timeout, or close()")
         if self.wire.closed:
             return None
-        said = self.wire.sqli_interrupt()
+        said = self.wire.interrupt()
         # Of a connection on a loop the loop's own thread asks here, so that the number of its socket cannot become
         # somebody else's meanwhile.
         if said == "send" and (number := self.wire.fileno()) >= 0:

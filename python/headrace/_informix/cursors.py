@@ -8,7 +8,7 @@ from typing import Any
 from .. import defaults
 from .._core import Flow
 from .._cursor_base import CursorBase, Params, columns_of
-from .._native import PgResult
+from .._native import Result
 from ..errors import Error, InvalidCursorName, NotSupportedError, ProgrammingError
 from ..rows import tuple_row
 from .core import InformixCore
@@ -33,24 +33,24 @@ class Stream:
         self.number = next(core.numbers)
         self.ahead: Any = None
 
-    def open(self, sql: str, params: Params) -> Flow[PgResult]:
+    def open(self, sql: str, params: Params) -> Flow[Result]:
         """The first block."""
         core = self.core
         # In autocommit other statements commit while it is read, and the transaction is not the stream's.
         held = core.autocommit and not core.in_transaction()
-        result: PgResult = yield core.wire.sqli_declare(
+        result: Result = yield core.wire.declare(
             self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes
         )
         return result
 
-    def ask(self, result: PgResult) -> None:
+    def ask(self, result: Result) -> None:
         """Asks for the block behind ``result``."""
-        self.ahead = self.core.wire.sqli_fetch(self.number, self.fetch_bytes) if result.suspended else None
+        self.ahead = self.core.wire.fetch(self.number, self.fetch_bytes) if result.suspended else None
 
-    def following(self) -> Flow[PgResult]:
+    def following(self) -> Flow[Result]:
         """The block that was asked for."""
         try:
-            result: PgResult = yield self.ahead
+            result: Result = yield self.ahead
         except InvalidCursorName as error:
             if error.sqlcode != _NOT_OPEN:
                 raise
@@ -68,7 +68,7 @@ class Stream:
         if ahead is not None and not ahead.done():
             wire.discard(ahead)
         try:
-            yield wire.sqli_close(self.number)
+            yield wire.close_cursor(self.number)
         except Error:
             # A cursor that was lost with its connection is closed.
             if not wire.closed:
@@ -107,7 +107,7 @@ class Declared(CursorBase[Any]):
         # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
         size = 1 if _FOR_UPDATE.search(sql) else self.fetch_bytes
         self._bytes = size
-        result: PgResult = yield core.wire.sqli_declare(
+        result: Result = yield core.wire.declare(
             self._number,
             sql,
             params,
@@ -130,7 +130,7 @@ class Declared(CursorBase[Any]):
             self._open = False
             self._clear()
             if not self._core.wire.closed:
-                yield self._core.wire.sqli_close(self._number)
+                yield self._core.wire.close_cursor(self._number)
 
     def _must_be_open(self) -> None:
         self._check()
@@ -146,7 +146,7 @@ class Declared(CursorBase[Any]):
             return (yield from self._by_number(size))
         taken: list[Any] = self._many(size) if size is not None else self._all()
         while self._suspended and (size is None or len(taken) < size):
-            result: PgResult = yield self._core.wire.sqli_fetch(self._number, self._bytes)
+            result: Result = yield self._core.wire.fetch(self._number, self._bytes)
             self._suspended = result.suspended
             self._set(result)
             taken += self._all() if size is None else self._many(size - len(taken))
@@ -159,9 +159,9 @@ class Declared(CursorBase[Any]):
             many = many if size is None else min(many, size - len(taken))
             wire = self._core.wire
             # Sent together, answered together: one round trip.
-            asked = [wire.sqli_scroll(self._number, self._next + at) for at in range(many)]
+            asked = [wire.scroll(self._number, self._next + at) for at in range(many)]
             for ticket in asked:
-                result: PgResult = yield ticket
+                result: Result = yield ticket
                 if result.rows and not self._past:
                     taken += self._made(result.rows)
                     self._next += 1
@@ -180,11 +180,11 @@ class Declared(CursorBase[Any]):
         if row is not None and row < 1:
             self._next, self._past = 1, False
             return None
-        result: PgResult = yield self._core.wire.sqli_scroll(self._number, row)
+        result: Result = yield self._core.wire.scroll(self._number, row)
         if not result.rows:
             if row is not None:
                 # Behind the end: where that is, the last row says.
-                result = yield self._core.wire.sqli_scroll(self._number, None)
+                result = yield self._core.wire.scroll(self._number, None)
             self._next, self._past = (max(0, result.rowcount) if result.rows else 0) + 1, True
             return None
         self._next = (row if row is not None else max(1, result.rowcount)) + 1

@@ -70,7 +70,7 @@ class LobState:
             raise ProgrammingError("the large object was opened for reading; open it with 'r+b'")
 
     def _call(self, signature: str, *arguments: Any) -> Any:
-        return self.core.wire.sqli_routine(signature, arguments, begin=self.core.begins)
+        return self.core.wire.routine(signature, arguments, begin=self.core.begins)
 
     def _to_mark(self) -> Any:
         """Asks for the server's mark to be set, where it stands elsewhere."""
@@ -89,7 +89,7 @@ class LobState:
                 while not ended and len(asked) < defaults.INFORMIX_LOB_AHEAD and left != 0:
                     block = defaults.INFORMIX_LOB_BYTES if left is None else min(left, defaults.INFORMIX_LOB_BYTES)
                     left = None if left is None else left - block
-                    asked.append((block, self.core.wire.sqli_lo_read(self.handle, block)))
+                    asked.append((block, self.core.wire.lo_read(self.handle, block)))
                 if seek is not None:
                     asked_for, seek = seek, None
                     yield asked_for
@@ -123,7 +123,7 @@ class LobState:
             while sent < len(view) or asked:
                 while sent < len(view) and len(asked) < defaults.INFORMIX_LOB_AHEAD:
                     block = bytes(view[sent : sent + defaults.INFORMIX_LOB_BYTES])
-                    asked.append((len(block), self.core.wire.sqli_lo_write(self.handle, block)))
+                    asked.append((len(block), self.core.wire.lo_write(self.handle, block)))
                     sent += len(block)
                 if seek is not None:
                     asked_for, seek = seek, None
@@ -191,7 +191,7 @@ def opening(core: InformixCore, locator: Any, mode: str) -> Flow[LobState]:
     if mode not in _MODES:
         raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(_MODES)}")
     # The server's function is for both, under the one name.
-    result: Any = yield core.wire.sqli_routine(_OPEN, (Opaque("blob", locator.data), _MODES[mode]), begin=core.begins)
+    result: Any = yield core.wire.routine(_OPEN, (Opaque("blob", locator.data), _MODES[mode]), begin=core.begins)
     state = LobState(core, locator, mode, _handle(_one(result)[0]))
     if mode == "wb":
         yield from state.truncating(0)
@@ -207,10 +207,10 @@ def creating(core: InformixCore, kind: str, column: str | None) -> Flow[LobState
     begin = core.begins
     spec = Opaque("ifx_lo_spec", _PLAIN_SPEC)
     if column is not None:
-        found: Any = yield core.wire.sqli_routine(_COLUMN, (column, spec), begin=begin)
+        found: Any = yield core.wire.routine(_COLUMN, (column, spec), begin=begin)
         spec = Opaque("ifx_lo_spec", _binary(_one(found)[0], "the storage settings of a column"))
     empty = Opaque("blob", bytes(_LOCATOR))
-    result: Any = yield core.wire.sqli_routine(_CREATE, (spec, _READ_WRITE, empty), begin=begin)
+    result: Any = yield core.wire.routine(_CREATE, (spec, _READ_WRITE, empty), begin=begin)
     where, handle = _one(result, 2)
     return LobState(core, makers[kind](_binary(where, "the locator of a large object")), "r+b", _handle(handle))
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from .. import errors
-from .._native import Wire
+from .._native import InformixWire
 from .._opening import open_wire, overdue, resolve
 from ..errors import ProgrammingError
 from ..rows import RowFactory, tuple_row
@@ -57,7 +57,7 @@ def connect(
     return connection
 
 
-def _converse(wire: Wire, options: ConnectOptions, deadline: float | None) -> None:
+def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
     """Answers what the server asks before it lets the session begin. The connection is closed when this fails."""
     dialogue = Dialogue(wire, options)
     try:
@@ -88,7 +88,7 @@ def _connect(options: ConnectOptions) -> InformixCore:
                 if isinstance(step, Resolve):
                     answer = resolve(step.host, step.port, timeout)
                 else:
-                    step.wire = Wire(step.options)
+                    step.wire = InformixWire(step.options)
                     open_wire(step.wire, None if deadline is None else max(0.0, deadline - time.monotonic()))
                     _converse(step.wire, options, deadline)
             except errors.Error as error:

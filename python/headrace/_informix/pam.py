@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._native import Wire
+from .._native import InformixWire
 from ..errors import OperationalError, ProgrammingError
 from .settings import ConnectOptions
 
@@ -12,7 +12,7 @@ from .settings import ConnectOptions
 class Dialogue:
     """Answers the questions of one login."""
 
-    def __init__(self, wire: Wire, options: ConnectOptions) -> None:
+    def __init__(self, wire: InformixWire, options: ConnectOptions) -> None:
         self._wire = wire
         self._pam = options.pam
         self._password = options.password
@@ -22,7 +22,7 @@ class Dialogue:
 
         Raises OperationalError for a question that nobody can answer.
         """
-        asked = self._wire.sqli_challenge()
+        asked = self._wire.challenge()
         if asked is None:
             return None
         text, shown = asked
@@ -39,4 +39,4 @@ class Dialogue:
             raise ProgrammingError(f"the function pam must give a str, not {type(text).__name__}")
         if "\0" in text or len(text.encode()) > 65_535:
             raise ProgrammingError("an answer to PAM has a NUL character, or is longer than 65535 bytes")
-        self._wire.sqli_respond(text)
+        self._wire.respond(text)

@@ -132,7 +132,6 @@ class ConnectOptions:
         session = {"DBTEMP": "/tmp", "SUBQCACHESZ": "10"}
         session.update((name, value) for name, value in variables.items() if name not in _LOGIN)
         return {
-            "protocol": "informix",
             "tcp": address,
             "user": self.user,
             "password": self.password,

@@ -13,7 +13,7 @@ from .._connection import BlockingConnection
 from .._core import Gate, Limit, afresh, overdue, until
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
-from .._native import PgResult, Wire
+from .._native import MySqlWire, Result
 from .._opening import open_wire, plain_password
 from ..errors import ConnectionClosed, DatabaseError, Error, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
@@ -147,7 +147,7 @@ class Connection(BlockingConnection[R]):
         self, sql: str, params: Params, size: int, timeout: float | None, gate: Gate | None
     ) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
-        ticket = wire.my_execute(sql, params, text=core.text, block=size)
+        ticket = wire.execute(sql, params, text=core.text, block=size)
         gate = gate or Gate(core, STREAMING)
         wire.occupy(gate)
         try:
@@ -167,7 +167,7 @@ class Connection(BlockingConnection[R]):
                 yield self._made(result.columns, block)
         finally:
             wire.vacate(gate)
-            if not wire.closed and wire.my_request_id(ticket) is not None:
+            if not wire.closed and wire.request_id(ticket) is not None:
                 self._abandon(ticket)
 
     def _cursor_blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
@@ -179,7 +179,7 @@ class Connection(BlockingConnection[R]):
         suspended, ahead = result.suspended, None
         try:
             while True:
-                ahead = wire.my_fetch(number, size) if suspended else None
+                ahead = wire.fetch(number, size) if suspended else None
                 if ahead is not None:
                     self._push(0, timeout)
                 if result.rows:
@@ -193,7 +193,7 @@ class Connection(BlockingConnection[R]):
                 if ahead is not None and not ahead.done():
                     wire.discard(ahead)
                 try:
-                    self._wait(wire.my_close_cursor(number), timeout)
+                    self._wait(wire.close_cursor(number), timeout)
                 except Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:
@@ -202,7 +202,7 @@ class Connection(BlockingConnection[R]):
     def _next_block(self, ticket: Any, timeout: float | None) -> Any:
         core = self._core
         try:
-            return core.wire.my_next_block(ticket, core.seconds(timeout))
+            return core.wire.next_block(ticket, core.seconds(timeout))
         except TimeoutError:
             raise overdue(core.command_timeout if timeout is None else timeout) from None
 
@@ -236,7 +236,7 @@ class Connection(BlockingConnection[R]):
         def send(ticket: Any) -> None:
             iterator, sent, ended = iter(rows), 0, False
             while not ended:
-                count, ended = wire.my_infile_rows(ticket, iterator, kinds, sent)
+                count, ended = wire.infile_rows(ticket, iterator, kinds, sent)
                 sent += count
                 self._push(defaults.COPY_BLOCK, limit)
 
@@ -253,13 +253,13 @@ class Connection(BlockingConnection[R]):
 
         def send(ticket: Any) -> None:
             for piece in load.pieces(source, defaults.COPY_BLOCK):
-                if not wire.my_infile_data(ticket, piece):
+                if not wire.infile_data(ticket, piece):
                     return
                 self._push(defaults.COPY_BLOCK, limit)
 
         return self._load(sql, send, "error", limit).rowcount
 
-    def _load(self, sql: str, send: Callable[[Any], None], duplicates: str, limit: Limit) -> PgResult:
+    def _load(self, sql: str, send: Callable[[Any], None], duplicates: str, limit: Limit) -> Result:
         core, wire = self._core, self._core.wire
         guard, gate = load.Guard(core), Gate(core, load.LOADING)
         try:
@@ -267,18 +267,18 @@ class Connection(BlockingConnection[R]):
             ticket = guard.query(sql, infile=True)
             wire.occupy(gate)
             try:
-                while wire.my_infile_state(ticket) == 0:
-                    self._wait(wire.my_step(ticket), limit)
-                if wire.my_infile_state(ticket) == 1:
+                while wire.infile_state(ticket) == 0:
+                    self._wait(wire.step(ticket), limit)
+                if wire.infile_state(ticket) == 1:
                     send(ticket)
             finally:
                 wire.vacate(gate)
                 # What was waited for is a step of the request, not the request.
-                if wire.my_infile_state(ticket) == 0:
+                if wire.infile_state(ticket) == 0:
                     self._abandon(ticket)
                 # The protocol has no other way to end it than the end of the file.
-                wire.my_infile_end(ticket)
-            results: list[PgResult] = self._wait(ticket, limit)
+                wire.infile_end(ticket)
+            results: list[Result] = self._wait(ticket, limit)
             self._run(load.check(guard, results[-1], duplicates), limit)
         except Exception:
             self._run(guard.leave(True), afresh(limit))
@@ -314,12 +314,12 @@ class Connection(BlockingConnection[R]):
 
     def show_warnings(self, *, timeout: float | None = None) -> list[ServerWarning]:
         """The warnings of the last statement: their level, the server's code and its words."""
-        results = self._wait(self._core.wire.my_query("SHOW WARNINGS"), timeout)
+        results = self._wait(self._core.wire.query("SHOW WARNINGS"), timeout)
         return [ServerWarning(*row) for row in results[0].rows]
 
     def select_db(self, database: str, *, timeout: float | None = None) -> None:
         """Changes the current database (COM_INIT_DB)."""
-        self._wait(self._core.wire.my_select_db(database), timeout)
+        self._wait(self._core.wire.select_db(database), timeout)
 
     @property
     def session_state(self) -> SessionState:
@@ -333,7 +333,7 @@ class Connection(BlockingConnection[R]):
     @property
     def server_version(self) -> str:
         """The server's version, as it words it."""
-        return str(self._core.wire.my_session()["server_version"])
+        return str(self._core.wire.session()["server_version"])
 
     @property
     def thread_id(self) -> int:
@@ -343,10 +343,10 @@ class Connection(BlockingConnection[R]):
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
         deadline = time.monotonic() + timeout
-        wire = open_wire(Wire(core.cancel_options(plain_password(core.options.password))), timeout)
+        wire = open_wire(MySqlWire(core.cancel_options(plain_password(core.options.password))), timeout)
         answered = False
         try:
-            kill = wire.my_query(core.wire.cancel_statement())
+            kill = wire.query(core.wire.cancel_statement())
             wire.wait(kill, max(0.0, deadline - time.monotonic()))
             answered = True
         except TimeoutError:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
-from .._native import MyColumns, PgResult, Wire
+from .._native import MyColumns, MySqlWire, Result
 from ..errors import DatabaseError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions
@@ -69,7 +69,7 @@ def quote_identifier(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def first_of(outcome: PgResult | list[PgResult]) -> PgResult:
+def first_of(outcome: Result | list[Result]) -> Result:
     """The first result: CALL has several, and no cursor."""
     return outcome[0] if isinstance(outcome, list) else outcome
 
@@ -108,7 +108,9 @@ class ServerWarning(NamedTuple):
 class MySqlCore(Core):
     """State and flows of a connection."""
 
-    def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
+    wire: MySqlWire  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, wire: MySqlWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         # A password stays where it was given: see `cancel_options`.
@@ -126,13 +128,13 @@ class MySqlCore(Core):
         """Makes the session what was asked for; that autocommit is off is told with the first request."""
         self.autocommit = autocommit
         if not autocommit:
-            self.wire.my_commit_manually()
+            self.wire.commit_manually()
         tickets: list[Any] = []
         variables = self.options.session_variables()
         if variables:
-            tickets.append(self.wire.my_query(variables))
+            tickets.append(self.wire.query(variables))
         if self.options.init_command:
-            tickets.append(self.wire.my_query(self.options.init_command))
+            tickets.append(self.wire.query(self.options.init_command))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
             yield ticket
 
@@ -144,30 +146,30 @@ class MySqlCore(Core):
 
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
-        return self.wire.my_execute(sql, params, text=self.text)
+        return self.wire.execute(sql, params, text=self.text)
 
     def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
         """Queues a query whose rows stay on the server; gives its number too, which fetches are asked by. Where nothing
         is prepared the result comes whole."""
         if self.text:
             return self.submit(sql, params), 0
-        return self.wire.my_open_cursor(sql, params, size)
+        return self.wire.open_cursor(sql, params, size)
 
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
-        return self.wire.my_execute_batch(sql, rows, returning=returning, text=self.text)
+        return self.wire.execute_batch(sql, rows, returning=returning, text=self.text)
 
     def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
         """Queues a batch whose rows come as one list."""
-        return self.wire.my_execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
+        return self.wire.execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
 
     def submit_script(self, sql: str) -> Any:
         """Queues a COM_QUERY: text as it is."""
-        return self.wire.my_query(sql)
+        return self.wire.query(sql)
 
     def round_trip(self) -> Any:
         """Queues COM_PING."""
-        return self.wire.my_ping()
+        return self.wire.ping()
 
     def describe(self, columns: MyColumns) -> list[Column]:
         """PEP 249's description of a result."""
@@ -189,12 +191,12 @@ class MySqlCore(Core):
 
     def session_state(self) -> SessionState:
         """What the server has reported of the session."""
-        known = self.wire.my_session()
+        known = self.wire.session()
         return SessionState(**{name: known[name] for name in SessionState._fields})
 
     # procedures
 
-    def call(self, name: str, args: Sequence[Any]) -> Flow[tuple[list[PgResult], list[Any]]]:
+    def call(self, name: str, args: Sequence[Any]) -> Flow[tuple[list[Result], list[Any]]]:
         """CALL; gives its results, and the arguments with what OUT and INOUT parameters have become."""
         target = ".".join(map(quote_identifier, name.split(".")))
         out = list(args)
@@ -202,7 +204,7 @@ class MySqlCore(Core):
             return (yield from self._call_by_variables(target, out))
         places = ", ".join("?" * len(args))
         try:
-            outcome = yield self.wire.my_execute(
+            outcome = yield self.wire.execute(
                 f"CALL {target}({places})", tuple(args) or None, text=self.text, prepared=not self.text
             )
         except DatabaseError as error:
@@ -210,7 +212,7 @@ class MySqlCore(Core):
                 raise
             # A literal is no OUT parameter.
             return (yield from self._call_by_variables(target, out))
-        results = cast("list[PgResult]", outcome if isinstance(outcome, list) else [outcome])
+        results = cast("list[Result]", outcome if isinstance(outcome, list) else [outcome])
         for result in results:
             if result.out_params and result.rows:
                 values = result.rows[0]
@@ -227,7 +229,7 @@ class MySqlCore(Core):
         rows = yield from self._parameters_of(name, "parameter_mode", "parameter_mode IN ('OUT', 'INOUT')")
         return [place for place, _ in rows]
 
-    def _texts_out(self, name: str, result: PgResult, places: list[int]) -> Flow[list[str | None]]:
+    def _texts_out(self, name: str, result: Result, places: list[int]) -> Flow[list[str | None]]:
         """What OUT parameters are as text, None for those that are none. MySQL sends text in the parameter's own
         character set, and says that it is binary; it only does not say BINARY of it too."""
         texts: list[str | None] = [None] * len(places)
@@ -249,7 +251,7 @@ class MySqlCore(Core):
             if charset.startswith("utf8"):
                 texts[i] = value.decode()
             elif charset:
-                answer = yield self.wire.my_query(f"SELECT CONVERT(_{charset} 0x{value.hex()} USING utf8mb4)")
+                answer = yield self.wire.query(f"SELECT CONVERT(_{charset} 0x{value.hex()} USING utf8mb4)")
                 texts[i] = answer[0].rows[0][0]
         return texts
 
@@ -261,7 +263,7 @@ class MySqlCore(Core):
     def _parameters_of(self, name: str, column: str, which: str) -> Flow[list[Any]]:
         """The places, from 0 and in order, of some of a procedure's parameters, and what the catalog says of each."""
         schema, dot, routine = name.rpartition(".")
-        result = yield self.wire.my_execute(
+        result = yield self.wire.execute(
             f"SELECT ordinal_position - 1, {column} FROM information_schema.parameters WHERE {which} "
             "AND routine_type = 'PROCEDURE' AND specific_schema = coalesce(?, database()) AND specific_name = ? "
             "ORDER BY 1",
@@ -269,37 +271,37 @@ class MySqlCore(Core):
         )
         return list(result.rows)
 
-    def _call_by_variables(self, target: str, out: list[Any]) -> Flow[tuple[list[PgResult], list[Any]]]:
+    def _call_by_variables(self, target: str, out: list[Any]) -> Flow[tuple[list[Result], list[Any]]]:
         """The same where nothing can be prepared: the arguments are variables of the session."""
         names = [f"@headrace_{i}" for i in range(len(out))]
         sets = ", ".join(f"{name} = ?" for name in names)
         # Another thread's call would set the same variables.
-        reserved, mine = self.wire.my_reserve()
+        reserved, mine = self.wire.reserve()
         try:
             yield reserved
             tickets = [
-                self.wire.my_execute(f"SET {sets}", tuple(out), text=True, reservation=mine),
-                self.wire.my_query(f"CALL {target}({', '.join(names)})", reservation=mine),
-                self.wire.my_query(f"SELECT {', '.join(names)}", reservation=mine),
+                self.wire.execute(f"SET {sets}", tuple(out), text=True, reservation=mine),
+                self.wire.query(f"CALL {target}({', '.join(names)})", reservation=mine),
+                self.wire.query(f"SELECT {', '.join(names)}", reservation=mine),
             ]
             answers: list[Any] = []
             for ticket in tickets:
                 answers.append((yield ticket))
         finally:
-            self.wire.my_release(mine)
+            self.wire.release(mine)
         return answers[1], list(answers[2][0].rows[0])
 
     # transactions
 
     def autocommits(self) -> bool:
         """Whether every statement is a transaction of its own: SET of the user's may have changed it."""
-        reported = None if self.wire.closed else self.wire.my_autocommits()
+        reported = None if self.wire.closed else self.wire.autocommits()
         return self.autocommit if reported is None else reported
 
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit, on the server too."""
         self.set_mode("autocommit", value)
-        yield self.wire.my_query(f"SET autocommit={int(value)}")
+        yield self.wire.query(f"SET autocommit={int(value)}")
 
     def set_isolation_level(self, value: str | None) -> Flow[None]:
         """Changes the isolation level of transactions to come; None is the server's default."""
@@ -308,19 +310,19 @@ class MySqlCore(Core):
             raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
         self.set_mode("isolation_level", level)
         if level is None:
-            name = "tx_isolation" if self.wire.my_session()["mariadb"] else "transaction_isolation"
-            yield self.wire.my_query(f"SET SESSION {name} = DEFAULT")
+            name = "tx_isolation" if self.wire.session()["mariadb"] else "transaction_isolation"
+            yield self.wire.query(f"SET SESSION {name} = DEFAULT")
         else:
-            yield self.wire.my_query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level.upper()}")
+            yield self.wire.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level.upper()}")
 
     def set_read_only(self, value: bool | None) -> Flow[None]:
         """Changes whether transactions to come are read-only."""
         self.set_mode("read_only", value)
         if value is None:
-            name = "tx_read_only" if self.wire.my_session()["mariadb"] else "transaction_read_only"
-            yield self.wire.my_query(f"SET SESSION {name} = DEFAULT")
+            name = "tx_read_only" if self.wire.session()["mariadb"] else "transaction_read_only"
+            yield self.wire.query(f"SET SESSION {name} = DEFAULT")
         else:
-            yield self.wire.my_query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
+            yield self.wire.query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
 
     def end(self, rollback: bool) -> Flow[None]:
         """COMMIT or ROLLBACK, where there is anything to end."""
@@ -328,7 +330,7 @@ class MySqlCore(Core):
             self.check_end(rollback)
             if self.wire.queued() == 0 and self.wire.last_status() == 0:
                 return
-            ticket = self.wire.my_query("ROLLBACK" if rollback else "COMMIT")
+            ticket = self.wire.query("ROLLBACK" if rollback else "COMMIT")
         yield ticket
 
     def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
@@ -339,9 +341,9 @@ class MySqlCore(Core):
         outer = self.count(block, not self.expects_transaction())
         name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
         if outer:
-            tickets.append(self.wire.my_query("START TRANSACTION"))
+            tickets.append(self.wire.query("START TRANSACTION"))
         if name is not None:
-            tickets.append(self.wire.my_query(f"SAVEPOINT {quote_identifier(name)}"))
+            tickets.append(self.wire.query(f"SAVEPOINT {quote_identifier(name)}"))
         try:
             for ticket in tickets:  # noqa: UP028  (a list takes no results)
                 yield ticket
@@ -355,7 +357,7 @@ class MySqlCore(Core):
     def _end_query(self, rollback: bool) -> Any:
         """Queues the end of a block's transaction, whoever is cancelled meanwhile: one that stayed open would swallow
         what comes behind it."""
-        return self.wire.my_query("ROLLBACK" if rollback else "COMMIT", discarded="ROLLBACK")
+        return self.wire.query("ROLLBACK" if rollback else "COMMIT", discarded="ROLLBACK")
 
     def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block, which is counted no more."""
@@ -368,8 +370,8 @@ class MySqlCore(Core):
             name = quote_identifier(savepoint)
             undo = f"ROLLBACK TO SAVEPOINT {name}"
             if rollback:
-                tickets.append(self.wire.my_query(undo, discarded=undo))
-            tickets.append(self.wire.my_query(f"RELEASE SAVEPOINT {name}", discarded=undo))
+                tickets.append(self.wire.query(undo, discarded=undo))
+            tickets.append(self.wire.query(f"RELEASE SAVEPOINT {name}", discarded=undo))
         if outer:
             tickets.append(self._end_query(rollback))
         for ticket in tickets:  # noqa: UP028  (a list takes no results)
@@ -385,13 +387,13 @@ class MySqlCore(Core):
             yield self._end_query(True)
         if mode == "rollback" and self.autocommits() != self.autocommit:
             # SET of the last user's: what the next one writes would be rolled back, or kept.
-            yield self.wire.my_query(f"SET autocommit={int(self.autocommit)}")
+            yield self.wire.query(f"SET autocommit={int(self.autocommit)}")
         if mode == "discard":
             self.isolation_level = self.read_only = None
-            yield self.wire.my_reset_connection()
+            yield self.wire.reset_connection()
             # The server keeps the schema. Whether it reports every change of it is up to the user.
             if self.options.database:
-                yield self.wire.my_select_db(self.options.database)
+                yield self.wire.select_db(self.options.database)
             yield from self.start(self.autocommit)
 
     def where(self) -> str:

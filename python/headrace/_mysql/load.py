@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from .._core import Flow
-from .._native import MyColumns, PgResult
+from .._native import MyColumns, Result
 from ..errors import DataError, Error, ProgrammingError
 from .codes import error_from_code
 from .core import quote_identifier
@@ -57,7 +57,7 @@ def check_allowed(core: MySqlCore) -> None:
 def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[str] | None) -> Flow[MyColumns]:
     """The columns that are loaded."""
     names = ", ".join(map(quote_identifier, columns)) if columns else "*"
-    results = yield core.wire.my_query(f"SELECT {names} FROM {quote_table(table)} LIMIT 0")
+    results = yield core.wire.query(f"SELECT {names} FROM {quote_table(table)} LIMIT 0")
     return cast("MyColumns", results[0].columns)
 
 
@@ -106,16 +106,16 @@ class Guard:
 
     def query(self, sql: str, *, infile: bool = False, discarded: str | None = None) -> Any:
         """Queues a statement of the load."""
-        return self._core.wire.my_query(sql, infile=infile, discarded=discarded, reservation=self.reservation)
+        return self._core.wire.query(sql, infile=infile, discarded=discarded, reservation=self.reservation)
 
     def enter(self) -> Flow[None]:
         """Waits for the connection, and begins."""
         core = self._core
-        reserved, self.reservation = core.wire.my_reserve()
+        reserved, self.reservation = core.wire.reserve()
         yield reserved
         # Everything in front of it is answered, so this is how things stand.
         begin = "START TRANSACTION"
-        if not core.wire.my_session()["status"] & _AUTOCOMMIT or core.wire.last_status() != 0:
+        if not core.wire.session()["status"] & _AUTOCOMMIT or core.wire.last_status() != 0:
             self._savepoint = f"headrace_{next(core.numbers)}"
             begin = f"SAVEPOINT {self._savepoint}"
         self._begun = True
@@ -132,7 +132,7 @@ class Guard:
                 yield from self._end(undo)
         finally:
             if self.reservation:
-                wire.my_release(self.reservation)
+                wire.release(self.reservation)
 
     def _end(self, undo: bool) -> Flow[None]:
         back, done = "ROLLBACK", "COMMIT"
@@ -150,7 +150,7 @@ class Guard:
             yield self.query("ROLLBACK")
 
 
-def check(guard: Guard, result: PgResult, duplicates: str) -> Flow[None]:
+def check(guard: Guard, result: Result, duplicates: str) -> Flow[None]:
     """Raises the first warning as an error. Of a LOAD DATA LOCAL the server makes a warning of everything: it cannot
     stop the client from sending."""
     skipped = _SKIPPED.search(result.tag)

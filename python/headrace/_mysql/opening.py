@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from .. import errors
-from .._native import Wire
+from .._native import MySqlWire
 from .._opening import no_connection, open_wire, plain_password, resolve
 from ..rows import RowFactory, tuple_row
 from .codes import is_refusal
@@ -59,7 +59,7 @@ def _connect(options: ConnectOptions) -> MySqlCore:
         for address in found:
             wire_options = options.wire_options(address, host or "localhost", plain_password(options.password))
             try:
-                return MySqlCore(open_wire(Wire(wire_options), options.timeout), options, wire_options)
+                return MySqlCore(open_wire(MySqlWire(wire_options), options.timeout), options, wire_options)
             except errors.Error as error:
                 if is_refusal(error):
                     raise

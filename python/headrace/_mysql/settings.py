@@ -183,7 +183,6 @@ class ConnectOptions:
     def _everywhere(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What does not depend on the address, but on whether it is one or the Unix socket."""
         common = {
-            "protocol": "mysql",
             "user": self.user,
             "database": self.database,
             "plugins": list(self.auth_plugins),

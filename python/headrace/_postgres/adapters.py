@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._core import Flow
-from .._native import PgResult, Wire
+from .._native import PostgresWire, Result
 from ..errors import DataError, ProgrammingError
 
 
 class Adapters:
     """Loaders, dumpers and factories, to which each registration adds."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: PostgresWire) -> None:
         self._wire = wire
         self._loaders: dict[int, Callable[[bytes], Any]] = {}
         self._binary: set[int] = set()
@@ -83,6 +83,6 @@ class Adapters:
             " FROM pg_catalog.pg_enum WHERE enumtypid = t.oid), '{}') FROM pg_catalog.pg_type t"
             " WHERE t.oid = $1::text::regtype"
         )
-        result: PgResult = yield self._wire.execute(query, (name,), named=False)
+        result: Result = yield self._wire.execute(query, (name,), named=False)
         row: tuple[int, str, list[str]] = (result.rows or [])[0]
         return row

@@ -15,7 +15,7 @@ from .. import defaults, errors
 from .._connection import BlockingConnection
 from .._core import Gate
 from .._cursor_base import Params
-from .._native import PgResult, Wire
+from .._native import PostgresWire, Result
 from ..errors import ConnectionClosed, OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
@@ -163,7 +163,7 @@ class Connection(BlockingConnection[R]):
     def _stream(self, reading: Reading, timeout: float | None, gate: Gate | None = None) -> Generator[list[R]]:
         gate = gate or Gate(self._core, BUSY)
         try:
-            result: PgResult = self._wait(reading.begin(), timeout)
+            result: Result = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             assert result.columns is not None, "first() has looked"
             make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
@@ -370,7 +370,7 @@ class Connection(BlockingConnection[R]):
 
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
-        wire = Wire({**core.wire_options, "cancel": core.wire.cancel_message()})
+        wire = PostgresWire({**core.wire_options, "cancel": core.wire.cancel_message()})
         deadline = time.monotonic() + timeout
         waits = False
         try:

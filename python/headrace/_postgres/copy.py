@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._core import Gate, Limit, until
-from .._native import CopyBuffer, PgResult, Wire
+from .._native import CopyBuffer, PostgresWire, Result
 from ..errors import ProgrammingError
 from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
 from .streams import COPYING
@@ -75,7 +75,7 @@ class Copy:
     ) -> None:
         self._connection = connection
         self._limit = limit
-        self._wire: Wire = connection._core.wire
+        self._wire: PostgresWire = connection._core.wire
         self._statement = statement
         self._cursor = cursor
         self._ticket: Any = None
@@ -102,9 +102,9 @@ class Copy:
             self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return
         if self._header_sent and self._is_binary() and not self._wire.closed:
-            self._wire.copy_write(self._ticket, Wire.copy_trailer())
+            self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
         self._wire.copy_end(self._ticket)
-        results: list[PgResult] = self._connection._wait(self._ticket, self._limit)
+        results: list[Result] = self._connection._wait(self._ticket, self._limit)
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import Block, Core, Flow, Pipelined
 from .._cursor_base import Column, Params
-from .._native import CopyBuffer, PgColumns, PgResult, Wire
+from .._native import CopyBuffer, PgColumns, PostgresWire, Result
 from ..errors import InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
 from .conninfo import ConnectOptions
@@ -59,7 +59,9 @@ class CopyOfRows:
 class ConnectionCore(Core):
     """State and flows of a connection."""
 
-    def __init__(self, wire: Wire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
+    wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, wire: PostgresWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         self.wire_options = wire_options
@@ -205,7 +207,7 @@ class ConnectionCore(Core):
         self.tpc = None
         self.tpc_prepared = False
 
-    def _check_two_phase(self, results: Sequence[PgResult]) -> None:
+    def _check_two_phase(self, results: Sequence[Result]) -> None:
         """Whether a failed transaction was not rolled back instead: nothing of it is left then."""
         try:
             check_committed(results)
@@ -354,7 +356,7 @@ class ConnectionCore(Core):
             yield self.wire.script("DISCARD ALL")
 
 
-def check_committed(results: Sequence[PgResult]) -> None:
+def check_committed(results: Sequence[Result]) -> None:
     """Whether a COMMIT was one: of a failed transaction the server makes a ROLLBACK, without an error."""
     if results and results[-1].tag == "ROLLBACK":
         raise InFailedSqlTransaction(

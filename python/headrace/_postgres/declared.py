@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._cursor_base import Params
-from .._native import PgColumns, PgResult
+from .._native import PgColumns, Result
 from ..errors import InvalidCursorName, ProgrammingError
 from .core import ConnectionCore, quote_identifier
 
@@ -43,7 +43,7 @@ class Declared:
         """Queues a description: what the cursor gives is its own matter, not that of the text that fetches from it."""
         return self._core.wire.describe_portal(self._portal)
 
-    def described(self, result: PgResult) -> PgResult:
+    def described(self, result: Result) -> Result:
         """The description, unless the cursor was gone before."""
         if result.columns is None:
             raise InvalidCursorName(self._gone())
@@ -63,7 +63,7 @@ class Declared:
             expected=self.columns if verb == "FETCH" else None,
         )
 
-    def used(self, result: PgResult) -> PgResult:
+    def used(self, result: Result) -> Result:
         """What it gave, unless the cursor was gone before."""
         if not result.tag:
             raise InvalidCursorName(self._gone())

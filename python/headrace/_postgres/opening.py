@@ -6,7 +6,7 @@ import time
 from typing import Any, TypeVar, overload
 
 from .. import errors
-from .._native import PgResult, Wire
+from .._native import PostgresWire, Result
 from .._opening import lookup, open_wire, plain_password
 from ..rows import Row, RowFactory, tuple_row
 from .attempts import Resolve, Step, Try, attempts
@@ -89,7 +89,7 @@ def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
         return lookup(step.host, step.port, options.connect_timeout or None)
     if isinstance(step, Try):
         return _open(step, options)
-    result: PgResult = session.wire.wait(
+    result: Result = session.wire.wait(
         session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only"),
         options.connect_timeout or None,
     )
@@ -104,4 +104,4 @@ def read_only_answer(results: Any) -> tuple[str, str]:
 
 def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
     wire_options = {**step.options, "password": plain_password(options.password_for(step.host))}
-    return Session(open_wire(Wire(wire_options), options.connect_timeout or None), options, wire_options)
+    return Session(open_wire(PostgresWire(wire_options), options.connect_timeout or None), options, wire_options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._core import Opened
 from .._cursor_base import Params
-from .._native import PgColumns, PgResult
+from .._native import PgColumns, Result
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Reading(Opened):
         core.readings.add(self)
         return self._asked
 
-    def first(self, result: PgResult, gate: Callable[[], None]) -> None:
+    def first(self, result: Result, gate: Callable[[], None]) -> None:
         """The first block is there. ``gate`` refuses other statements of the reader while the connection is the
         portal's."""
         if result.columns is None:
@@ -83,7 +83,7 @@ class Reading(Opened):
             self._gate = gate
             self._core.wire.occupy(gate)
 
-    def ahead(self, result: PgResult) -> Any:
+    def ahead(self, result: Result) -> Any:
         """Queues the fetch of the block behind ``result``; gives its ticket, or None at the end."""
         self._asked = None
         if result.suspended:
@@ -91,7 +91,7 @@ class Reading(Opened):
             self._asked = self._core.wire.fetch(self._portal, self._fetch_size, self._columns)
         return self._asked
 
-    def check(self, result: PgResult) -> PgResult:
+    def check(self, result: Result) -> Result:
         """A block, unless the transaction was over when it was asked for."""
         if not result.suspended and not result.tag:
             raise InvalidCursorName(_ENDED)

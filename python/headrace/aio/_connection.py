@@ -16,7 +16,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from .. import defaults, errors
 from .._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
-from .._native import PgResult, Wire
+from .._native import Result, Wire
 from ..errors import OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import TransactionStatus
@@ -172,7 +172,7 @@ class LoopConnection(Generic[R]):
             return await cursor.fetchall()
         # What a cursor would give, without one.
         result = await self._wait(core.submit(sql, args or None), timeout)
-        if factory is tuple_row and isinstance(result, PgResult) and result.rows is not None:
+        if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]
         cursor = self._cursor(factory)
         cursor._take(result)

@@ -21,7 +21,7 @@ from typing import IO, Any, TypeVar, overload
 from .. import defaults, errors
 from .._core import Opened, until
 from .._cursor_base import Params
-from .._native import PgResult, Wire
+from .._native import PostgresWire, Result
 from .._postgres.adapters import Adapters
 from .._postgres.connection import server_version
 from .._postgres.core import ConnectionCore, quote_identifier
@@ -194,7 +194,7 @@ class AsyncConnection(LoopConnection[R]):
         reading.loop = asyncio.get_running_loop()
         gate = gate or TaskGate(reading, BUSY)
         try:
-            result: PgResult = await self._wait(reading.begin(), timeout)
+            result: Result = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             assert result.columns is not None, "first() has looked"
             make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
@@ -399,7 +399,7 @@ class AsyncConnection(LoopConnection[R]):
     async def _send_cancel(self) -> None:
         core = self._core
         loop = asyncio.get_running_loop()
-        wire = Wire({**core.wire_options, "cancel": core.wire.cancel_message()}, loop)
+        wire = PostgresWire({**core.wire_options, "cancel": core.wire.cancel_message()}, loop)
         waits = False
         try:
             await open_transport(loop, wire, core.wire_options)

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._core import Limit, Opened, until
-from .._native import CopyBuffer, PgResult, Wire
+from .._native import CopyBuffer, PostgresWire, Result
 from .._postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is_bytes
 from .._postgres.core import CopyOfRows
 from .._postgres.streams import COPYING
@@ -35,7 +35,7 @@ class AsyncCopy:
     ) -> None:
         self._connection = connection
         self._limit = limit
-        self._wire: Wire = connection._core.wire
+        self._wire: PostgresWire = connection._core.wire
         self._statement = statement
         self._cursor = cursor
         self._ticket: Any = None
@@ -65,9 +65,9 @@ class AsyncCopy:
             await self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             return
         if self._header_sent and self._is_binary() and not self._wire.closed:
-            self._wire.copy_write(self._ticket, Wire.copy_trailer())
+            self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
         self._wire.copy_end(self._ticket)
-        results: list[PgResult] = await self._connection._wait(self._ticket, self._limit)
+        results: list[Result] = await self._connection._wait(self._ticket, self._limit)
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)

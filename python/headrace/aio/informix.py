@@ -19,7 +19,7 @@ from .._informix.cursors import Stream
 from .._informix.lobs import Locator, creating, opening
 from .._informix.pam import Dialogue
 from .._informix.settings import ConnectOptions, connect_options
-from .._native import Wire
+from .._native import InformixWire
 from .._opening import overdue
 from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
@@ -184,17 +184,17 @@ class AsyncConnection(LoopConnection[R]):
     @property
     def server_version(self) -> str:
         """The server's banner. What a server can do is negotiated; nothing depends on this text."""
-        return self._core.wire.sqli_session()[0]
+        return self._core.wire.session()[0]
 
     @property
     def encoding(self) -> str:
         """The code set of the database, in which text travels."""
-        return self._core.wire.sqli_session()[2]
+        return self._core.wire.session()[2]
 
     @property
     def logging(self) -> str:
         """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
-        return self._core.wire.sqli_session()[3]
+        return self._core.wire.session()[3]
 
     @property
     def isolation_level(self) -> str | None:
@@ -216,7 +216,7 @@ class AsyncConnection(LoopConnection[R]):
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
-        await self._wait(self._core.wire.sqli_ping(), timeout)
+        await self._wait(self._core.wire.ping(), timeout)
 
     async def _send_cancel(self) -> float | None:
         # What was written in this turn of the loop, uvloop sends at its end.
@@ -248,7 +248,7 @@ async def connect(
     return connection
 
 
-async def _converse(wire: Wire, options: ConnectOptions, deadline: float | None) -> None:
+async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
     """The twin of the blocking one: the function ``pam`` may be asynchronous here."""
     dialogue = Dialogue(wire, options)
 
@@ -279,7 +279,7 @@ async def _connect(options: ConnectOptions) -> InformixCore:
                 if isinstance(step, Resolve):
                     answer = await resolve(step.host, step.port)
                 else:
-                    step.wire = Wire(step.options, asyncio.get_running_loop())
+                    step.wire = InformixWire(step.options, asyncio.get_running_loop())
                     left = None if deadline is None else max(0.0, deadline - time.monotonic())
                     await open_wire(step.wire, step.options, left)
                     await _converse(step.wire, options, deadline)

@@ -18,7 +18,7 @@ from .._mysql.codes import is_refusal
 from .._mysql.core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
 from .._mysql.known import known_options
 from .._mysql.settings import ConnectOptions
-from .._native import PgResult, Wire
+from .._native import MySqlWire, Result
 from .._opening import no_connection
 from ..errors import ConnectionClosed, DatabaseError, ProgrammingError
 from ..rows import RowFactory, tuple_row
@@ -190,17 +190,17 @@ class AsyncConnection(LoopConnection[R]):
         self, sql: str, params: Params, size: int, reading: _Reading, timeout: float | None
     ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
-        future = reading.future = wire.my_execute(sql, params, text=core.text, block=size)
+        future = reading.future = wire.execute(sql, params, text=core.text, block=size)
         gate = reading.gate = TaskGate(reading, STREAMING)
         wire.occupy(gate)
         if self._watch is not None:
             self._watch.start()
         try:
             while not future.done():
-                taken = wire.my_take_block(future)
+                taken = wire.take_block(future)
                 if taken is None:
                     wire.resume_reading()
-                    await self._wait(wire.my_step(future), timeout)
+                    await self._wait(wire.step(future), timeout)
                     continue
                 columns, rows = taken
                 yield self._made(columns, rows)
@@ -233,7 +233,7 @@ class AsyncConnection(LoopConnection[R]):
         suspended, ahead = result.suspended, None
         try:
             while True:
-                ahead = wire.my_fetch(number, size) if suspended else None
+                ahead = wire.fetch(number, size) if suspended else None
                 if result.rows:
                     yield self._made(result.columns, result.rows)
                 if ahead is None:
@@ -245,7 +245,7 @@ class AsyncConnection(LoopConnection[R]):
                 wire.discard(ahead)
             if suspended and not wire.closed:
                 try:
-                    await self._see_out(wire.my_close_cursor(number), timeout)
+                    await self._see_out(wire.close_cursor(number), timeout)
                 except errors.Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:
@@ -277,7 +277,7 @@ class AsyncConnection(LoopConnection[R]):
         async def send_block(future: Any, block: Iterable[Any], sent: int) -> int:
             iterator, ended = iter(block), False
             while not ended:
-                count, ended = wire.my_infile_rows(future, iterator, kinds, sent)
+                count, ended = wire.infile_rows(future, iterator, kinds, sent)
                 sent += count
                 await self._wait(wire.drained(), limit)
             return sent
@@ -308,7 +308,7 @@ class AsyncConnection(LoopConnection[R]):
 
         async def send(future: Any) -> None:
             for piece in load.pieces(source, defaults.COPY_BLOCK):
-                if not wire.my_infile_data(future, piece):
+                if not wire.infile_data(future, piece):
                     return
                 await self._wait(wire.drained(), limit)
 
@@ -319,7 +319,7 @@ class AsyncConnection(LoopConnection[R]):
         with contextlib.suppress(errors.Error, TimeoutError):
             await self._run(guard.leave(True), afresh(None))
 
-    async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str, limit: Limit) -> PgResult:
+    async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str, limit: Limit) -> Result:
         core, wire = self._core, self._core.wire
         guard = load.Guard(core)
         opened = Opened()
@@ -330,19 +330,19 @@ class AsyncConnection(LoopConnection[R]):
             # Whoever is cancelled meanwhile has nobody left to hear of its error.
             future.add_done_callback(_heard)
             try:
-                while wire.my_infile_state(future) == 0:
-                    await self._wait(wire.my_step(future), limit)
-                if wire.my_infile_state(future) == 1:
+                while wire.infile_state(future) == 0:
+                    await self._wait(wire.step(future), limit)
+                if wire.infile_state(future) == 1:
                     wire.occupy(gate)
                     await send(future)
             finally:
                 opened.ended = True
                 wire.vacate(gate)
                 # The protocol has no other way to end it than the end of the file.
-                if wire.my_infile_state(future) == 0:
+                if wire.infile_state(future) == 0:
                     self._abandon(future)
-                wire.my_infile_end(future)
-            results: list[PgResult] = await self._wait(future, limit)
+                wire.infile_end(future)
+            results: list[Result] = await self._wait(future, limit)
             await self._run(load.check(guard, results[-1], duplicates), limit)
         except Exception:
             await asyncio.shield(self._run(guard.leave(True), afresh(limit)))
@@ -378,12 +378,12 @@ class AsyncConnection(LoopConnection[R]):
 
     async def show_warnings(self, *, timeout: float | None = None) -> list[ServerWarning]:
         """The warnings of the last statement: see :meth:`headrace.mysql.Connection.show_warnings`."""
-        results = await self._wait(self._core.wire.my_query("SHOW WARNINGS"), timeout)
+        results = await self._wait(self._core.wire.query("SHOW WARNINGS"), timeout)
         return [ServerWarning(*row) for row in results[0].rows]
 
     async def select_db(self, database: str, *, timeout: float | None = None) -> None:
         """Changes the current database (COM_INIT_DB)."""
-        await self._wait(self._core.wire.my_select_db(database), timeout)
+        await self._wait(self._core.wire.select_db(database), timeout)
 
     @property
     def session_state(self) -> SessionState:
@@ -397,7 +397,7 @@ class AsyncConnection(LoopConnection[R]):
     @property
     def server_version(self) -> str:
         """The server's version, as it words it."""
-        return str(self._core.wire.my_session()["server_version"])
+        return str(self._core.wire.session()["server_version"])
 
     @property
     def thread_id(self) -> int:
@@ -407,11 +407,11 @@ class AsyncConnection(LoopConnection[R]):
     async def _send_cancel(self) -> None:
         core = self._core
         options = core.cancel_options(await any_password(core.options.password))
-        wire = Wire(options, asyncio.get_running_loop())
+        wire = MySqlWire(options, asyncio.get_running_loop())
         await open_wire(wire, options, None)
         answered = False
         try:
-            await wire.my_query(core.wire.cancel_statement())
+            await wire.query(core.wire.cancel_statement())
             answered = True
         except errors.Error:
             answered = not wire.closed
@@ -458,7 +458,7 @@ async def _connect(options: ConnectOptions) -> tuple[MySqlCore, Watch | None]:
         for address in found:
             password = await any_password(options.password)
             wire_options = options.wire_options(address, host or "localhost", password)
-            wire = Wire(wire_options, asyncio.get_running_loop())
+            wire = MySqlWire(wire_options, asyncio.get_running_loop())
             try:
                 transport = await open_wire(wire, wire_options, options.timeout)
             except errors.Error as error:

@@ -9,7 +9,7 @@ import time
 from typing import Any, TypeVar, overload
 
 from .. import errors
-from .._native import Wire
+from .._native import PostgresWire
 from .._opening import addresses
 from .._postgres.attempts import Resolve, Step, Try, attempts
 from .._postgres.conninfo import ConnectOptions, connect_options
@@ -84,6 +84,6 @@ async def _resolve(step: Resolve) -> list[tuple[str, int]]:
 
 async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
     wire_options = {**step.options, "password": await any_password(options.password_for(step.host))}
-    wire = Wire(wire_options, asyncio.get_running_loop())
+    wire = PostgresWire(wire_options, asyncio.get_running_loop())
     await open_wire(wire, wire_options, options.connect_timeout or None)
     return Session(wire, options, wire_options)

@@ -97,7 +97,7 @@ impl State {
 
 impl Wire {
     /// Hands the transport what it takes. A blocking connection sends when it waits.
-    pub(super) fn flush(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.flush_due.store(false, Ordering::Relaxed);
         loop {
             let mut state = self.hold(py)?;

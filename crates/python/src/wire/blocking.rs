@@ -129,7 +129,7 @@ impl Wire {
     }
 
     /// Wakes those who wait in [`Wire::wait_for_release`].
-    pub(super) fn tell_waiting(&self) {
+    pub(crate) fn tell_waiting(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.released.1.notify_all();
         }
@@ -140,7 +140,7 @@ impl Wire {
     /// `asked` is the ticket of the request, where it is one that is waited for.
     ///
     /// `None` when `is_done`, or the time is up. Signal handlers run without the lock.
-    pub(super) fn drive<T>(
+    pub(crate) fn drive<T>(
         &self,
         py: Python<'_>,
         deadline: Option<Instant>,
@@ -345,7 +345,7 @@ impl Wire {
 }
 
 /// When the time of so many seconds is up; never without a limit.
-pub(super) fn deadline(timeout: Option<f64>) -> Option<Instant> {
+pub(crate) fn deadline(timeout: Option<f64>) -> Option<Instant> {
     let seconds = Duration::try_from_secs_f64(timeout?.max(0.0)).ok()?;
     Instant::now().checked_add(seconds)
 }

@@ -11,22 +11,16 @@
 //! transport's `write`) is called with the lock held, and signal handlers run without it.
 
 mod asyncio;
-mod blocking;
+pub(crate) mod blocking;
 mod collected;
-mod copy;
 mod fork;
-mod informix;
-mod mysql;
 mod requests;
-mod setup;
+pub(crate) mod setup;
 mod turns;
 
 pub use asyncio::InboxView;
-pub use copy::CopyBuffer;
 pub(crate) use fork::after_fork_in_child;
-pub(crate) use mysql::decrypt_login_file;
-use turns::Held;
-pub(crate) use turns::thread_number;
+pub(crate) use turns::{Held, thread_number};
 
 use crate::call::Completion;
 use crate::engine::Engine;
@@ -44,7 +38,7 @@ use std::time::{Duration, Instant};
 
 /// What moves the bytes.
 #[derive(Debug)]
-enum Io {
+pub(crate) enum Io {
     /// Nothing yet, or nothing any more.
     None,
     /// A blocking socket.
@@ -59,18 +53,18 @@ enum Io {
 }
 
 #[derive(Debug)]
-struct State {
-    machine: Box<dyn Engine>,
+pub(crate) struct State {
+    pub(crate) machine: Box<dyn Engine>,
     inbox: Inbox,
-    outbox: Outbox,
-    io: Io,
+    pub(crate) outbox: Outbox,
+    pub(crate) io: Io,
     tls: Option<(TlsConfig, String)>,
     /// Ciphertext as it comes in on a loop. It is lent to the loop, so it stays where it is when the transport goes.
     sealed: Vec<u8>,
     queries: Py<PyDict>,
     /// Bytes of their texts.
     queries_bytes: Cell<usize>,
-    settings: Arc<Settings>,
+    pub(crate) settings: Arc<Settings>,
     dead: Option<Fatal>,
     /// The server said why it ended the session while nobody waited: whoever asks next hears it.
     unheard: Cell<bool>,
@@ -84,7 +78,7 @@ struct State {
     gates: Vec<Py<PyAny>>,
     /// A cancelled request that its caller did not see out, without a number all of them, and until when the server may
     /// take to answer. Further requests are held back.
-    owed: Option<(Option<u64>, Instant)>,
+    pub(crate) owed: Option<(Option<u64>, Instant)>,
 }
 
 /// Counters of one kind of operation.
@@ -102,7 +96,7 @@ impl Counter {
 }
 
 /// One physical connection to a server.
-#[pyclass(frozen, weakref, module = "headrace._native")]
+#[pyclass(frozen, weakref, subclass, module = "headrace._native")]
 #[derive(Debug)]
 pub struct Wire {
     state: Mutex<State>,
@@ -139,7 +133,7 @@ pub struct Wire {
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
     /// Statements begin a transaction where none is open.
-    begins: AtomicBool,
+    pub(crate) begins: AtomicBool,
     /// Threads whose requests wait until a stream or a COPY has let go of the connection.
     waiting: AtomicUsize,
     released: (Mutex<()>, Condvar),
@@ -156,7 +150,7 @@ impl Wire {
     }
 
     /// How what runs in this session is cancelled.
-    fn cancel(&self) -> Cancellation {
+    pub(crate) fn cancel(&self) -> Cancellation {
         self.cancellation.lock().map_or(Cancellation::Impossible, |cancellation| cancellation.clone())
     }
 
@@ -224,7 +218,7 @@ impl Wire {
         }
     }
 
-    fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+    pub(crate) fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         if state.unheard.take()
             && let Some(error) = state.machine.last_error(py)
         {
@@ -387,40 +381,9 @@ impl Wire {
         Ok(self.hold(py)?.machine.queued())
     }
 
-    /// The server's parameters as last reported.
-    fn parameters(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
-        Ok(self.hold(py)?.machine.postgres(py)?.parameters().clone())
-    }
-
-    /// Takes the notices that have come: a list of dicts from field code to text.
-    fn take_notices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let notices = self.hold(py)?.machine.postgres(py)?.take_notices();
-        notices
-            .iter()
-            .map(|notice| {
-                let fields = PyDict::new(py);
-                for (code, text) in &notice.fields {
-                    fields.set_item(char::from(*code), text)?;
-                }
-                Ok(fields)
-            })
-            .collect()
-    }
-
     /// Whether notices have come.
     fn has_notices(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.hold(py)?.machine.has_notices())
-    }
-
-    /// Takes the oldest notification: channel, payload, process id.
-    fn take_notification(&self, py: Python<'_>) -> PyResult<Option<(String, String, i32)>> {
-        let taken = self.hold(py)?.machine.postgres(py)?.take_notification();
-        Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
-    }
-
-    /// How many notifications were dropped because nobody read them.
-    fn notifications_lost(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.hold(py)?.machine.postgres(py)?.notifications_lost())
     }
 
     /// How the connection is encrypted, or None.

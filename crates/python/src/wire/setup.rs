@@ -2,13 +2,10 @@
 
 use super::{Io, State, Wire};
 use crate::call::{Completion, Ticket};
-use crate::engine::{Engine, IfxMachine, MyMachine, PgMachine};
+use crate::engine::Engine;
 use crate::errors;
-use crate::globals::globals;
 use crate::sink::{Settings, Unrepresentable};
 use headrace_core::{Cancellation, Fatal, FatalKind, Inbox, Outbox, limits};
-use headrace_informix::types::extended;
-use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
 use headrace_pump::{Address, Connecting, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
@@ -22,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 /// Reads an optional entry.
-fn get<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+pub(crate) fn get<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
 where
     T: for<'a> FromPyObject<'a, 'py>,
     for<'a> <T as FromPyObject<'a, 'py>>::Error: Into<PyErr>,
@@ -37,7 +34,13 @@ fn seconds(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<Duration>
     Ok(get::<f64>(options, name)?.filter(|s| *s > 0.0).map(Duration::from_secs_f64))
 }
 
-fn choose<T: Copy>(py: Python<'_>, name: &str, given: Option<&str>, default: T, choices: &[(&str, T)]) -> PyResult<T> {
+pub(crate) fn choose<T: Copy>(
+    py: Python<'_>,
+    name: &str,
+    given: Option<&str>,
+    default: T,
+    choices: &[(&str, T)],
+) -> PyResult<T> {
     match given {
         None => Ok(default),
         Some(given) => choices.iter().find(|(choice, _)| *choice == given).map(|(_, value)| *value).ok_or_else(|| {
@@ -47,13 +50,15 @@ fn choose<T: Copy>(py: Python<'_>, name: &str, given: Option<&str>, default: T, 
     }
 }
 
-#[pymethods]
 impl Wire {
-    /// A connection that is not open yet. The options are those that `headrace._postgres.wiring` makes of a
-    /// conninfo; `event_loop` is the asyncio loop that will carry it, or None for a blocking one.
-    #[new]
-    #[pyo3(signature = (options, event_loop=None))]
-    fn new(py: Python<'_>, options: &Bound<'_, PyDict>, event_loop: Option<Py<PyAny>>) -> PyResult<Self> {
+    /// A connection that is not open yet, by the options that the Python side makes of a URL or a conninfo, some of which
+    /// `prepare` makes a machine of. `event_loop` is the asyncio loop that will carry it, or None for a blocking one.
+    pub(crate) fn prepared(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        event_loop: Option<Py<PyAny>>,
+        prepare: fn(Python<'_>, &Bound<'_, PyDict>, &mut Outbox) -> PyResult<Prepared>,
+    ) -> PyResult<Self> {
         let text = |name: &str| get::<String>(options, name);
         let address = match (get::<(String, u16)>(options, "tcp")?, text("unix")?) {
             (Some((ip, port)), _) => {
@@ -64,15 +69,7 @@ impl Wire {
             (None, None) => None,
         };
         let mut outbox = Outbox::new();
-        let mut loaders = None;
-        let (machine, tls) = match text("protocol")?.as_deref() {
-            Some("informix") => {
-                loaders = Some(locators(py)?);
-                informix_machine(py, options, &mut outbox)?
-            }
-            Some("mysql") => mysql_machine(py, options)?,
-            _ => postgres_machine(py, options, &mut outbox)?,
-        };
+        let Prepared { machine, tls, loaders } = prepare(py, options, &mut outbox)?;
         let settings = Settings {
             unrepresentable: choose(
                 py,
@@ -141,7 +138,10 @@ impl Wire {
             forks: super::fork::forks(),
         })
     }
+}
 
+#[pymethods]
+impl Wire {
     /// Connects the socket of a blocking connection, within `timeout` seconds.
     ///
     /// The session is then set up by waiting for `ready()`.
@@ -188,7 +188,7 @@ impl Wire {
 
 impl Wire {
     /// A ticket or a future, as the connection needs it.
-    pub(super) fn completion(&self, py: Python<'_>) -> PyResult<Completion> {
+    pub(crate) fn completion(&self, py: Python<'_>) -> PyResult<Completion> {
         match &self.event_loop {
             None => Ok(Completion::Ticket(Py::new(py, Ticket::default())?)),
             Some(event_loop) => {
@@ -199,157 +199,22 @@ impl Wire {
     }
 }
 
-/// A machine, and the TLS layer that it may ask for.
-type Prepared = (Box<dyn Engine>, Option<(TlsConfig, String)>);
+/// What a database brings to a connection.
+pub(crate) struct Prepared {
+    pub machine: Box<dyn Engine>,
+    /// The TLS layer that the machine may ask for, and the server's name in it.
+    pub tls: Option<(TlsConfig, String)>,
+    /// What makes Python's objects of values of some types.
+    pub loaders: Option<Py<PyDict>>,
+}
 
-fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
+/// How many prepared statements are kept.
+pub(crate) fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
     Ok(get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE))
 }
 
-fn postgres_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
-    let text = |name: &str| get::<String>(options, name);
-    let purpose = match get::<Vec<u8>>(options, "cancel")? {
-        Some(message) => Purpose::Cancel(message),
-        None => Purpose::Session,
-    };
-    let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
-    let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
-    let startup = Options {
-        purpose,
-        user: text("user")?.unwrap_or_default(),
-        parameters: get(options, "parameters")?.unwrap_or_default(),
-        password: text("password")?.map(|password| Secret(password.into_bytes())),
-        tls: choose(
-            py,
-            "tls",
-            text("tls")?.as_deref(),
-            Tls::No,
-            &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require), ("direct", Tls::Direct)],
-        )?,
-        binding: choose(
-            py,
-            "channel_binding",
-            text("channel_binding")?.as_deref(),
-            Binding::Prefer,
-            &[("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)],
-        )?,
-        methods: methods.into_iter().filter(|m| allowed.iter().any(|name| name == m.name())).collect(),
-    };
-    let tls = match startup.tls {
-        Tls::No => None,
-        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
-    };
-    let machine = PgMachine::new(startup, statements(options)?, outbox);
-    Ok((Box::new(machine), tls))
-}
-
-fn informix_machine(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
-    let text = |name: &str| get::<String>(options, name);
-    let tls = match text("tls")?.as_deref() {
-        None | Some("no") => None,
-        Some(_) => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
-    };
-    let codeset = match text("codeset")? {
-        None => None,
-        Some(name) => match informix::CodeSet::of_locale(&name) {
-            Some(codeset) => Some(codeset),
-            None => return Err(errors::programming(py, &format!("codeset={name:?} is none that headrace knows"))),
-        },
-    };
-    let startup = informix::Options {
-        user: text("user")?.unwrap_or_default(),
-        password: text("password")?.map(|password| informix::Secret(password.into_bytes())),
-        server: text("server")?.unwrap_or_default(),
-        database: text("database")?,
-        environment: get(options, "environment")?.unwrap_or_default(),
-        session: get(options, "session")?.unwrap_or_default(),
-        codeset,
-        tls: tls.is_some(),
-        pam: get(options, "pam")?.unwrap_or(false),
-        program: text("program")?.unwrap_or_default(),
-        host: text("client_host")?.unwrap_or_default(),
-        directory: text("directory")?.unwrap_or_default(),
-        process_id: std::process::id() as i32,
-    };
-    let machine = IfxMachine::new(startup, statements(options)?, outbox);
-    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
-    Ok((Box::new(machine), tls))
-}
-
-/// What BLOB and CLOB columns give.
-fn locators(py: Python<'_>) -> PyResult<Py<PyDict>> {
-    let g = globals(py)?;
-    let loaders = PyDict::new(py);
-    loaders.set_item(extended::BLOB, &g.blob_locator)?;
-    loaders.set_item(extended::CLOB, &g.clob_locator)?;
-    Ok(loaders.unbind())
-}
-
-fn mysql_machine(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Prepared> {
-    let text = |name: &str| get::<String>(options, name);
-    let flag = |name: &str| get::<bool>(options, name).map(Option::unwrap_or_default);
-    let mode = choose(
-        py,
-        "tls",
-        text("tls")?.as_deref(),
-        mysql::Tls::No,
-        &[("no", mysql::Tls::No), ("prefer", mysql::Tls::Prefer), ("require", mysql::Tls::Require)],
-    )?;
-    let tls = match mode {
-        mysql::Tls::No => None,
-        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
-    };
-    let plugins: Vec<String> = get(options, "plugins")?.unwrap_or_default();
-    let plugins = plugins.iter().map(|name| {
-        mysql::Plugin::of_name(name)
-            .ok_or_else(|| errors::programming(py, &format!("auth_plugins: {name:?} is none that headrace knows")))
-    });
-    let startup = mysql::Options {
-        user: text("user")?.unwrap_or_default(),
-        password: text("password")?.map(|password| mysql::Secret(password.into_bytes())),
-        database: text("database")?,
-        tls: mode,
-        local: text("unix")?.is_some(),
-        certificate_by_password: flag("certificate_by_password")?,
-        plugins: plugins.collect::<PyResult<_>>()?,
-        server_key: match (text("server_public_key")?, flag("get_server_public_key")?) {
-            (Some(key), _) => mysql::ServerKey::Known(key),
-            (None, true) => mysql::ServerKey::Retrieve,
-            (None, false) => mysql::ServerKey::Refuse,
-        },
-        compression: match (text("compression")?.as_deref(), get::<u8>(options, "zstd_level")?) {
-            (Some("zlib"), _) => Some(mysql::Algorithm::Zlib),
-            (Some("zstd"), level) => Some(mysql::Algorithm::Zstd(level.unwrap_or(limits::ZSTD_LEVEL))),
-            _ => None,
-        },
-        found_rows: flag("found_rows")?,
-        multi_statements: flag("multi_statements")?,
-        local_infile: flag("local_infile")?,
-        interactive: flag("interactive")?,
-        collation: get(options, "collation")?,
-        attributes: get(options, "attributes")?.unwrap_or_default(),
-        in_flight: get(options, "in_flight")?.unwrap_or(limits::COMMANDS_IN_FLIGHT),
-        ..mysql::Options::default()
-    };
-    let machine = MyMachine::new(startup, statements(options)?);
-    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
-    Ok((Box::new(machine), tls))
-}
-
-/// What the set-up of a session with MySQL or MariaDB needs.
-mod mysql {
-    pub use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-    pub use headrace_mysql::machine::{Options, Tls};
-    pub use headrace_mysql::packets::compress::Algorithm;
-}
-
-/// What the set-up of an Informix session needs.
-mod informix {
-    pub use headrace_informix::codeset::CodeSet;
-    pub use headrace_informix::machine::{Options, Secret};
-}
-
-fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig> {
+/// How TLS is made.
+pub(crate) fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig> {
     let path = |name: &str| get::<PathBuf>(options, name);
     let verify = choose(
         py,

@@ -20,7 +20,7 @@ use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The lock, and whose it is.
-pub(super) struct Held<'a> {
+pub(crate) struct Held<'a> {
     guard: Option<MutexGuard<'a, State>>,
     wire: &'a Wire,
 }
@@ -57,7 +57,7 @@ pub(crate) fn thread_number() -> u64 {
 
 impl Wire {
     /// Takes the lock for a moment.
-    pub(super) fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
+    pub(crate) fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
         if let Some(held) = self.try_hold(py)? {
             return Ok(held);
         }

@@ -9,8 +9,7 @@ from collections.abc import Generator, Mapping
 from types import TracebackType
 from typing import Any, Final, Literal
 
-from ... import errors, mysql
-from ..._native import PgResult
+from ... import _native, errors, mysql
 from . import _exceptions as exceptions
 from . import converters, cursors
 from .constants import CLIENT
@@ -55,9 +54,9 @@ class BaseConnection:
         **keywords: Any,
     ) -> None:
         self._lock = threading.Lock()
-        self._results: list[PgResult] = []
+        self._results: list[_native.Result] = []
         self._failure: errors.Error | None = None
-        self._current: PgResult | None = None
+        self._current: _native.Result | None = None
         self.converter: Mapping[Any, Any] = dict(converters.conversions if conv is None else conv)
         self.encoders: dict[Any, Any] = {key: value for key, value in self.converter.items() if isinstance(key, type)}
         self.use_unicode = use_unicode
@@ -117,7 +116,7 @@ class BaseConnection:
 
     def _session(self) -> dict[str, Any]:
         with self._busy() as connection:
-            return connection.wire.my_session()
+            return connection._core.wire.session()
 
     @property
     def closed(self) -> int:
@@ -142,7 +141,7 @@ class BaseConnection:
         self._current, self._results, self._failure = None, [], None
         with self._busy() as connection:
             try:
-                results = connection._wait(connection.wire.my_query(text), None)
+                results = connection._wait(connection._core.wire.query(text), None)
             except errors.DatabaseError as error:
                 # The statements before the one that failed have results; that it did is for next_result() to say.
                 results = error.__dict__.pop("_results", None)
@@ -234,12 +233,12 @@ class BaseConnection:
 
     def _simple(self, statement: str) -> None:
         with self._busy() as connection:
-            connection._wait(connection.wire.my_query(statement), None)
+            connection._wait(connection._core.wire.query(statement), None)
 
     def select_db(self, database: str) -> None:
         """Changes the current database."""
         with self._busy() as connection:
-            connection._wait(connection.wire.my_select_db(database), None)
+            connection._wait(connection._core.wire.select_db(database), None)
 
     def ping(self, reconnect: bool | None = None) -> None:
         """A round trip. Raises OperationalError when the server is gone."""

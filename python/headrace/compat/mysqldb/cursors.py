@@ -415,8 +415,8 @@ class CursorUseResultMixIn(BaseCursor):
 def _blocks(db: Any, text: str) -> Generator[Any]:
     """First the result with its first rows, in the shape that a connection keeps; then lists of rows."""
     with db._busy() as connection:
-        wire = connection.wire
-        ticket, number = wire.my_open_cursor(text, None, SS_ROWS)
+        wire = connection._core.wire
+        ticket, number = wire.open_cursor(text, None, SS_ROWS)
         result = connection._wait(ticket, None)
     yield result, []
     readers = [reader(field, db.converter, db.use_unicode, db.encoding) for field in result.columns.fields]
@@ -424,14 +424,14 @@ def _blocks(db: Any, text: str) -> Generator[Any]:
     try:
         while suspended:
             with db._busy() as connection:
-                result = connection._wait(wire.my_fetch(number, SS_ROWS), None)
+                result = connection._wait(wire.fetch(number, SS_ROWS), None)
             suspended = result.suspended
             if result.rows:
                 yield converted(result.rows, readers)
     finally:
         if suspended and not wire.closed:
             with db._busy() as connection:
-                connection._wait(wire.my_close_cursor(number), None)
+                connection._wait(wire.close_cursor(number), None)
 
 
 class Cursor(CursorStoreResultMixIn, CursorTupleRowsMixIn, BaseCursor):

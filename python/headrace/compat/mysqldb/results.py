@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..._native import PgResult
+from ... import _native
 from ._exceptions import ProgrammingError
 from .converters import reader
 
@@ -13,8 +13,8 @@ from .converters import reader
 class Result:
     """The rows of a statement, all of them received."""
 
-    def __init__(self, connection: Any, raw: PgResult) -> None:
-        if not isinstance(raw, PgResult):  # pyright: ignore[reportUnnecessaryIsInstance]
+    def __init__(self, connection: Any, raw: _native.Result) -> None:
+        if not isinstance(raw, _native.Result):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError("a result comes from a connection")
         self._fields: list[Any] = raw.columns.fields if raw.columns is not None else []
         readers = [

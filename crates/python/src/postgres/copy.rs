@@ -1,6 +1,6 @@
 //! COPY in both directions.
 
-use super::Wire;
+use super::PostgresWire;
 use crate::call::Want;
 use crate::columns::PgColumns;
 use crate::engine::Postgres;
@@ -8,6 +8,7 @@ use crate::errors::{self, Fault};
 use crate::ffi as cpython;
 use crate::params::{Args, PyValue, sequence};
 use crate::sink::{RowSink, Rows, Settings};
+use crate::wire::{State, Wire};
 use headrace_core::{Protocol as _, limits};
 use headrace_postgres::machine::{Copy, CopyState, Request};
 use headrace_postgres::types::{
@@ -110,21 +111,21 @@ impl CopyBuffer {
 }
 
 impl Wire {
-    fn copy_id(&self, py: Python<'_>, state: &super::State, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    fn copy_id(&self, py: Python<'_>, state: &State, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let _ = py;
         Ok(self.id_of(state, ticket))
     }
 }
 
 #[pymethods]
-impl Wire {
+impl PostgresWire {
     /// Queues a COPY of rows, whose data arrives in `buffer`, its columns too. `query` is one with the columns that are copied,
     /// `left_out` one for the numbers of those that are not; `binary` and `text` are the statement in the two formats, of
     /// which the columns decide; without `binary` it is text.
     #[pyo3(signature = (buffer, query, left_out, binary, text, into, *, prelude=None))]
     #[allow(clippy::too_many_arguments)]
     fn copy(
-        &self,
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         buffer: Py<CopyBuffer>,
         query: &str,
@@ -134,12 +135,13 @@ impl Wire {
         into: bool,
         prelude: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
         if query.contains('\0') || text.contains('\0') {
             return Err(errors::programming(py, "the statement has a NUL character; remove it"));
         }
-        let state = self.hold(py)?;
+        let state = wire.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let mut call = self.call::<Postgres>(py, &state, args, Want::All, text.into())?;
+        let mut call = wire.call::<Postgres>(py, &state, args, Want::All, text.into())?;
         call.copy = Some(buffer);
         let request = Request::Copy(Copy {
             query: query.into(),
@@ -147,15 +149,16 @@ impl Wire {
             binary: binary.map(Arc::from),
             text: text.into(),
             into,
-            prelude: self.prelude(prelude, false),
+            prelude: wire.prelude(prelude, false),
         });
-        self.enqueue(py, state, request, call)
+        wire.enqueue(py, state, request, call)
     }
 
     /// Where a COPY stands: 0 the server has not answered, 1 data can be sent, 2 over.
-    fn copy_state(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<u8> {
-        let mut state = self.hold(py)?;
-        let Some(id) = self.copy_id(py, &state, ticket)? else { return Ok(2) };
+    fn copy_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<u8> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(2) };
         Ok(match state.machine.postgres(py)?.copy_state(id) {
             CopyState::Waiting => 0,
             CopyState::Streaming => 1,
@@ -164,11 +167,12 @@ impl Wire {
     }
 
     /// What is done at the next step of a COPY: it begins, a block comes, it ends.
-    fn copy_step(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let completion = self.completion(py)?;
+    fn copy_step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let completion = wire.completion(py)?;
         let object = completion.object(py);
-        let mut state = self.hold(py)?;
-        let id = self.copy_id(py, &state, ticket)?;
+        let mut state = wire.hold(py)?;
+        let id = wire.copy_id(py, &state, ticket)?;
         let machine = state.machine.postgres(py)?;
         match id.and_then(|id| machine.caller_mut(id)) {
             // Another thread may have brought the step already.
@@ -181,11 +185,12 @@ impl Wire {
     }
 
     /// Sends data. Says whether the COPY still takes any; when not, the request's own ticket tells why.
-    fn copy_write(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
-        let mut state = self.hold(py)?;
-        self.check_open(py, &state)?;
-        let Some(id) = self.copy_id(py, &state, ticket)? else { return Ok(false) };
-        let super::State { machine, outbox, .. } = &mut *state;
+    fn copy_write(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        wire.check_open(py, &state)?;
+        let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(false) };
+        let State { machine, outbox, .. } = &mut *state;
         let machine = machine.postgres(py)?;
         for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
             if !machine.copy_data(id, outbox, |out| out.extend_from_slice(block)) {
@@ -193,20 +198,21 @@ impl Wire {
             }
         }
         drop(state);
-        self.flush(py)?;
+        wire.flush(py)?;
         Ok(true)
     }
 
     /// Bytes that wait to be sent.
-    fn backlog(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.hold(py)?.outbox.len())
+    fn backlog(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<usize> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.outbox.len())
     }
 
     /// Encodes rows until the outbox is full, and gives how many there were; with the outbox not full the iterator is at its
     /// end. `buffer` has the columns and the format; where it has no columns, as in a COPY of the user's own, the values
     /// say what they are and go as text. `first` says that the header of the binary format must go in front.
     fn copy_rows(
-        &self,
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
         rows: &Bound<'_, PyIterator>,
@@ -214,9 +220,10 @@ impl Wire {
         first: bool,
         row_number: u64,
     ) -> PyResult<(u64, bool)> {
-        let mut state = self.hold(py)?;
-        self.check_open(py, &state)?;
-        let Some(id) = self.copy_id(py, &state, ticket)? else { return Ok((0, true)) };
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        wire.check_open(py, &state)?;
+        let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok((0, true)) };
         let registry = state.machine.postgres(py)?.registry();
         let encoders: Option<Vec<Encoder>> = buffer
             .get()
@@ -231,7 +238,7 @@ impl Wire {
         }
         let of_any_type = Encoder::new(registry, 0);
         let settings = state.settings.clone();
-        let super::State { machine, outbox, .. } = &mut *state;
+        let State { machine, outbox, .. } = &mut *state;
         let machine = machine.postgres(py)?;
         if binary && first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(copy_binary::HEADER)) {
             return Ok((0, true));
@@ -275,7 +282,7 @@ impl Wire {
         if let Some(fault) = fault {
             return Err(errors::fault(py, fault, Some(row_number + count)));
         }
-        self.flush(py)?;
+        wire.flush(py)?;
         Ok((count, ended))
     }
 
@@ -287,20 +294,31 @@ impl Wire {
 
     /// Ends a COPY to the server; with `failure` it is rolled back, and the server's error repeats the text.
     #[pyo3(signature = (ticket, failure=None))]
-    fn copy_end(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, failure: Option<&str>) -> PyResult<()> {
-        let mut state = self.hold(py)?;
-        if let Some(id) = self.copy_id(py, &state, ticket)? {
-            let super::State { machine, outbox, .. } = &mut *state;
+    fn copy_end(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        ticket: &Bound<'_, PyAny>,
+        failure: Option<&str>,
+    ) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        if let Some(id) = wire.copy_id(py, &state, ticket)? {
+            let State { machine, outbox, .. } = &mut *state;
             let machine = machine.postgres(py)?;
             machine.copy_end(id, outbox, failure);
         }
         drop(state);
-        self.flush(py)
+        wire.flush(py)
     }
 
     /// Takes what a COPY of rows to the client has brought.
-    fn copy_take_rows<'py>(&self, py: Python<'py>, buffer: &Bound<'py, CopyBuffer>) -> PyResult<Bound<'py, PyList>> {
-        let settings = self.hold(py)?.settings.clone();
+    fn copy_take_rows<'py>(
+        slf: &Bound<'_, Self>,
+        py: Python<'py>,
+        buffer: &Bound<'py, CopyBuffer>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let wire = slf.as_super().get();
+        let settings = wire.hold(py)?.settings.clone();
         let Some(columns) = buffer.get().pg_columns(py)? else {
             return Err(errors::programming(py, "rows need the columns: use copy_out()"));
         };

@@ -1,11 +1,13 @@
-//! Requests that only MySQL and MariaDB have.
+//! MySQL and MariaDB: what only they are asked for.
 
-use super::Wire;
+mod setup;
+
 use crate::call::{Block, PyCall, Want};
 use crate::engine::{MyMachine, MySql};
 use crate::errors::{self, Fault};
 use crate::params::{Args, PyValue, sequence};
 use crate::query::Sql;
+use crate::wire::{Held, State, Wire, blocking};
 use headrace_core::{Protocol as _, limits};
 use headrace_mysql::machine::{AsText, Execute, InfileState, Request, Road, Rows};
 use headrace_mysql::types::write_line;
@@ -15,21 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Wire {
-    fn my_call(&self, py: Python<'_>, state: &super::State, want: Want, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
+    fn mysql_call(&self, py: Python<'_>, state: &State, want: Want, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
         self.call::<MySql>(py, state, Args::Row(PyTuple::empty(py).unbind()), want, sql)
     }
 
-    fn my_bare(&self, py: Python<'_>, request: Request) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
-        let call = self.my_call(py, &state, Want::One, "".into())?;
-        self.enqueue::<MySql>(py, state, request, call)
-    }
-
     /// Queues a request within a reservation, which nothing that is open refuses; 0 is none.
-    fn my_enqueue(
+    fn enqueue_within(
         &self,
         py: Python<'_>,
-        state: super::Held<'_>,
+        state: Held<'_>,
         request: Request,
         call: PyCall<MySql>,
         reservation: u64,
@@ -41,16 +37,21 @@ impl Wire {
     }
 
     /// The number of the request of a ticket, and the machine.
-    fn my_request<'s>(
+    fn mysql_request<'s>(
         &self,
         py: Python<'_>,
-        state: &'s mut super::State,
+        state: &'s mut State,
         ticket: &Bound<'_, PyAny>,
     ) -> PyResult<(Option<u64>, &'s mut MyMachine)> {
         let id = self.id_of(state, ticket);
         Ok((id, state.machine.of::<MySql>(py)?))
     }
 }
+
+/// A connection to MySQL or MariaDB: what only it is asked for.
+#[pyclass(frozen, extends = Wire, module = "headrace._native")]
+#[derive(Debug)]
+pub struct MySqlWire;
 
 /// The text of a login path file.
 ///
@@ -83,15 +84,27 @@ fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
 }
 
 #[pymethods]
-impl Wire {
+impl MySqlWire {
+    /// A connection that is not open yet: see [`Wire`].
+    #[new]
+    #[pyo3(signature = (options, event_loop=None))]
+    fn new(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        event_loop: Option<Py<PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
+        Ok(PyClassInitializer::from(wire).add_subclass(Self))
+    }
+
     /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `prepared` they
     /// never are, and what the server cannot prepare is its error; with `block` it is a
     /// stream, whose rows are taken in lists of so many while they come, the rest with its result. `reservation` is the
     /// number of the one that it is within.
     #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0))]
     #[allow(clippy::too_many_arguments)]
-    fn my_execute(
-        &self,
+    fn execute(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
@@ -100,11 +113,12 @@ impl Wire {
         block: Option<usize>,
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
-        let query = self.query(&state, &sql.0, params.is_some())?;
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
+        let mut call = wire.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
         call.script = true;
         call.block = block;
         let request = Request::Execute(Execute {
@@ -113,23 +127,24 @@ impl Wire {
             text: as_text(text, prepared),
             cursor: None,
         });
-        self.my_enqueue(py, state, request, call, reservation)
+        wire.enqueue_within(py, state, request, call, reservation)
     }
 
     /// Queues a query whose rows stay in a cursor on the server, and `rows` of which are fetched at first. Gives its number
     /// with its ticket: another thread may have received its result before this one could ask.
-    fn my_open_cursor(
-        &self,
+    fn open_cursor(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         rows: u32,
     ) -> PyResult<(Py<PyAny>, u64)> {
-        let mut state = self.hold(py)?;
-        let query = self.query(&state, &sql.0, params.is_some())?;
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let mut call = self.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
+        let mut call = wire.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
         call.script = true;
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
@@ -138,28 +153,29 @@ impl Wire {
             cursor: Some(rows),
         });
         let number = state.machine.of::<MySql>(py)?.next_id();
-        Ok((self.enqueue::<MySql>(py, state, request, call)?, number))
+        Ok((wire.enqueue::<MySql>(py, state, request, call)?, number))
     }
 
     /// The next block of a stream: its columns and a list of rows. None when all that is left comes with its result.
     /// Raises TimeoutError after `timeout` seconds.
     #[pyo3(signature = (ticket, timeout=None))]
-    fn my_next_block(
-        &self,
+    fn next_block(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<Option<Block>> {
+        let wire = slf.as_super().get();
         const PATIENCE: Duration = Duration::from_millis(20);
-        let deadline = super::blocking::deadline(timeout);
-        let taken = self.drive(
+        let deadline = blocking::deadline(timeout);
+        let taken = wire.drive(
             py,
             deadline,
             Some(PATIENCE),
             Some(ticket),
             || false,
             |state| {
-                let (id, machine) = self.my_request(py, state, ticket)?;
+                let (id, machine) = wire.mysql_request(py, state, ticket)?;
                 match id.and_then(|id| machine.caller_mut(id)) {
                     Some(call) => Ok(call.take_block(py)?.map(Some)),
                     None => Ok(Some(None)),
@@ -169,10 +185,11 @@ impl Wire {
         taken.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 
-    /// Takes a block of a stream, if one has come: see `my_next_block`.
-    fn my_take_block(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
-        let mut state = self.hold(py)?;
-        let (id, machine) = self.my_request(py, &mut state, ticket)?;
+    /// Takes a block of a stream, if one has come: see `next_block`.
+    fn take_block(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
         match id.and_then(|id| machine.caller_mut(id)) {
             Some(call) => call.take_block(py),
             None => Ok(None),
@@ -180,11 +197,12 @@ impl Wire {
     }
 
     /// What is done at the next step of a request: a block of its stream has come, it asks for a file, it has ended.
-    fn my_step(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let completion = self.completion(py)?;
+    fn step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let completion = wire.completion(py)?;
         let object = completion.object(py);
-        let mut state = self.hold(py)?;
-        let (id, machine) = self.my_request(py, &mut state, ticket)?;
+        let mut state = wire.hold(py)?;
+        let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
         match id.and_then(|id| machine.caller_mut(id)) {
             Some(call) if !call.has_block() => call.progress = Some(completion),
             _ => completion.complete(py, Ok(py.None())),
@@ -196,8 +214,8 @@ impl Wire {
     /// `atomic` all rows or none; with `returning` there is one result per row.
     #[pyo3(signature = (sql, rows, *, road="auto", atomic=true, text=false, returning=false, flat=false))]
     #[allow(clippy::too_many_arguments)]
-    fn my_execute_batch(
-        &self,
+    fn execute_batch(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         rows: Py<PyAny>,
@@ -207,9 +225,10 @@ impl Wire {
         returning: bool,
         flat: bool,
     ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
         let road = self::road(py, road)?;
-        let state = self.hold(py)?;
-        let query = self.query(&state, &sql.0, true)?;
+        let state = wire.hold(py)?;
+        let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
         let want = match (returning, flat) {
@@ -218,99 +237,112 @@ impl Wire {
             (false, false) => Want::One,
         };
         let road = if returning || flat { Road::Pipelined } else { road };
-        let call = self.call::<MySql>(py, &state, args, want, query.get().sql.clone())?;
+        let call = wire.call::<MySql>(py, &state, args, want, query.get().sql.clone())?;
         let rows = Rows::Batch { road, atomic };
         let request =
             Request::Execute(Execute { sql: query.get().sql.clone(), rows, text: as_text(text, false), cursor: None });
-        self.enqueue::<MySql>(py, state, request, call)
+        wire.enqueue::<MySql>(py, state, request, call)
     }
 
     /// Queues a COM_QUERY; with `infile` the caller feeds a LOAD DATA LOCAL. `discarded` is sent in its place if it is
     /// discarded before it was sent. `reservation` is the number of the one that it is within.
     #[pyo3(signature = (sql, *, infile=false, discarded=None, reservation=0))]
-    fn my_query(
-        &self,
+    fn query(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         infile: bool,
         discarded: Option<String>,
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
         let sql: Arc<str> = sql.0.to_str()?.into();
-        let mut call = self.my_call(py, &state, Want::All, sql.clone())?;
+        let mut call = wire.mysql_call(py, &state, Want::All, sql.clone())?;
         call.script = true;
         let discarded = discarded.map(Arc::from);
-        self.my_enqueue(py, state, Request::Query { sql, infile, discarded }, call, reservation)
+        wire.enqueue_within(py, state, Request::Query { sql, infile, discarded }, call, reservation)
     }
 
     /// Queues a reservation of the connection: when its ticket is done, nothing is sent any more but what is within it.
-    /// Gives its number too. Everybody who makes one calls `my_release` in any case.
-    fn my_reserve(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, u64)> {
-        let mut state = self.hold(py)?;
-        let call = self.my_call(py, &state, Want::One, "".into())?;
+    /// Gives its number too. Everybody who makes one calls `release` in any case.
+    fn reserve(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<(Py<PyAny>, u64)> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let call = wire.mysql_call(py, &state, Want::One, "".into())?;
         let number = state.machine.of::<MySql>(py)?.next_id();
-        Ok((self.enqueue::<MySql>(py, state, Request::Reserve, call)?, number))
+        Ok((wire.enqueue::<MySql>(py, state, Request::Reserve, call)?, number))
     }
 
     /// Ends a reservation, once what was queued within it is done.
-    fn my_release(&self, py: Python<'_>, number: u64) -> PyResult<()> {
-        self.hold(py)?.machine.of::<MySql>(py)?.release(number);
-        self.tell_waiting();
-        self.flush(py)
+    fn release(slf: &Bound<'_, Self>, py: Python<'_>, number: u64) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        wire.hold(py)?.machine.of::<MySql>(py)?.release(number);
+        wire.tell_waiting();
+        wire.flush(py)
     }
 
-    /// Whether `last_status` is only a guess, as the last answer was an error. `my_ping` makes it sure.
-    fn my_is_in_doubt(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.machine.of::<MySql>(py)?.is_in_doubt())
+    /// Whether `last_status` is only a guess, as the last answer was an error. `ping` makes it sure.
+    fn is_in_doubt(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.machine.of::<MySql>(py)?.is_in_doubt())
     }
 
     /// Whether the server commits each statement by itself, as it has said; None while that is not known.
-    fn my_autocommits(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        Ok(self.hold(py)?.machine.of::<MySql>(py)?.autocommits())
+    fn autocommits(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<bool>> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.machine.of::<MySql>(py)?.autocommits())
     }
 
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.
-    fn my_fetch(&self, py: Python<'_>, cursor: u64, rows: u32) -> PyResult<Py<PyAny>> {
-        self.my_bare(py, Request::Fetch { cursor, rows })
+    fn fetch(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64, rows: u32) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<MySql>(py, Request::Fetch { cursor, rows })
     }
 
     /// Queues the closing of that cursor.
-    fn my_close_cursor(&self, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
-        self.my_bare(py, Request::CloseCursor { cursor })
+    fn close_cursor(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<MySql>(py, Request::CloseCursor { cursor })
     }
 
     /// Queues COM_INIT_DB.
-    fn my_select_db(&self, py: Python<'_>, schema: String) -> PyResult<Py<PyAny>> {
-        self.my_bare(py, Request::InitDb { schema: schema.into() })
+    fn select_db(slf: &Bound<'_, Self>, py: Python<'_>, schema: String) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<MySql>(py, Request::InitDb { schema: schema.into() })
     }
 
     /// Turns autocommit off in front of the next request, without a round trip of its own.
-    fn my_commit_manually(&self, py: Python<'_>) -> PyResult<()> {
-        self.hold(py)?.machine.of::<MySql>(py)?.commit_manually();
+    fn commit_manually(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        wire.hold(py)?.machine.of::<MySql>(py)?.commit_manually();
         Ok(())
     }
 
     /// Queues COM_PING.
-    fn my_ping(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.my_bare(py, Request::Ping)
+    fn ping(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<MySql>(py, Request::Ping)
     }
 
     /// Queues COM_RESET_CONNECTION.
-    fn my_reset_connection(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.my_bare(py, Request::ResetConnection)
+    fn reset_connection(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<MySql>(py, Request::ResetConnection)
     }
 
     /// The number of a request that is queued or in flight.
-    fn my_request_id(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-        let mut state = self.hold(py)?;
-        Ok(self.my_request(py, &mut state, ticket)?.0)
+    fn request_id(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        Ok(wire.mysql_request(py, &mut state, ticket)?.0)
     }
 
     /// Where a LOAD DATA LOCAL stands: 0 the server has not answered, 1 data can be sent, 2 over.
-    fn my_infile_state(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<u8> {
-        let mut state = self.hold(py)?;
-        let (id, machine) = self.my_request(py, &mut state, ticket)?;
+    fn infile_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<u8> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
         Ok(match id.map(|id| machine.infile_state(id)) {
             Some(InfileState::Waiting) => 0,
             Some(InfileState::Streaming(_)) => 1,
@@ -319,11 +351,12 @@ impl Wire {
     }
 
     /// Puts a block of a LOAD DATA LOCAL into the outbox; says whether the server still takes any.
-    fn my_infile_data(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
-        let mut state = self.hold(py)?;
-        self.check_open(py, &state)?;
-        let Some(id) = self.id_of(&state, ticket) else { return Ok(false) };
-        let super::State { machine, outbox, .. } = &mut *state;
+    fn infile_data(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        wire.check_open(py, &state)?;
+        let Some(id) = wire.id_of(&state, ticket) else { return Ok(false) };
+        let State { machine, outbox, .. } = &mut *state;
         let machine = machine.of::<MySql>(py)?;
         for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
             if !machine.infile_data(id, outbox, |out| out.extend_from_slice(block)) {
@@ -331,27 +364,28 @@ impl Wire {
             }
         }
         drop(state);
-        self.flush(py)?;
+        wire.flush(py)?;
         Ok(true)
     }
 
     /// Encodes rows for a LOAD DATA LOCAL until the outbox is full; gives how many there were, and whether they are at
     /// their end. `kinds` says of each column what it is of, `first` is the number of the first row.
-    fn my_infile_rows(
-        &self,
+    fn infile_rows(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
         rows: &Bound<'_, PyIterator>,
         kinds: Vec<String>,
         first: u64,
     ) -> PyResult<(u64, bool)> {
+        let wire = slf.as_super().get();
         let kinds = kinds.iter().map(|name| name.parse()).collect::<Result<Vec<_>, String>>();
         let kinds = kinds.map_err(|message| errors::programming(py, &message))?;
-        let mut state = self.hold(py)?;
-        self.check_open(py, &state)?;
-        let Some(id) = self.id_of(&state, ticket) else { return Ok((0, true)) };
+        let mut state = wire.hold(py)?;
+        wire.check_open(py, &state)?;
+        let Some(id) = wire.id_of(&state, ticket) else { return Ok((0, true)) };
         let settings = state.settings.clone();
-        let super::State { machine, outbox, .. } = &mut *state;
+        let State { machine, outbox, .. } = &mut *state;
         let machine = machine.of::<MySql>(py)?;
         let mut rows = rows.clone();
         let (mut count, mut ended, mut fault) = (0, false, None);
@@ -378,27 +412,29 @@ impl Wire {
         if let Some(fault) = fault {
             return Err(errors::fault(py, fault, Some(first + count)));
         }
-        self.flush(py)?;
+        wire.flush(py)?;
         Ok(if taken { (count, ended) } else { (0, true) })
     }
 
     /// Ends a LOAD DATA LOCAL.
-    fn my_infile_end(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mut state = self.hold(py)?;
-        let id = self.id_of(&state, ticket);
-        let super::State { machine, outbox, .. } = &mut *state;
+    fn infile_end(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let id = wire.id_of(&state, ticket);
+        let State { machine, outbox, .. } = &mut *state;
         if let Some(id) = id {
             machine.of::<MySql>(py)?.infile_end(id, outbox);
         }
         drop(state);
-        self.flush(py)
+        wire.flush(py)
     }
 
     /// What is known of the session, by name: `server_version` (text), `version` (three numbers), `mariadb`,
     /// `thread_id`, `capabilities` and `status` (flags), `schema`, `variables`, `gtids`, `transaction_state`,
     /// `transaction_characteristics` (None where the server does not report them).
-    fn my_session<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut state = self.hold(py)?;
+    fn session<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
         let session = state.machine.of::<MySql>(py)?.session();
         let out = PyDict::new(py);
         out.set_item("server_version", &session.server_version)?;

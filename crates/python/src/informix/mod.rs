@@ -1,26 +1,21 @@
-//! Requests that only Informix has.
+//! Informix: what only it is asked for.
 
-use super::{Io, State, Wire};
+mod setup;
+
 use crate::call::Want;
 use crate::engine::Informix;
 use crate::errors;
 use crate::params::{Args, sequence};
 use crate::query::Sql;
+use crate::wire::{Io, State, Wire};
 use headrace_core::{Cancellation, NextStep};
 use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Wire {
-    fn bare(&self, py: Python<'_>, request: Request) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
-        let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = self.call::<Informix>(py, &state, args, Want::One, "".into())?;
-        self.enqueue(py, state, request, call)
-    }
-
     /// Whether a request still begins a transaction, under the lock: see [`Wire::prelude`].
     fn still_begins(&self, begin: bool) -> bool {
         begin && self.begins.load(Ordering::SeqCst)
@@ -43,35 +38,54 @@ impl Wire {
     }
 }
 
+/// A connection to Informix: what only it is asked for.
+#[pyclass(frozen, extends = Wire, module = "headrace._native")]
+#[derive(Debug)]
+pub struct InformixWire;
+
 #[pymethods]
-impl Wire {
+impl InformixWire {
+    /// A connection that is not open yet: see [`Wire`].
+    #[new]
+    #[pyo3(signature = (options, event_loop=None))]
+    fn new(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        event_loop: Option<Py<PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
+        Ok(PyClassInitializer::from(wire).add_subclass(Self))
+    }
+
     /// Queues a statement; with `begin` in a transaction, which it begins where none is open.
     #[pyo3(signature = (sql, params=None, *, begin=false))]
-    fn sqli_execute(
-        &self,
+    fn execute(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
         let request = |sql| {
-            let begin = self.still_begins(begin);
+            let begin = wire.still_begins(begin);
             Request::Execute(Execute { sql, rows: Rows::One, begin, road: None })
         };
-        self.with_row(py, &sql.0, params, request)
+        wire.with_row(py, &sql.0, params, request)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `road` says how it is to travel, for
     /// measuring: `put`, `groups` or `rows`.
     #[pyo3(signature = (sql, rows, *, begin=false, road=None))]
-    fn sqli_execute_batch(
-        &self,
+    fn execute_batch(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         rows: Py<PyAny>,
         begin: bool,
         road: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
         let road = match road {
             None => None,
             Some("put") => Some(Road::Put),
@@ -81,22 +95,23 @@ impl Wire {
                 return Err(errors::programming(py, &format!("road {other:?} is not one of put, groups, rows")));
             }
         };
-        let state = self.hold(py)?;
-        let query = self.query(&state, &sql.0, true)?;
+        let state = wire.hold(py)?;
+        let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
-        let call = self.call(py, &state, args, Want::One, query.get().sql.clone())?;
-        let begin = self.still_begins(begin);
+        let call = wire.call(py, &state, args, Want::One, query.get().sql.clone())?;
+        let begin = wire.still_begins(begin);
         let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, road });
-        self.enqueue::<Informix>(py, state, request, call)
+        wire.enqueue::<Informix>(py, state, request, call)
     }
 
     /// Sends the urgent byte that interrupts the running statement, if the server has read the one before. Says `sent`;
     /// `send` where the caller has to send it, on the socket of a loop's transport; `later` where it has to ask again;
     /// `needless` where nothing runs, or the byte that was sent last is still to do its work.
-    fn sqli_interrupt(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let mut state = self.hold(py)?;
-        self.check_open(py, &state)?;
+    fn interrupt(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<&'static str> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        wire.check_open(py, &state)?;
         if let Io::Transport { transport, .. } = &state.io {
             let transport = transport.clone_ref(py);
             let unsent = !state.outbox.is_empty();
@@ -105,53 +120,57 @@ impl Wire {
             if unsent || transport.call_method0(py, pyo3::intern!(py, "get_write_buffer_size"))?.is_truthy(py)? {
                 return Ok("later");
             }
-            state = self.hold(py)?;
+            state = wire.hold(py)?;
         }
         match state.machine.of::<Informix>(py)?.interrupt(std::time::Instant::now()) {
             Interrupt::Later => Ok("later"),
             Interrupt::Needless => Ok("needless"),
             Interrupt::Send => {
                 drop(state);
-                let Cancellation::UrgentByte(byte) = self.cancel() else { return Ok("needless") };
-                Ok(if self.urge(py, byte)? { "sent" } else { "send" })
+                let Cancellation::UrgentByte(byte) = wire.cancel() else { return Ok("needless") };
+                Ok(if wire.urge(py, byte)? { "sent" } else { "send" })
             }
         }
     }
 
     /// Queues BEGIN WORK, unless a transaction is open then.
-    fn sqli_begin(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Begin)
+    fn begin(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::Begin)
     }
 
     /// Queues COMMIT WORK, if a transaction is open then. That of a `block` is a ROLLBACK if it is discarded before it was
     /// sent.
     #[pyo3(signature = (*, block=false))]
-    fn sqli_commit(&self, py: Python<'_>, block: bool) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Commit { block })
+    fn commit(slf: &Bound<'_, Self>, py: Python<'_>, block: bool) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::Commit { block })
     }
 
     /// Queues ROLLBACK WORK, if a transaction is open then.
-    fn sqli_rollback(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Rollback)
+    fn rollback(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::Rollback)
     }
 
     /// Queues what is to be done with a savepoint: `set`, `release` or `rollback`.
-    fn sqli_savepoint(&self, py: Python<'_>, verb: &str, name: &str) -> PyResult<Py<PyAny>> {
+    fn savepoint(slf: &Bound<'_, Self>, py: Python<'_>, verb: &str, name: &str) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
         let verb = match verb {
             "set" => Savepoint::Set,
             "release" => Savepoint::Release,
             "rollback" => Savepoint::Rollback,
             _ => return Err(errors::programming(py, &format!("{verb:?} is not one of set, release, rollback"))),
         };
-        self.bare(py, Request::Savepoint(verb, name.into()))
+        wire.bare::<Informix>(py, Request::Savepoint(verb, name.into()))
     }
 
     /// Queues the opening of a cursor that stays open: its first rows up to so many `bytes`, but at least one; none of a
     /// scroll cursor. `cursor` is a number of the caller's own.
     #[pyo3(signature = (cursor, sql, params=None, *, name=None, scroll=false, hold=false, begin=false, bytes=65536))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
-    fn sqli_declare(
-        &self,
+    fn declare(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         cursor: u64,
         sql: Sql<'_>,
@@ -162,66 +181,78 @@ impl Wire {
         begin: bool,
         bytes: i32,
     ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
         let name = name.map(Into::into);
         let request = |sql| {
-            let begin = self.still_begins(begin);
+            let begin = wire.still_begins(begin);
             Request::Declare(Declare { cursor, sql, name, scroll, hold, begin, bytes })
         };
-        self.with_row(py, &sql.0, params, request)
+        wire.with_row(py, &sql.0, params, request)
     }
 
     /// Queues the fetch of more rows of a cursor.
-    fn sqli_fetch(&self, py: Python<'_>, cursor: u64, bytes: i32) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Fetch { cursor, bytes })
+    fn fetch(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64, bytes: i32) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::Fetch { cursor, bytes })
     }
 
     /// Queues the fetch of one row of a scroll cursor, counted from 1, or of its last one. The result's rowcount is the
     /// number of the row, -1 where there is none.
-    fn sqli_scroll(&self, py: Python<'_>, cursor: u64, row: Option<i32>) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Scroll { cursor, to: row.map_or(Position::Last, Position::Row) })
+    fn scroll(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64, row: Option<i32>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::Scroll { cursor, to: row.map_or(Position::Last, Position::Row) })
     }
 
     /// Queues the closing of a cursor; nothing happens where it is closed.
-    fn sqli_close(&self, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Close { cursor })
+    fn close_cursor(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::Close { cursor })
     }
 
     /// Queues the call of a routine over the fast path, by its signature; the result has one row. With `begin` in a
     /// transaction, as for a statement.
     #[pyo3(signature = (signature, params, *, begin=false))]
-    fn sqli_routine(
-        &self,
+    fn routine(
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         signature: &str,
         params: &Bound<'_, PyAny>,
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
         let row = sequence(params)?;
-        let call = self.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
-        let begin = self.still_begins(begin);
-        self.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
+        let call = wire.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
+        let begin = wire.still_begins(begin);
+        wire.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
     }
 
     /// Queues a read of so many bytes of a smart large object; the result has one row of one value.
-    fn sqli_lo_read(&self, py: Python<'_>, object: i16, bytes: i32) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::ReadObject { object, bytes })
+    fn lo_read(slf: &Bound<'_, Self>, py: Python<'_>, object: i16, bytes: i32) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::ReadObject { object, bytes })
     }
 
     /// Queues a write to a smart large object; the result's rowcount is the number of bytes.
-    fn sqli_lo_write(&self, py: Python<'_>, object: i16, data: &[u8]) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::WriteObject { object, data: data.into() })
+    fn lo_write(slf: &Bound<'_, Self>, py: Python<'_>, object: i16, data: &[u8]) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::WriteObject { object, data: data.into() })
     }
 
     /// Queues a round trip that does nothing else.
-    fn sqli_ping(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.bare(py, Request::Ping)
+    fn ping(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        wire.bare::<Informix>(py, Request::Ping)
     }
 
     /// What the session is: the server's banner, the database's locale (None unless the server was asked), its code set,
     /// and how it treats transactions (`none`, `logged`, `ansi`).
-    fn sqli_session(&self, py: Python<'_>) -> PyResult<(String, Option<String>, &'static str, &'static str)> {
-        let mut state = self.hold(py)?;
+    fn session(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+    ) -> PyResult<(String, Option<String>, &'static str, &'static str)> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
         let machine = state.machine.of::<Informix>(py)?;
         let logging = match machine.logging() {
             Logging::None => "none",
@@ -232,33 +263,37 @@ impl Wire {
     }
 
     /// The question at login that waits for an answer, and whether the answer may be shown as it is typed.
-    fn sqli_challenge(&self, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
-        Ok(match self.hold(py)?.machine.next_step() {
+    fn challenge(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
+        let wire = slf.as_super().get();
+        Ok(match wire.hold(py)?.machine.next_step() {
             NextStep::Question { text, is_shown } => Some((text.to_owned(), is_shown)),
             _ => None,
         })
     }
 
     /// Answers it; the session is then waited for as before.
-    fn sqli_respond(&self, py: Python<'_>, answer: &str) -> PyResult<()> {
-        let mut state = self.hold(py)?;
+    fn respond(slf: &Bound<'_, Self>, py: Python<'_>, answer: &str) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
         let State { machine, outbox, io, .. } = &mut *state;
         machine.of::<Informix>(py)?.respond(answer, outbox);
         if let Io::Transport { .. } = io {
             drop(state);
-            self.flush(py)?;
+            wire.flush(py)?;
         }
         Ok(())
     }
 
     /// Whether the server refused the session because it asks questions at login.
-    fn sqli_asks_questions(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.machine.of::<Informix>(py)?.asks_questions())
+    fn asks_questions(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.machine.of::<Informix>(py)?.asks_questions())
     }
 
     /// DBSERVERNAME, host and port of the server that this one wants to be asked instead.
-    fn sqli_redirect(&self, py: Python<'_>) -> PyResult<Option<(String, String, u16)>> {
-        Ok(match self.hold(py)?.machine.next_step() {
+    fn redirect(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, String, u16)>> {
+        let wire = slf.as_super().get();
+        Ok(match wire.hold(py)?.machine.next_step() {
             NextStep::Reconnect { server, host, port } => Some((server.to_owned(), host.to_owned(), port)),
             _ => None,
         })

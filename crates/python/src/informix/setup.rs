@@ -1,0 +1,55 @@
+//! The machine of an Informix session.
+
+use crate::engine::IfxMachine;
+use crate::errors;
+use crate::globals::globals;
+use crate::wire::setup::{Prepared, get, statements, tls_config};
+use headrace_core::Outbox;
+use headrace_informix::codeset::CodeSet;
+use headrace_informix::machine::{Options, Secret};
+use headrace_informix::types::extended;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// By the options that the Python side makes of a URL.
+pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let tls = match text("tls")?.as_deref() {
+        None | Some("no") => None,
+        Some(_) => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let codeset = match text("codeset")? {
+        None => None,
+        Some(name) => match CodeSet::of_locale(&name) {
+            Some(codeset) => Some(codeset),
+            None => return Err(errors::programming(py, &format!("codeset={name:?} is none that headrace knows"))),
+        },
+    };
+    let startup = Options {
+        user: text("user")?.unwrap_or_default(),
+        password: text("password")?.map(|password| Secret(password.into_bytes())),
+        server: text("server")?.unwrap_or_default(),
+        database: text("database")?,
+        environment: get(options, "environment")?.unwrap_or_default(),
+        session: get(options, "session")?.unwrap_or_default(),
+        codeset,
+        tls: tls.is_some(),
+        pam: get(options, "pam")?.unwrap_or(false),
+        program: text("program")?.unwrap_or_default(),
+        host: text("client_host")?.unwrap_or_default(),
+        directory: text("directory")?.unwrap_or_default(),
+        process_id: std::process::id() as i32,
+    };
+    let machine = IfxMachine::new(startup, statements(options)?, outbox);
+    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
+    Ok(Prepared { machine: Box::new(machine), tls, loaders: Some(locators(py)?) })
+}
+
+/// What BLOB and CLOB columns give.
+fn locators(py: Python<'_>) -> PyResult<Py<PyDict>> {
+    let g = globals(py)?;
+    let loaders = PyDict::new(py);
+    loaders.set_item(extended::BLOB, &g.blob_locator)?;
+    loaders.set_item(extended::CLOB, &g.clob_locator)?;
+    Ok(loaders.unbind())
+}

@@ -1,0 +1,63 @@
+//! The machine of a session with MySQL or MariaDB.
+
+use crate::engine::MyMachine;
+use crate::errors;
+use crate::wire::setup::{Prepared, choose, get, statements, tls_config};
+use headrace_core::{Outbox, limits};
+use headrace_mysql::auth::{Plugin, Secret, ServerKey};
+use headrace_mysql::machine::{Options, Tls};
+use headrace_mysql::packets::compress::Algorithm;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// By the options that the Python side makes of a URL.
+pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut Outbox) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let flag = |name: &str| get::<bool>(options, name).map(Option::unwrap_or_default);
+    let mode = choose(
+        py,
+        "tls",
+        text("tls")?.as_deref(),
+        Tls::No,
+        &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require)],
+    )?;
+    let tls = match mode {
+        Tls::No => None,
+        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let plugins: Vec<String> = get(options, "plugins")?.unwrap_or_default();
+    let plugins = plugins.iter().map(|name| {
+        Plugin::of_name(name)
+            .ok_or_else(|| errors::programming(py, &format!("auth_plugins: {name:?} is none that headrace knows")))
+    });
+    let startup = Options {
+        user: text("user")?.unwrap_or_default(),
+        password: text("password")?.map(|password| Secret(password.into_bytes())),
+        database: text("database")?,
+        tls: mode,
+        local: text("unix")?.is_some(),
+        certificate_by_password: flag("certificate_by_password")?,
+        plugins: plugins.collect::<PyResult<_>>()?,
+        server_key: match (text("server_public_key")?, flag("get_server_public_key")?) {
+            (Some(key), _) => ServerKey::Known(key),
+            (None, true) => ServerKey::Retrieve,
+            (None, false) => ServerKey::Refuse,
+        },
+        compression: match (text("compression")?.as_deref(), get::<u8>(options, "zstd_level")?) {
+            (Some("zlib"), _) => Some(Algorithm::Zlib),
+            (Some("zstd"), level) => Some(Algorithm::Zstd(level.unwrap_or(limits::ZSTD_LEVEL))),
+            _ => None,
+        },
+        found_rows: flag("found_rows")?,
+        multi_statements: flag("multi_statements")?,
+        local_infile: flag("local_infile")?,
+        interactive: flag("interactive")?,
+        collation: get(options, "collation")?,
+        attributes: get(options, "attributes")?.unwrap_or_default(),
+        in_flight: get(options, "in_flight")?.unwrap_or(limits::COMMANDS_IN_FLIGHT),
+        ..Options::default()
+    };
+    let machine = MyMachine::new(startup, statements(options)?);
+    let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
+    Ok(Prepared { machine: Box::new(machine), tls, loaders: None })
+}

@@ -1,0 +1,335 @@
+//! PostgreSQL: what only it is asked for.
+
+mod copy;
+mod setup;
+
+use crate::call::Want;
+use crate::columns::PgColumns;
+use crate::engine::Postgres;
+use crate::errors;
+use crate::params::{Args, PyValue};
+use crate::query::Sql;
+use crate::sink::Settings;
+use crate::wire::Wire;
+pub use copy::CopyBuffer;
+use headrace_postgres::machine::{Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
+use headrace_postgres::types::{self, Kind, Oid, UserType};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A connection to PostgreSQL: what only it is asked for.
+#[pyclass(frozen, extends = Wire, module = "headrace._native")]
+#[derive(Debug)]
+pub struct PostgresWire;
+
+#[pymethods]
+impl PostgresWire {
+    /// A connection that is not open yet: see [`Wire`].
+    #[new]
+    #[pyo3(signature = (options, event_loop=None))]
+    fn new(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        event_loop: Option<Py<PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
+        Ok(PyClassInitializer::from(wire).add_subclass(Self))
+    }
+
+    /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
+    ///
+    /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open and the
+    /// rows to fetch at first: where statements begin no transactions, one that the prelude begins is the portal's own, and
+    /// all other requests wait until it is closed. `declares` is the cursor that the statement declares, and whether it is
+    /// one WITH HOLD; `uses` is the number of the one that it needs: where that is gone nothing is sent, and the result
+    /// has no tag. `named` false prepares nothing that outlives the request. `pipeline` is the number
+    /// of the pipeline that it belongs to, whose errors let the server skip what has no `sync` before it.
+    /// `expected` are the columns of a statement without parameters that goes in one round trip, whatever the server then
+    /// says of its rows.
+    #[pyo3(signature = (
+        sql, params=None, *, prelude=None, portal=None, declares=None, uses=None, named=true, sync=true,
+        ordered=false, pipeline=0, expected=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn execute(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        prelude: Option<&str>,
+        portal: Option<(PortalKey, i32)>,
+        declares: Option<(PortalKey, bool)>,
+        uses: Option<u64>,
+        named: bool,
+        sync: bool,
+        ordered: bool,
+        pipeline: u64,
+        expected: Option<&Bound<'_, PgColumns>>,
+    ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let query = wire.query(&state, &sql.0, params.is_some())?;
+        let query = query.get();
+        let row = query.arrange(py, params)?;
+        let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
+        let call = wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        // Under the lock: another thread may have ended or begun a block since the caller looked.
+        let reserves = !wire.begins.load(Ordering::SeqCst);
+        let declares = declares.map(|(portal, hold)| Cursor::Declare { portal: portal_id(portal), hold });
+        let request = Request::Execute(Execute {
+            sql: query.sql.clone(),
+            hints,
+            rows: Rows::One,
+            prepare: if named { Prepare::Named } else { Prepare::Unnamed },
+            prelude: wire.prelude(prelude, portal.is_some()),
+            portal: portal.map(|(portal, max_rows)| Portal { id: portal_id(portal), max_rows, reserves }),
+            cursor: declares.or(uses.map(Cursor::Use)),
+            sync,
+            ordered,
+            pipeline,
+            expected: expected.map(|columns| columns.get().columns.clone()),
+        });
+        wire.enqueue(py, state, request, call)
+    }
+
+    /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list
+    /// with one result per row, with `flat` one result with the rows of all.
+    #[pyo3(signature = (sql, rows, *, prelude=None, named=true, returning=false, flat=false, pipeline=0))]
+    #[allow(clippy::too_many_arguments)]
+    fn execute_batch(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        rows: Py<PyAny>,
+        prelude: Option<&str>,
+        named: bool,
+        returning: bool,
+        flat: bool,
+        pipeline: u64,
+    ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let query = wire.query(&state, &sql.0, true)?;
+        let args = Args::Batch {
+            source: rows,
+            query: query.get().is_hinted().then(|| query.clone_ref(py)),
+            rows: None,
+            row: None,
+        };
+        let want = match (returning, flat) {
+            (_, true) => Want::Flat,
+            (true, false) => Want::All,
+            (false, false) => Want::One,
+        };
+        let call = wire.call::<Postgres>(py, &state, args, want, query.get().sql.clone())?;
+        let request = Request::Execute(Execute {
+            sql: query.get().sql.clone(),
+            hints: Vec::new(),
+            rows: if query.get().is_hinted() { Rows::TypedBatch } else { Rows::Batch },
+            prepare: if named { Prepare::Named } else { Prepare::Unnamed },
+            prelude: wire.prelude(prelude, false),
+            portal: None,
+            cursor: None,
+            sync: true,
+            ordered: false,
+            pipeline,
+            expected: None,
+        });
+        wire.enqueue(py, state, request, call)
+    }
+
+    /// Queues statements of the simple protocol; the result is a list of results. With `copy` the caller feeds or
+    /// reads a COPY, whose data arrives there. `discarded` is sent in its place if it is discarded before it was sent.
+    #[pyo3(signature = (sql, *, prelude=None, copy=None, ends_block=false, discarded=None))]
+    fn script(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        prelude: Option<&str>,
+        copy: Option<Py<CopyBuffer>>,
+        ends_block: bool,
+        discarded: Option<&str>,
+    ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        if sql.0.to_str()?.contains('\0') {
+            return Err(errors::programming(py, "the statement has a NUL character; remove it"));
+        }
+        let state = wire.hold(py)?;
+        let sql: Arc<str> = sql.0.to_str()?.into();
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let mut call = wire.call::<Postgres>(py, &state, args, Want::All, sql.clone())?;
+        call.script = true;
+        call.copy = copy;
+        let copy = call.copy.is_some();
+        let (prelude, discarded) = (wire.prelude(prelude, false), discarded.map(Arc::from));
+        let request = Request::Script { sql, prelude, copy, ends_block, discarded };
+        wire.enqueue(py, state, request, call)
+    }
+
+    /// Queues a description: the result has the columns of a statement, and no rows.
+    fn describe(slf: &Bound<'_, Self>, py: Python<'_>, sql: Sql<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let sql: Arc<str> = sql.0.to_str()?.into();
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = wire.call::<Postgres>(py, &state, args, Want::One, sql.clone())?;
+        wire.enqueue(py, state, Request::Describe { sql }, call)
+    }
+
+    /// Queues the description of a portal, a cursor for one: the result has its columns, and no rows. Where it is gone
+    /// nothing is sent, and the result has no columns.
+    fn describe_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        wire.enqueue(py, state, Request::DescribePortal { portal: portal_id(portal) }, call)
+    }
+
+    /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result.
+    /// Where it is gone nothing is sent, and the result has no tag.
+    fn fetch(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        portal: PortalKey,
+        max_rows: i32,
+        columns: &Bound<'_, PgColumns>,
+    ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        let columns = columns.get().columns.clone();
+        wire.enqueue_ungated(py, state, Request::Fetch { portal: portal_id(portal), max_rows, columns }, call)
+    }
+
+    /// Whether the portal of this number is open, as far as what was sent tells.
+    fn has_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: u64) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.machine.postgres(py)?.has_portal(portal))
+    }
+
+    /// Whether a portal has the connection for itself: the one of this number, or any.
+    #[pyo3(signature = (portal=None))]
+    fn is_reserved(slf: &Bound<'_, Self>, py: Python<'_>, portal: Option<u64>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let reserved = state.machine.postgres(py)?.reserved();
+        Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
+    }
+
+    /// Queues the end of a portal where it is open, and of the transaction that is its own.
+    fn close_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        wire.enqueue_ungated(py, state, Request::ClosePortal { portal: portal_id(portal) }, call)
+    }
+
+    /// Queues the Sync that ends a group of requests submitted with `sync=False`.
+    fn sync(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.hold(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        wire.enqueue_ungated(py, state, Request::Sync, call)
+    }
+
+    /// Registers loaders and dumpers. `loaders` maps a type's oid to a callable that takes bytes, `binary_loaders` are the
+    /// oids whose loader wants the binary form; `dumpers` maps a class to a callable that takes the value and gives
+    /// bytes (binary) or str (text).
+    fn set_adapters(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        loaders: &Bound<'_, PyDict>,
+        binary_loaders: Vec<Oid>,
+        dumpers: &Bound<'_, PyDict>,
+        records: HashMap<Oid, Py<PyAny>>,
+    ) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        let mut state = wire.hold(py)?;
+        let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
+        let registry = state.machine.postgres(py)?.registry_mut();
+        for oid in oids {
+            registry.set_custom(oid, binary_loaders.contains(&oid));
+        }
+        state.settings = Arc::new(Settings {
+            unrepresentable: state.settings.unrepresentable,
+            json_text: state.settings.json_text,
+            records,
+            loaders: (!loaders.is_empty()).then(|| loaders.clone().unbind()),
+            dumpers: (!dumpers.is_empty()).then(|| dumpers.clone().unbind()),
+        });
+        Ok(())
+    }
+
+    /// Forgets what was learnt of user-defined types: they may have changed.
+    fn forget_types(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        wire.hold(py)?.machine.postgres(py)?.registry_mut().ask_again();
+        Ok(())
+    }
+
+    /// The SQL name of a type.
+    fn type_name(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid) -> PyResult<String> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.machine.postgres(py)?.registry().name(oid))
+    }
+
+    /// Says how a type is built, without asking the server: an enumeration.
+    fn register_enum(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid, name: String) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        wire.hold(py)?.machine.postgres(py)?.registry_mut().register(oid, UserType { name, kind: Kind::Enum });
+        Ok(())
+    }
+
+    /// The server's parameters as last reported.
+    fn parameters(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.machine.postgres(py)?.parameters().clone())
+    }
+
+    /// Takes the notices that have come: a list of dicts from field code to text.
+    fn take_notices<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let wire = slf.as_super().get();
+        let notices = wire.hold(py)?.machine.postgres(py)?.take_notices();
+        notices
+            .iter()
+            .map(|notice| {
+                let fields = PyDict::new(py);
+                for (code, text) in &notice.fields {
+                    fields.set_item(char::from(*code), text)?;
+                }
+                Ok(fields)
+            })
+            .collect()
+    }
+
+    /// Takes the oldest notification: channel, payload, process id.
+    fn take_notification(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, String, i32)>> {
+        let wire = slf.as_super().get();
+        let taken = wire.hold(py)?.machine.postgres(py)?.take_notification();
+        Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
+    }
+
+    /// How many notifications were dropped because nobody read them.
+    fn notifications_lost(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<u64> {
+        let wire = slf.as_super().get();
+        Ok(wire.hold(py)?.machine.postgres(py)?.notifications_lost())
+    }
+}
+
+/// A portal's name on the server, and its number.
+type PortalKey = (String, u64);
+
+fn portal_id((name, number): PortalKey) -> PortalId {
+    PortalId { name, number }
+}
+
+fn hints(row: &Bound<'_, PyTuple>, settings: &Settings) -> Vec<Oid> {
+    row.iter().map(|value| types::hint(&PyValue::new(value, settings))).collect()
+}

@@ -1,0 +1,46 @@
+//! The machine of a PostgreSQL session.
+
+use crate::engine::PgMachine;
+use crate::wire::setup::{Prepared, choose, get, statements, tls_config};
+use headrace_core::Outbox;
+use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// By the options that `headrace._postgres.wiring` makes of a conninfo.
+pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+    let text = |name: &str| get::<String>(options, name);
+    let purpose = match get::<Vec<u8>>(options, "cancel")? {
+        Some(message) => Purpose::Cancel(message),
+        None => Purpose::Session,
+    };
+    let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
+    let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
+    let startup = Options {
+        purpose,
+        user: text("user")?.unwrap_or_default(),
+        parameters: get(options, "parameters")?.unwrap_or_default(),
+        password: text("password")?.map(|password| Secret(password.into_bytes())),
+        tls: choose(
+            py,
+            "tls",
+            text("tls")?.as_deref(),
+            Tls::No,
+            &[("no", Tls::No), ("prefer", Tls::Prefer), ("require", Tls::Require), ("direct", Tls::Direct)],
+        )?,
+        binding: choose(
+            py,
+            "channel_binding",
+            text("channel_binding")?.as_deref(),
+            Binding::Prefer,
+            &[("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)],
+        )?,
+        methods: methods.into_iter().filter(|m| allowed.iter().any(|name| name == m.name())).collect(),
+    };
+    let tls = match startup.tls {
+        Tls::No => None,
+        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+    };
+    let machine = PgMachine::new(startup, statements(options)?, outbox);
+    Ok(Prepared { machine: Box::new(machine), tls, loaders: None })
+}
