@@ -1,5 +1,6 @@
 //! A Python request in a protocol's queue, and the ticket that its result is waited for with.
 
+use crate::columns::Columns;
 use crate::engine::Dialect;
 use crate::errors::{self, Fault};
 use crate::ffi;
@@ -314,8 +315,9 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
-        match D::columns(py, columns) {
+        match Py::new(py, Columns::new(columns.clone())) {
             Ok(columns) => {
+                let columns = columns.into_any();
                 if let Some(copy) = self.copy.as_ref().filter(|_| !self.script) {
                     copy.get().describe(columns.clone_ref(py));
                     return;

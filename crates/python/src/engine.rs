@@ -4,33 +4,24 @@
 //! compiled for its protocol.
 
 use crate::call::{Completion, PyCall};
-use crate::columns::{IfxColumns, MyColumns, PgColumns};
+use crate::columns::Described;
 use crate::errors;
 use crate::query::Query;
 use headrace_core::protocol::Fatal;
 use headrace_core::{Inbox, NextStep, Outbox, Protocol, Session};
-use headrace_informix::machine as informix;
-use headrace_informix::messages::server::ServerError as IfxError;
-use headrace_mysql::machine as mysql;
-use headrace_mysql::packets::reply::ServerError as MyError;
-use headrace_postgres::machine as postgres;
-use headrace_postgres::messages::backend::ServerError as PgError;
 use pyo3::prelude::*;
 use std::any::Any;
 use std::fmt::Debug;
-use std::sync::Arc;
 
 /// What Python has to know of a protocol.
 pub trait Dialect: Sized + 'static {
     /// The columns of a result.
-    type Columns;
+    type Columns: Described;
     /// The server's error.
     type ServerError;
     /// The machine.
     type Machine: Protocol<Caller = PyCall<Self>>;
 
-    /// The Python object for columns.
-    fn columns(py: Python<'_>, columns: &Arc<Self::Columns>) -> PyResult<Py<PyAny>>;
     /// The exception for a server's error.
     fn error(py: Python<'_>, error: &Self::ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr;
     /// Whether an error of a later statement of the same text leaves what the earlier ones did.
@@ -40,78 +31,6 @@ pub trait Dialect: Sized + 'static {
     /// # Errors
     /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
     fn convert(machine: &Self::Machine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
-}
-
-/// PostgreSQL.
-#[derive(Debug)]
-pub struct Postgres;
-
-/// Informix.
-#[derive(Debug)]
-pub struct Informix;
-
-/// MySQL and MariaDB.
-#[derive(Debug)]
-pub struct MySql;
-
-/// PostgreSQL's machine.
-pub type PgMachine = postgres::Machine<PyCall<Postgres>>;
-
-/// Informix's machine.
-pub type IfxMachine = informix::Machine<PyCall<Informix>>;
-
-/// The machine of MySQL and MariaDB.
-pub type MyMachine = mysql::Machine<PyCall<MySql>>;
-
-impl Dialect for Postgres {
-    type Columns = postgres::Columns;
-    type ServerError = PgError;
-    type Machine = PgMachine;
-
-    const RESULTS_STAND: bool = false;
-    fn columns(py: Python<'_>, columns: &Arc<postgres::Columns>) -> PyResult<Py<PyAny>> {
-        Ok(Py::new(py, PgColumns::new(columns.clone()))?.into_any())
-    }
-    fn error(py: Python<'_>, error: &PgError, statement: Option<&str>, row: Option<u64>) -> PyErr {
-        errors::server(py, error, statement, row)
-    }
-    fn convert(_: &PgMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        Query::new(py, headrace_postgres::sql::convert(sql, with_params))
-    }
-}
-
-impl Dialect for Informix {
-    type Columns = informix::Columns;
-    type ServerError = IfxError;
-    type Machine = IfxMachine;
-
-    const RESULTS_STAND: bool = false;
-    fn columns(py: Python<'_>, columns: &Arc<informix::Columns>) -> PyResult<Py<PyAny>> {
-        Ok(Py::new(py, IfxColumns::new(columns.clone()))?.into_any())
-    }
-    fn error(py: Python<'_>, error: &IfxError, statement: Option<&str>, row: Option<u64>) -> PyErr {
-        errors::informix(py, error, statement, row)
-    }
-    fn convert(_: &IfxMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
-        Query::new(py, headrace_informix::lexer::convert(sql))
-    }
-}
-
-impl Dialect for MySql {
-    type Columns = mysql::Columns;
-    type ServerError = MyError;
-    type Machine = MyMachine;
-
-    const RESULTS_STAND: bool = true;
-    fn columns(py: Python<'_>, columns: &Arc<mysql::Columns>) -> PyResult<Py<PyAny>> {
-        Ok(Py::new(py, MyColumns::new(columns.clone()))?.into_any())
-    }
-    fn error(py: Python<'_>, error: &MyError, statement: Option<&str>, row: Option<u64>) -> PyErr {
-        errors::mysql(py, error, statement, row)
-    }
-    fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        Query::new(py, headrace_mysql::sql::convert(sql, with_params, machine.session().modes()))
-    }
 }
 
 /// A machine of any protocol, with Python's response handlers.
@@ -188,14 +107,6 @@ impl dyn Engine {
     pub fn of<D: Dialect>(&mut self, py: Python<'_>) -> PyResult<&mut D::Machine> {
         let machine: &mut dyn Any = self;
         machine.downcast_mut().ok_or_else(|| errors::unsupported(py, "this database has no such request"))
-    }
-
-    /// PostgreSQL's machine: see [`Self::of`].
-    ///
-    /// # Errors
-    /// As [`Self::of`].
-    pub fn postgres(&mut self, py: Python<'_>) -> PyResult<&mut PgMachine> {
-        self.of::<Postgres>(py)
     }
 
     /// Whether what the connection was opened for is done: a session, or a cancel request; or a question at login has to

@@ -3,11 +3,7 @@
 use crate::globals::globals;
 use headrace_core::Fatal;
 use headrace_core::Mismatch;
-use headrace_informix::messages::server::ServerError as IfxError;
-use headrace_mysql::packets::reply::ServerError as MyError;
-use headrace_postgres::messages::backend::ServerError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// What can go wrong on the caller's side: a value that does not fit, or whatever Python raised.
 #[derive(Debug)]
@@ -37,43 +33,9 @@ fn raise(py: Python<'_>, class: &Py<PyAny>, message: String) -> PyErr {
     }
 }
 
-/// The exception for a server's error.
-pub fn server(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
-    let built = || -> PyResult<Bound<'_, PyAny>> {
-        let fields = PyDict::new(py);
-        for (code, text) in &error.fields {
-            fields.set_item(char::from(*code), text)?;
-        }
-        globals(py)?.error_from_fields.bind(py).call1((fields, statement, row))
-    };
-    match built() {
-        Ok(error) => PyErr::from_value(error),
-        Err(error) => error,
-    }
-}
-
-/// The exception for an Informix server's error.
-pub fn informix(py: Python<'_>, error: &IfxError, statement: Option<&str>, row: Option<u64>) -> PyErr {
-    let built = || -> PyResult<Bound<'_, PyAny>> {
-        let make = py.import("headrace._informix.sqlcodes")?.getattr("error_from_sqlcode")?;
-        make.call1((error.sqlcode, error.isam, error.offset, error.token.as_str(), statement, row))
-    };
-    match built() {
-        Ok(error) => PyErr::from_value(error),
-        Err(error) => error,
-    }
-}
-
-/// The exception for an error of MySQL or MariaDB.
-pub fn mysql(py: Python<'_>, error: &MyError, statement: Option<&str>, row: Option<u64>) -> PyErr {
-    let built = || -> PyResult<Bound<'_, PyAny>> {
-        let make = py.import("headrace._mysql.codes")?.getattr("error_from_code")?;
-        make.call1((error.code, error.sqlstate.as_str(), error.message.as_str(), statement, row))
-    };
-    match built() {
-        Ok(error) => PyErr::from_value(error),
-        Err(error) => error,
-    }
+/// The exception that Python makes of a server's error, or what it raised instead.
+pub fn made(error: PyResult<Bound<'_, PyAny>>) -> PyErr {
+    error.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// The exception for the caller's own fault.

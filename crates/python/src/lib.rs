@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use crate::call::Ticket;
     #[pymodule_export]
-    use crate::columns::{IfxColumns, MyColumns, PgColumns};
+    use crate::columns::Columns;
     #[pymodule_export]
     use crate::globals::makes_decimals;
     #[pymodule_export]

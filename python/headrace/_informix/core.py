@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
-from .._native import IfxColumns, InformixWire
+from .._native import Columns, InformixWire
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions, isolation, lock_mode
@@ -125,7 +125,7 @@ class InformixCore(Core):
         """Queues SQ_VERSION, which changes nothing."""
         return self.wire.ping()
 
-    def describe(self, columns: IfxColumns) -> list[Column]:
+    def describe(self, columns: Columns) -> list[Column]:
         """PEP 249's description of a result."""
         return [
             Column(name, TypeCode(sql, number, re.split(r"[ (]", sql)[0].lower()), None, size, precision, scale, null)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from .._core import Block, Core, Flow
 from .._cursor_base import Column, Params
-from .._native import MyColumns, MySqlWire, Result
+from .._native import Columns, MySqlWire, Result
 from ..errors import DatabaseError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions
@@ -171,7 +171,7 @@ class MySqlCore(Core):
         """Queues COM_PING."""
         return self.wire.ping()
 
-    def describe(self, columns: MyColumns) -> list[Column]:
+    def describe(self, columns: Columns) -> list[Column]:
         """PEP 249's description of a result."""
         out: list[Column] = []
         for name, kind, extended, flags, collation, length, decimals, _table in columns.fields:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from .._core import Flow
-from .._native import MyColumns, Result
+from .._native import Columns, Result
 from ..errors import DataError, Error, ProgrammingError
 from .codes import error_from_code
 from .core import quote_identifier
@@ -54,14 +54,14 @@ def check_allowed(core: MySqlCore) -> None:
         )
 
 
-def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[str] | None) -> Flow[MyColumns]:
+def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[str] | None) -> Flow[Columns]:
     """The columns that are loaded."""
     names = ", ".join(map(quote_identifier, columns)) if columns else "*"
     results = yield core.wire.query(f"SELECT {names} FROM {quote_table(table)} LIMIT 0")
-    return cast("MyColumns", results[0].columns)
+    return cast("Columns", results[0].columns)
 
 
-def statement(table: str | Sequence[str], columns: MyColumns, duplicates: str) -> tuple[str, list[FieldKind]]:
+def statement(table: str | Sequence[str], columns: Columns, duplicates: str) -> tuple[str, list[FieldKind]]:
     """LOAD DATA for rows that :meth:`Wire.my_infile_rows` writes, and what the columns are of: bytes are written in
     hexadecimal, because the file as a whole is text."""
     if duplicates not in DUPLICATES:

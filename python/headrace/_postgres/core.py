@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import Block, Core, Flow, Pipelined
 from .._cursor_base import Column, Params
-from .._native import CopyBuffer, PgColumns, PostgresWire, Result
+from .._native import Columns, CopyBuffer, PostgresWire, Result
 from ..errors import InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
 from .conninfo import ConnectOptions
@@ -282,7 +282,7 @@ class ConnectionCore(Core):
         pipeline.unanswered = False
         return self.wire.sync()
 
-    def describe(self, columns: PgColumns) -> list[Column]:
+    def describe(self, columns: Columns) -> list[Column]:
         """PEP 249's description of a result."""
         return description(self, columns)
 
@@ -382,7 +382,7 @@ def precision_scale(field: tuple[str, int, int, int, int, int]) -> tuple[int, in
     return modifier >> 16 & 0xFFFF, scale - 2048 if scale > 1023 else scale
 
 
-def description(core: ConnectionCore, columns: PgColumns) -> list[Column]:
+def description(core: ConnectionCore, columns: Columns) -> list[Column]:
     """PEP 249's description: name, type code, display size, internal size, precision, scale, null ok."""
     out: list[Column] = []
     for field in columns.fields:

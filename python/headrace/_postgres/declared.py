@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._cursor_base import Params
-from .._native import PgColumns, Result
+from .._native import Columns, Result
 from ..errors import InvalidCursorName, ProgrammingError
 from .core import ConnectionCore, quote_identifier
 
@@ -17,7 +17,7 @@ class Declared:
     transaction that is open by then, which may be another thread's.
     """
 
-    columns: PgColumns | None = None
+    columns: Columns | None = None
     """Those of its rows, once it was described."""
 
     def __init__(self, core: ConnectionCore, name: str, hold: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._core import Opened
 from .._cursor_base import Params
-from .._native import PgColumns, Result
+from .._native import Columns, Result
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Reading(Opened):
         self._fetch_size = fetch_size
         number = next(core.numbers)
         self._portal = f"headrace_{number}", number
-        self._columns: PgColumns | None = None
+        self._columns: Columns | None = None
         self._asked: Any = None
         self._gate: Callable[[], None] | None = None
         self._resets = core.resets

@@ -1,13 +1,14 @@
 //! Informix: what only it is asked for.
 
+pub mod dialect;
 mod setup;
 
 use crate::call::Want;
-use crate::engine::Informix;
 use crate::errors;
 use crate::params::{Args, sequence};
 use crate::query::Sql;
 use crate::wire::{Io, State, Wire};
+use dialect::Informix;
 use headrace_core::{Cancellation, NextStep};
 use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! The machine of an Informix session.
 
-use crate::engine::IfxMachine;
+use super::dialect::IfxMachine;
 use crate::errors;
 use crate::globals::globals;
 use crate::wire::setup::{Prepared, get, statements, tls_config};

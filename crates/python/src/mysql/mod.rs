@@ -1,13 +1,14 @@
 //! MySQL and MariaDB: what only they are asked for.
 
+pub mod dialect;
 mod setup;
 
 use crate::call::{Block, PyCall, Want};
-use crate::engine::{MyMachine, MySql};
 use crate::errors::{self, Fault};
 use crate::params::{Args, PyValue, sequence};
 use crate::query::Sql;
 use crate::wire::{Held, State, Wire, blocking};
+use dialect::{MyMachine, MySql};
 use headrace_core::{Protocol as _, limits};
 use headrace_mysql::machine::{AsText, Execute, InfileState, Request, Road, Rows};
 use headrace_mysql::types::write_line;

@@ -1,6 +1,6 @@
 //! The machine of a session with MySQL or MariaDB.
 
-use crate::engine::MyMachine;
+use super::dialect::MyMachine;
 use crate::errors;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_config};
 use headrace_core::{Outbox, limits};

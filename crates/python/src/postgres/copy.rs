@@ -1,16 +1,16 @@
 //! COPY in both directions.
 
 use super::PostgresWire;
+use super::dialect::Postgres;
 use crate::call::Want;
-use crate::columns::PgColumns;
-use crate::engine::Postgres;
+use crate::columns::Columns;
 use crate::errors::{self, Fault};
 use crate::ffi as cpython;
 use crate::params::{Args, PyValue, sequence};
 use crate::sink::{RowSink, Rows, Settings};
 use crate::wire::{State, Wire};
 use headrace_core::{Protocol as _, limits};
-use headrace_postgres::machine::{Copy, CopyState, Request};
+use headrace_postgres::machine::{Columns as Described, Copy, CopyState, Request};
 use headrace_postgres::types::{
     Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
 };
@@ -70,9 +70,9 @@ impl CopyBuffer {
         self.with(|brought| std::mem::take(&mut brought.news))
     }
 
-    fn pg_columns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PgColumns>>> {
+    fn described(&self, py: Python<'_>) -> PyResult<Option<Arc<Described>>> {
         let columns = self.with(|brought| brought.columns.as_ref().map(|columns| columns.clone_ref(py)));
-        columns.map(|columns| Ok(columns.into_bound(py).cast_into::<PgColumns>()?)).transpose()
+        columns.map(|columns| columns.bind(py).cast::<Columns>()?.get().of(py)).transpose()
     }
 
     /// Bytes that nobody has taken.
@@ -159,7 +159,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(2) };
-        Ok(match state.machine.postgres(py)?.copy_state(id) {
+        Ok(match state.machine.of::<Postgres>(py)?.copy_state(id) {
             CopyState::Waiting => 0,
             CopyState::Streaming => 1,
             CopyState::Ended => 2,
@@ -173,7 +173,7 @@ impl PostgresWire {
         let object = completion.object(py);
         let mut state = wire.hold(py)?;
         let id = wire.copy_id(py, &state, ticket)?;
-        let machine = state.machine.postgres(py)?;
+        let machine = state.machine.of::<Postgres>(py)?;
         match id.and_then(|id| machine.caller_mut(id)) {
             // Another thread may have brought the step already.
             Some(call) if !call.copy.as_ref().is_some_and(|copy| copy.get().take_news()) => {
@@ -191,7 +191,7 @@ impl PostgresWire {
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(false) };
         let State { machine, outbox, .. } = &mut *state;
-        let machine = machine.postgres(py)?;
+        let machine = machine.of::<Postgres>(py)?;
         for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
             if !machine.copy_data(id, outbox, |out| out.extend_from_slice(block)) {
                 return Ok(false);
@@ -224,11 +224,11 @@ impl PostgresWire {
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok((0, true)) };
-        let registry = state.machine.postgres(py)?.registry();
+        let registry = state.machine.of::<Postgres>(py)?.registry();
         let encoders: Option<Vec<Encoder>> = buffer
             .get()
-            .pg_columns(py)?
-            .map(|columns| columns.get().columns.fields.iter().map(|f| Encoder::new(registry, f.type_oid)).collect());
+            .described(py)?
+            .map(|columns| columns.fields.iter().map(|f| Encoder::new(registry, f.type_oid)).collect());
         let binary = buffer.get().with(|brought| brought.shape.is_some_and(|(binary, _)| binary));
         if binary && encoders.is_none() {
             return Err(errors::programming(
@@ -239,7 +239,7 @@ impl PostgresWire {
         let of_any_type = Encoder::new(registry, 0);
         let settings = state.settings.clone();
         let State { machine, outbox, .. } = &mut *state;
-        let machine = machine.postgres(py)?;
+        let machine = machine.of::<Postgres>(py)?;
         if binary && first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(copy_binary::HEADER)) {
             return Ok((0, true));
         }
@@ -304,7 +304,7 @@ impl PostgresWire {
         let mut state = wire.hold(py)?;
         if let Some(id) = wire.copy_id(py, &state, ticket)? {
             let State { machine, outbox, .. } = &mut *state;
-            let machine = machine.postgres(py)?;
+            let machine = machine.of::<Postgres>(py)?;
             machine.copy_end(id, outbox, failure);
         }
         drop(state);
@@ -319,7 +319,7 @@ impl PostgresWire {
     ) -> PyResult<Bound<'py, PyList>> {
         let wire = slf.as_super().get();
         let settings = wire.hold(py)?.settings.clone();
-        let Some(columns) = buffer.get().pg_columns(py)? else {
+        let Some(columns) = buffer.get().described(py)? else {
             return Err(errors::programming(py, "rows need the columns: use copy_out()"));
         };
         let (bytes, skip, binary) = buffer.get().with(|brought| {
@@ -334,7 +334,7 @@ impl PostgresWire {
             (bytes, skip, binary)
         });
         let mut store = Rows::default();
-        let decoders = &columns.get().columns.decoders;
+        let decoders = &columns.decoders;
         let mut rest = &bytes[skip..];
         let mut sink = RowSink::new(py, &mut store, &settings);
         while !rest.is_empty() {

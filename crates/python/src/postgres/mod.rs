@@ -1,17 +1,18 @@
 //! PostgreSQL: what only it is asked for.
 
 mod copy;
+pub mod dialect;
 mod setup;
 
 use crate::call::Want;
-use crate::columns::PgColumns;
-use crate::engine::Postgres;
+use crate::columns::Columns;
 use crate::errors;
 use crate::params::{Args, PyValue};
 use crate::query::Sql;
 use crate::sink::Settings;
 use crate::wire::Wire;
 pub use copy::CopyBuffer;
+use dialect::Postgres;
 use headrace_postgres::machine::{Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
@@ -67,7 +68,7 @@ impl PostgresWire {
         sync: bool,
         ordered: bool,
         pipeline: u64,
-        expected: Option<&Bound<'_, PgColumns>>,
+        expected: Option<&Bound<'_, Columns>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.hold(py)?;
@@ -90,7 +91,7 @@ impl PostgresWire {
             sync,
             ordered,
             pipeline,
-            expected: expected.map(|columns| columns.get().columns.clone()),
+            expected: expected.map(|columns| columns.get().of(py)).transpose()?,
         });
         wire.enqueue(py, state, request, call)
     }
@@ -196,20 +197,20 @@ impl PostgresWire {
         py: Python<'_>,
         portal: PortalKey,
         max_rows: i32,
-        columns: &Bound<'_, PgColumns>,
+        columns: &Bound<'_, Columns>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.hold(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
-        let columns = columns.get().columns.clone();
+        let columns = columns.get().of(py)?;
         wire.enqueue_ungated(py, state, Request::Fetch { portal: portal_id(portal), max_rows, columns }, call)
     }
 
     /// Whether the portal of this number is open, as far as what was sent tells.
     fn has_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: u64) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.postgres(py)?.has_portal(portal))
+        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.has_portal(portal))
     }
 
     /// Whether a portal has the connection for itself: the one of this number, or any.
@@ -217,7 +218,7 @@ impl PostgresWire {
     fn is_reserved(slf: &Bound<'_, Self>, py: Python<'_>, portal: Option<u64>) -> PyResult<bool> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
-        let reserved = state.machine.postgres(py)?.reserved();
+        let reserved = state.machine.of::<Postgres>(py)?.reserved();
         Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
     }
 
@@ -253,7 +254,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
-        let registry = state.machine.postgres(py)?.registry_mut();
+        let registry = state.machine.of::<Postgres>(py)?.registry_mut();
         for oid in oids {
             registry.set_custom(oid, binary_loaders.contains(&oid));
         }
@@ -270,33 +271,33 @@ impl PostgresWire {
     /// Forgets what was learnt of user-defined types: they may have changed.
     fn forget_types(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.machine.postgres(py)?.registry_mut().ask_again();
+        wire.hold(py)?.machine.of::<Postgres>(py)?.registry_mut().ask_again();
         Ok(())
     }
 
     /// The SQL name of a type.
     fn type_name(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid) -> PyResult<String> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.postgres(py)?.registry().name(oid))
+        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.registry().name(oid))
     }
 
     /// Says how a type is built, without asking the server: an enumeration.
     fn register_enum(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid, name: String) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.machine.postgres(py)?.registry_mut().register(oid, UserType { name, kind: Kind::Enum });
+        wire.hold(py)?.machine.of::<Postgres>(py)?.registry_mut().register(oid, UserType { name, kind: Kind::Enum });
         Ok(())
     }
 
     /// The server's parameters as last reported.
     fn parameters(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.postgres(py)?.parameters().clone())
+        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.parameters().clone())
     }
 
     /// Takes the notices that have come: a list of dicts from field code to text.
     fn take_notices<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let wire = slf.as_super().get();
-        let notices = wire.hold(py)?.machine.postgres(py)?.take_notices();
+        let notices = wire.hold(py)?.machine.of::<Postgres>(py)?.take_notices();
         notices
             .iter()
             .map(|notice| {
@@ -312,14 +313,14 @@ impl PostgresWire {
     /// Takes the oldest notification: channel, payload, process id.
     fn take_notification(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, String, i32)>> {
         let wire = slf.as_super().get();
-        let taken = wire.hold(py)?.machine.postgres(py)?.take_notification();
+        let taken = wire.hold(py)?.machine.of::<Postgres>(py)?.take_notification();
         Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
     }
 
     /// How many notifications were dropped because nobody read them.
     fn notifications_lost(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<u64> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.postgres(py)?.notifications_lost())
+        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.notifications_lost())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The machine of a PostgreSQL session.
 
-use crate::engine::PgMachine;
+use super::dialect::PgMachine;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_config};
 use headrace_core::Outbox;
 use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};

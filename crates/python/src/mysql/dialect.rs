@@ -1,0 +1,53 @@
+//! What Python has to know of MySQL and MariaDB.
+
+use crate::call::PyCall;
+use crate::columns::Described;
+use crate::engine::Dialect;
+use crate::errors;
+use crate::query::Query;
+use headrace_mysql::machine::{Columns, Machine};
+use headrace_mysql::packets::reply::ServerError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+/// MySQL and MariaDB.
+#[derive(Debug)]
+pub struct MySql;
+
+/// Its machine.
+pub type MyMachine = Machine<PyCall<MySql>>;
+
+impl Dialect for MySql {
+    type Columns = Columns;
+    type ServerError = ServerError;
+    type Machine = MyMachine;
+
+    const RESULTS_STAND: bool = true;
+    fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
+        let built = || {
+            let make = py.import("headrace._mysql.codes")?.getattr("error_from_code")?;
+            make.call1((error.code, error.sqlstate.as_str(), error.message.as_str(), statement, row))
+        };
+        errors::made(built())
+    }
+    fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
+        Query::new(py, headrace_mysql::sql::convert(sql, with_params, machine.session().modes()))
+    }
+}
+
+impl Described for Columns {
+    fn names(&self) -> Vec<&str> {
+        self.fields.iter().map(|field| field.name.as_str()).collect()
+    }
+
+    /// One tuple per column: name, type number, MariaDB's name of an extended type or format ('' for none), flags,
+    /// collation number, length in bytes, decimals, table.
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let rows = self.fields.iter().map(|f| {
+            let extended = f.extended_type.as_deref().or(f.extended_format.as_deref()).unwrap_or("");
+            let flags = f.flags.bits();
+            (f.name.as_str(), f.kind.0, extended, flags, f.collation, f.length, f.decimals, f.table.as_str())
+        });
+        PyList::new(py, rows.collect::<Vec<_>>())
+    }
+}
