@@ -77,6 +77,27 @@ async def test_block_behind_an_end_is_a_transaction(place: str, autocommit: bool
         assert rows(place) == [1] * (way != "rollback") + [2] * (not undone)
 
 
+@pytest.mark.parametrize("way", ["commit", "rollback"])
+async def test_block_behind_an_end_that_is_cancelled_before_it_is_sent_ends_nothing_else(place: str, way: str) -> None:
+    async with await headrace.aio.connect(place) as conn:
+        await begin(conn)
+        # As it does behind a batch, the end waits.
+        conn._core.wire.hold_requests(True)
+        ending = asyncio.ensure_future(end(conn, way))
+        undone = asyncio.ensure_future(block(conn, 2, undone=True))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        ending.cancel()
+        await asyncio.wait([ending])
+        conn._core.wire.hold_requests(False)
+        await undone
+        # Informix's ROLLBACK WORK is sent in any case.
+        ended = way == "rollback" and place.startswith("informix")
+        assert conn.transaction_status is (TransactionStatus.IDLE if ended else TransactionStatus.INTRANS)
+        await getattr(conn, way)()
+        assert rows(place) == [1] * (way == "commit")
+
+
 @pytest.mark.parametrize("autocommit", [False, True])
 async def test_block_behind_a_beginning_is_a_savepoint(place: str, autocommit: bool) -> None:
     async with await headrace.aio.connect(place, autocommit=autocommit) as conn:

@@ -145,6 +145,8 @@ GOOD = Session()
         ("prefer", {"h/prefer": from_server(InvalidPassword)}, ["h/prefer"], False),
         ("prefer", {"h/prefer": ConnectionTimeout("TLS: late")}, ["h/prefer"], False),
         ("prefer", {"h/prefer": refused()}, ["h/prefer"], False),
+        # A key that cannot be read turns no encryption off.
+        ("prefer", {"h/prefer": OperationalError("TLS: no key")}, ["h/prefer"], False),
         ("require", {"h/require": tls_refused("no")}, ["h/require"], False),
         ("require", {"h/require": from_server(InvalidAuthorizationSpecification)}, ["h/require"], False),
         ("verify-full", {"h/require": GOOD}, ["h/require"], True),

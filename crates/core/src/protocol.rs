@@ -18,9 +18,9 @@ pub struct Fatal {
 pub enum FatalKind {
     /// The server could not be reached.
     ConnectFailed,
-    /// A setting of the connection cannot be used, whatever the server.
+    /// A setting of the connection cannot be used, whatever the server: a certificate file that is missing, for one.
     UnusableSetting,
-    /// No TLS where it is asked for, a certificate that is not trusted, or a file of ours that cannot be used.
+    /// No TLS where it is asked for, or a certificate that is not trusted.
     TlsRefused,
     /// The server's way to authenticate is not known or not allowed here, or needs what was not given.
     AuthenticationRefused,

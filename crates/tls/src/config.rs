@@ -83,7 +83,7 @@ impl TlsConfig {
             if self.only_tls13 { &[&rustls::version::TLS13] } else { rustls::ALL_VERSIONS };
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
-            .map_err(|e| Fatal::new(FatalKind::TlsRefused, format!("TLS: {e}")))?;
+            .map_err(|e| Fatal::new(FatalKind::UnusableSetting, format!("TLS: {e}")))?;
         let anyone = dangerous::Anyone::new(provider.clone());
         let verifier: Arc<dyn ServerCertVerifier> = match self.verify {
             Verify::None => Arc::new(anyone),
@@ -117,7 +117,7 @@ impl TlsConfig {
         let mut roots = RootCertStore::empty();
         if let (0, _) = roots.add_parsable_certificates(trusted.iter().cloned()) {
             return Err(Fatal::new(
-                FatalKind::TlsRefused,
+                FatalKind::UnusableSetting,
                 format!(
                     "{}: none of its certificates can be used as a CA; they have to be X.509 version 3",
                     self.roots.describe()
@@ -126,7 +126,7 @@ impl TlsConfig {
         }
         let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
-            .map_err(|e| Fatal::new(FatalKind::TlsRefused, format!("TLS: no usable CA certificate: {e}")))?;
+            .map_err(|e| Fatal::new(FatalKind::UnusableSetting, format!("TLS: no usable CA certificate: {e}")))?;
         Ok(dangerous::Trusting::new(inner, trusted, self.verify == Verify::Ca))
     }
 
@@ -138,7 +138,10 @@ impl TlsConfig {
                 let found = rustls_native_certs::load_native_certs();
                 if found.certs.is_empty() {
                     let why = found.errors.first().map_or_else(String::new, |e| format!(": {e}"));
-                    return Err(Fatal::new(FatalKind::TlsRefused, format!("the system has no CA certificates{why}")));
+                    return Err(Fatal::new(
+                        FatalKind::UnusableSetting,
+                        format!("the system has no CA certificates{why}"),
+                    ));
                 }
                 Ok(found.certs)
             }
@@ -147,7 +150,7 @@ impl TlsConfig {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Fatal> {
-    std::fs::read(path).map_err(|error| Fatal::new(FatalKind::TlsRefused, format!("{}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| Fatal::new(FatalKind::UnusableSetting, format!("{}: {error}", path.display())))
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal> {
@@ -156,7 +159,7 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal>
 
 fn parse_certificates(pem: &[u8], source: &str) -> Result<Vec<CertificateDer<'static>>, Fatal> {
     let bad = |why: &str| {
-        Fatal::new(FatalKind::TlsRefused, format!("{source}: {why}; certificates have to be in PEM format"))
+        Fatal::new(FatalKind::UnusableSetting, format!("{source}: {why}; certificates have to be in PEM format"))
     };
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let certificates = certificates.map_err(|error| bad(&error.to_string()))?;
@@ -172,7 +175,7 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
     // PKCS #8 (RFC 5958), and OpenSSL's own old way (RFC 1421 headers).
     if has(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || has(b"Proc-Type: 4,ENCRYPTED") {
         return Err(Fatal::new(
-            FatalKind::TlsRefused,
+            FatalKind::UnusableSetting,
             format!(
                 "{0}: the private key is encrypted, which is not supported; decrypt it with `openssl pkey -in {0} -out \
              FILE`, readable by you alone",
@@ -187,14 +190,17 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
             pem::Error::IllegalSectionStart { .. } => "a section of it does not begin as it should".to_owned(),
             other => other.to_string(),
         };
-        Fatal::new(FatalKind::TlsRefused, format!("{}: {why}; a private key has to be in PEM format", path.display()))
+        Fatal::new(
+            FatalKind::UnusableSetting,
+            format!("{}: {why}; a private key has to be in PEM format", path.display()),
+        )
     })
 }
 
 fn unusable(client: &ClientCert, error: &Error) -> Fatal {
     let (certificates, key) = (client.certificates.display(), client.key.display());
     Fatal::new(
-        FatalKind::TlsRefused,
+        FatalKind::UnusableSetting,
         match error {
             Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
                 format!("{key}: the private key does not belong to the certificate in {certificates}")

@@ -351,7 +351,7 @@ fn files_that_cannot_be_used_are_named() {
         (with_client(&chain.0, &other_key.0), &other_key.0, "does not belong"),
     ] {
         let error = TlsClient::new(&config, "db").unwrap_err();
-        assert_eq!(error.kind, FatalKind::TlsRefused);
+        assert_eq!(error.kind, FatalKind::UnusableSetting);
         assert!(error.message.contains(named.to_str().unwrap()) && error.message.contains(why), "{why}: {error}");
     }
 }

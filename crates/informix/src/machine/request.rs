@@ -162,11 +162,13 @@ impl Request {
         }
     }
 
-    /// Whether a transaction is open after it, by whether one was before. `None` if only the answer tells: a text of the
-    /// user's, and a BEGIN WORK in front of a statement that may be refused before it is sent.
+    /// Whether a transaction is open after it, by whether one was before. `None` if only the
+    /// answer tells: a text of the user's, a BEGIN WORK in front of a statement that may be refused before it is sent, and
+    /// a COMMIT WORK that is interrupted, or leaves the queue where it is cancelled before.
     pub(super) fn leaves_transaction(&self, open: bool) -> Option<bool> {
         match self {
-            Request::Commit { .. } | Request::Rollback => Some(false),
+            Request::Commit { block } => block.then_some(false),
+            Request::Rollback => Some(false),
             Request::Begin | Request::Routine { begin: true, .. } => open.then_some(true),
             Request::Execute(_) | Request::Declare(_) => {
                 let keeps = self.sql().is_some_and(|sql| keeps_transaction(sql));

@@ -283,7 +283,9 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
         }
         let autocommits = !self.manual && self.session.status.contains(StatusFlags::AUTOCOMMIT);
         let shared = self.shares_transaction();
-        self.queue.iter().try_fold(shared, |open, entry| entry.request.leaves_transaction(open, autocommits))
+        let started = self.queue.started();
+        let mut pending = self.queue.iter().enumerate();
+        pending.try_fold(shared, |open, (at, entry)| entry.request.leaves_transaction(open, autocommits, at < started))
     }
 
     fn statements(&self) -> usize {

@@ -114,6 +114,12 @@ pub enum Request {
     },
 }
 
+/// Whether a text is one of ours that sets a savepoint, releases it or returns to it.
+fn is_about_savepoint(sql: &str) -> bool {
+    const WORDS: [&str; 3] = ["SAVEPOINT ", "RELEASE SAVEPOINT ", "ROLLBACK TO SAVEPOINT "];
+    WORDS.iter().any(|word| sql.starts_with(word)) && !sql.contains(';')
+}
+
 impl Request {
     /// The statement's text, where there is one.
     pub(super) fn sql(&self) -> Option<&Arc<str>> {
@@ -123,14 +129,19 @@ impl Request {
         }
     }
 
-    /// Whether a transaction is open after it, by whether one was before. `None` if only the answer tells.
-    pub(super) fn leaves_transaction(&self, open: bool, autocommits: bool) -> Option<bool> {
+    /// Whether a transaction is open after it, by whether one was before, and whether it is `sent`. `None` if only the
+    /// answer tells.
+    pub(super) fn leaves_transaction(&self, open: bool, autocommits: bool, sent: bool) -> Option<bool> {
         match self {
-            Request::Query { sql, .. } if matches!(&**sql, "COMMIT" | "ROLLBACK") => Some(false),
-            Request::Query { sql, .. } if sql.starts_with("ROLLBACK TO SAVEPOINT ") && !sql.contains(';') => Some(open),
-            // Without autocommit any statement that touches a table begins one.
+            // Without something to be sent in its place it leaves the queue where it is cancelled before.
+            Request::Query { sql, discarded, .. } if matches!(&**sql, "COMMIT" | "ROLLBACK") => {
+                (sent || discarded.is_some()).then_some(false)
+            }
+            Request::Query { sql, .. } if is_about_savepoint(sql) => Some(open),
+            // In a transaction it may be the victim of a deadlock, which ends the transaction; and without autocommit any
+            // statement that touches a table begins one.
             Request::Query { sql, .. } | Request::Execute(Execute { sql, .. }) => {
-                (keeps_transaction(sql) && (open || autocommits)).then_some(open)
+                (keeps_transaction(sql) && !open && autocommits).then_some(false)
             }
             Request::ResetConnection | Request::Reserve | Request::Within { .. } => None,
             _ => Some(open),

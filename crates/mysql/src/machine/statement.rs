@@ -3,6 +3,7 @@
 use super::binding::Binding;
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column, PrepareOk};
+use crate::sql::{Kind, Lexer, Modes};
 use crate::types::{Decoder, decode_binary_row, decode_text_row};
 use headrace_core::{Epoch, Fatal, Parameters, Prepared, Sink};
 use std::sync::{Arc, Mutex};
@@ -93,8 +94,15 @@ impl Draft {
 /// Whether BITs that MariaDB marks as computed may be sent as bits: by UNION ALL, window functions and LAST_VALUE it copies
 /// them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
 fn may_copy_bits(sql: &str) -> bool {
-    const WORDS: [&[u8]; 5] = [b"union", b"over", b"last_value", b"call", b"execute"];
-    WORDS.iter().any(|word| sql.as_bytes().windows(word.len()).any(|at| at.eq_ignore_ascii_case(word)))
+    const WORDS: [&str; 5] = ["union", "over", "last_value", "call", "execute"];
+    let is = |word: &str| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let mut lexer = Lexer::new(sql, Modes::default());
+    if lexer.by_ref().any(|token| token.kind == Kind::Word && is(&sql[token.start..token.end])) {
+        return true;
+    }
+    // Where strings may end elsewhere for the server, any of their words counts.
+    let unsure = lexer.is_uncertain() || sql.contains('\\');
+    unsure && sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(is)
 }
 
 /// Whether a statement is a CALL of the procedure of this name, in whatever schema.
@@ -189,6 +197,28 @@ impl Statement {
     pub(super) fn set_columns(&self, columns: &Arc<Columns>) {
         if let Ok(mut slot) = self.columns.lock() {
             *slot = Some(columns.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_in_doubt_behind_words_of_the_statement_alone() {
+        for (sql, doubtful) in [
+            ("select max(flags) from calls join rollover", false),
+            ("select max(b) over_all from t", false),
+            ("select max(b) as `union` from t -- over", false),
+            ("select 'union', max(b) from t", false),
+            ("select b from t union all select b from t", true),
+            ("select max(b) OVER () from t", true),
+            ("call p()", true),
+            ("select '\\', max(b), ' union '", true),
+            ("select /*! max(b) over () */ from t", true),
+        ] {
+            assert_eq!(may_copy_bits(sql), doubtful, "{sql}");
         }
     }
 }

@@ -339,7 +339,15 @@ impl<C: PgCaller> Session for Machine<C> {
 
     fn transaction_ahead(&self) -> Option<bool> {
         let open = self.shared_transaction() != TransactionStatus::Idle;
-        self.queue.iter().try_fold(open, |open, entry| entry.request.leaves_block(open))
+        let started = self.queue.started();
+        // What a group of requests has begun is told at its end, when they are gone.
+        let grouped = started > 0 && matches!(self.queue[0].request, Request::Sync);
+        let mut pending = self.queue.iter().enumerate();
+        if grouped {
+            None
+        } else {
+            pending.try_fold(open, |open, (at, entry)| entry.request.leaves_block(open, at < started))
+        }
     }
 
     fn statements(&self) -> usize {

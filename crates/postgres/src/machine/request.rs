@@ -206,11 +206,14 @@ impl Request {
         }
     }
 
-    /// Whether a transaction block is open after it, by whether one was before. `None` if only the answer tells: a text of
-    /// the user's, and a BEGIN in front of a statement that may be refused before it is sent.
-    pub(super) fn leaves_block(&self, open: bool) -> Option<bool> {
+    /// Whether a transaction block is open after it, by whether one was before, and whether it is `sent`. `None` if only the
+    /// answer tells: a text of the user's, a BEGIN in front of a statement that may be refused before it is sent, and an
+    /// end that leaves the queue where it is cancelled before.
+    pub(super) fn leaves_block(&self, open: bool, sent: bool) -> Option<bool> {
         let is_about_block = match self {
-            Request::Script { ends_block: true, .. } => return Some(false),
+            Request::Script { ends_block: true, discarded, .. } => {
+                return (sent || discarded.is_some()).then_some(false);
+            }
             Request::Script { sql, .. } => control::of_script(sql).is_about_block(),
             Request::Execute(Execute { sql, .. }) => control::of_statement(sql).is_about_block(),
             _ => false,

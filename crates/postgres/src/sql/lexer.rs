@@ -104,6 +104,20 @@ impl<'a> Lexer<'a> {
         rest.len()
     }
 
+    /// How long the string with escapes is that begins here. Behind a line break it may be continued by another piece, which
+    /// has escapes too.
+    fn escaped(&mut self, rest: &[u8]) -> usize {
+        let mut length = self.quoted(rest, true);
+        loop {
+            let blank = rest[length..].iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == 0x0b).count();
+            let (gap, behind) = rest[length..].split_at(blank);
+            if behind.first() != Some(&b'\'') || !gap.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+                return length;
+            }
+            length += blank + self.quoted(behind, true);
+        }
+    }
+
     /// How long the string in dollar quotes is that begins here; `None` where none does.
     fn dollar_quoted(&mut self, rest: &str) -> Option<usize> {
         let name = rest[1..].bytes().take_while(|byte| is_word(*byte)).count();
@@ -124,7 +138,7 @@ impl<'a> Iterator for Lexer<'a> {
         let word = || rest.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
         let (length, token) = match *rest.first()? {
             b'\'' => (self.quoted(rest, false), Token::Constant),
-            b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.quoted(&rest[1..], true), Token::Constant),
+            b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.escaped(&rest[1..]), Token::Constant),
             b'"' => {
                 let length = self.quoted(rest, false);
                 (length, Token::Name(&text[..length]))
@@ -163,6 +177,8 @@ mod tests {
             ("'it''s' \"a\"\"b\".c", &[Constant, Name("\"a\"\"b\""), Sign(b'.'), Word("c")]),
             ("e'\\'$1' E'\\\\'x", &[Constant, Constant, Word("x")]),
             ("typee'a'", &[Word("typee"), Constant]),
+            ("e'a' \n 'b\\'c', $1", &[Constant, Sign(b','), Parameter("1")]),
+            ("e'a' 'b'", &[Constant, Constant]),
             ("-- $1\r1 /* /* */ ' */ b", &[Constant, Word("b")]),
             ("$$ ' $1 $$ $a$ $$ $b$ $a$ $1a", &[DollarQuoted, DollarQuoted, Parameter("1"), Word("a")]),
             ("$a b", &[Sign(b'$'), Word("a"), Word("b")]),
