@@ -59,7 +59,8 @@ _NOT_NULL: Final = 1
 _BINARY, _ENUM, _SET = 128, 256, 2048
 _TEXT_KINDS: Final = frozenset({15, 247, 248, 249, 250, 251, 252, 253, 254})
 _VARYING_DECIMALS: Final = 31
-_NO_MORE_STATEMENTS: Final = 1461
+_UNPREPARED: Final = (1295, 1461)
+"""The server, or a proxy, does not prepare this, or no more than it has prepared."""
 
 
 def quote_identifier(name: str) -> str:
@@ -208,7 +209,7 @@ class MySqlCore(Core):
                 f"CALL {target}({places})", tuple(args) or None, text=self.text, prepared=not self.text
             )
         except DatabaseError as error:
-            if error.sqlcode != _NO_MORE_STATEMENTS or not args:
+            if error.sqlcode not in _UNPREPARED or not args:
                 raise
             # A literal is no OUT parameter.
             return (yield from self._call_by_variables(target, out))
