@@ -124,10 +124,10 @@ def test_a_contestant_that_hangs_is_ended(server: Server, monkeypatch: pytest.Mo
 
 def test_spinners_end_with_the_racer() -> None:
     code = (
-        "import subprocess, sys; from headrace.lab.processes import SPIN;"
-        "p = subprocess.Popen([sys.executable, '-c', SPIN]); print(p.pid)"
+        "import os, subprocess, sys; from headrace.lab.processes import SPIN;"
+        "p = subprocess.Popen([sys.executable, '-c', SPIN, str(os.getpid())]); print(p.pid)"
     )
-    out = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=30)
+    out = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=120)
     pid = int(out.stdout)
     ended = threading.Event()
     for _ in range(100):

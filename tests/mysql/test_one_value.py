@@ -160,7 +160,8 @@ def test_bits_that_the_server_copies_are_right_or_refused(binary: Conn, text: Co
         binary.execute("insert into bits values (?)", (number,))
         for conn in (binary, text):
             try:
-                assert conn.fetch(COPIED[name])[0] == (f"{number:0{bits}b}",)
+                # MySQL 8.0 makes a number of what a window function gives, and describes it as one.
+                assert conn.fetch(COPIED[name])[0] in ((f"{number:0{bits}b}",), (number,))
             except headrace.mysql.DataError:
                 assert all(48 <= byte <= 57 for byte in number.to_bytes((bits + 7) // 8, "big"))
                 refused += 1

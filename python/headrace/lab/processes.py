@@ -25,8 +25,8 @@ ROUND_TIMEOUT_S: Final = 120.0
 STOP_TIMEOUT_S: Final = 10.0
 """Seconds that a contestant's process may take to end before it is killed."""
 SPIN: Final = """
-import os
-parent = os.getppid()
+import os, sys
+parent = int(sys.argv[1])
 os.nice(19)
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 while os.getppid() == parent:
@@ -131,7 +131,7 @@ def workers(
 def awake(cores: int) -> Iterator[None]:
     """Keeps the cores from going to sleep, by processes that run only where nothing else wants to, and that end when
     this one does."""
-    spinners = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(cores)]
+    spinners = [subprocess.Popen([sys.executable, "-c", SPIN, str(os.getpid())]) for _ in range(cores)]
     try:
         time.sleep(0.2)
         yield
