@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import threading
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -85,6 +87,27 @@ def test_nested_blocks_are_savepoints(url: str) -> None:
         with conn.transaction(force_rollback=True):
             conn.execute("insert into t values (5)")
         assert conn.fetchval("select count(*) from t") == 2
+
+
+def test_a_generator_that_is_collected_while_blocks_are_counted_does_not_wait_for_itself(url: str) -> None:
+    def abandoned(conn: Conn) -> Generator[None, None, None]:
+        with conn.transaction():
+            conn.execute("insert into t values (1)")
+            yield
+
+    def collect() -> None:
+        with headrace.connect(url) as conn:
+            generator = abandoned(conn)
+            next(generator)
+            with conn._core._nesting:
+                # As the collector does, in whatever allocates there.
+                generator.close()
+
+    thread = threading.Thread(target=collect, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert count(url) == 0
 
 
 def test_commit_inside_a_block_is_refused(conn: Conn) -> None:
@@ -202,7 +225,7 @@ def test_an_outermost_block_with_a_name_ends_after_an_error_that_was_caught(url:
 def test_a_block_that_a_reset_has_ended_ends_nothing_else(url: str) -> None:
     with headrace.connect(url, autocommit=True) as conn:
         for left_over in (conn.stream("select generate_series(1, 9)", fetch_size=1), conn.transaction()):
-            block = left_over if hasattr(left_over, "close") else left_over.gen  # type: ignore[attr-defined]
+            block = left_over if hasattr(left_over, "close") else left_over.gen
             next(block)
             conn.reset()
             with conn.transaction():
