@@ -189,8 +189,8 @@ class Core(ABC):
         """One of them has ended before one inside of it, or was ending when another was entered."""
         self.within = False
         """A transaction that no block began was open when the first of them was entered."""
-        # The engine's lock is never taken under it: whoever holds that may run an iterator that begins a block. Within it the
-        # collector may end a generator that was abandoned in a block: the same thread then comes here again.
+        # The engine's lock is never taken under it: whoever holds that may run an iterator that begins a block. Within
+        # it the collector may end a generator that was abandoned in a block: the same thread then comes here again.
         self._nesting = threading.RLock()
         # Taken by :meth:`ordered` only, and before the two.
         self._order = threading.RLock()
