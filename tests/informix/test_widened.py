@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import headrace
 from headrace import errors
 
 
@@ -24,6 +25,23 @@ def test_a_parameter_follows_a_column_that_became_longer(conn: Any, table: str) 
     conn.executemany(insert, [("abcdef",)])
     assert conn.fetch(f"select v from {table}") == [("abcdef",)] * 2
     conn.execute(f"drop table {table}")
+
+
+@pytest.mark.parametrize("autocommit", [False, True])
+@pytest.mark.parametrize("sql", ["insert into {} values (?)", "update {} set v = ?"])
+def test_a_batch_follows_a_column_that_another_session_made_longer(
+    conn: Any, url: str, table: str, sql: str, autocommit: bool
+) -> None:
+    change = sql.format(table)
+    conn.autocommit = True
+    conn.execute(f"create table {table} (v varchar(3))")
+    conn.executemany(change, [("abc",)])
+    conn.autocommit = autocommit
+    with headrace.connect(url, autocommit=True) as other:
+        other.execute(f"alter table {table} modify (v varchar(9))")
+    conn.executemany(change, [("abcdef",), ("abcdefghi",)])
+    with pytest.raises(errors.DataError, match="does not fit VARCHAR"):
+        conn.executemany(change, [("abcdefghij",)])
 
 
 async def test_a_parameter_on_a_loop_follows_a_column_that_became_longer(aconn: Any, table: str) -> None:

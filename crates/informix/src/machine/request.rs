@@ -448,15 +448,17 @@ impl<C: IfxCaller> Entry<C> {
     /// `now` is the session's epoch.
     pub(super) fn is_worth_retrying(&self, now: Epoch) -> bool {
         let outdated = || self.statement.as_ref().is_some_and(|statement| statement.epoch() < now);
+        // Of a batch whose first row was refused nothing was sent.
+        let refused = self.is_refused()
+            && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Caller { row: Some(0), .. })));
         let undone = match (self.is_batch(), self.guard) {
             (false, _) => self.rows == 0,
             // Other rows of the group may have been executed where a value did not fit.
-            (true, Guard::None) => self.rows == 0 && self.is_stale(),
+            (true, Guard::None) => self.rows == 0 && (self.is_stale() || refused),
             (true, Guard::Savepoint | Guard::Transaction) => true,
         };
         // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.
         let first = self.is_batch() && matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. }));
-        let refused = self.is_refused() && !self.is_batch();
         (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
             && self.from_cache
             && !self.retried
