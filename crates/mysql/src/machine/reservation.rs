@@ -74,11 +74,6 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
-    /// Whether the state of the transaction is only a guess, because the last answer was an error: a round trip tells.
-    pub fn is_in_doubt(&self) -> bool {
-        self.session.doubtful
-    }
-
     fn is_over(&self, reservation: &Reservation) -> bool {
         let mut within = self.queue.iter();
         reservation.ending && !within.any(|entry| entry.reservation == reservation.number)

@@ -283,12 +283,6 @@ impl MySqlWire {
         wire.flush(py)
     }
 
-    /// Whether `last_status` is only a guess, as the last answer was an error. `ping` makes it sure.
-    fn is_in_doubt(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
-        let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.of::<MySql>(py)?.is_in_doubt())
-    }
-
     /// Whether the server commits each statement by itself, as it has said; None while that is not known.
     fn autocommits(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<bool>> {
         let wire = slf.as_super().get();
