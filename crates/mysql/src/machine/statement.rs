@@ -3,7 +3,7 @@
 use super::binding::Binding;
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column, PrepareOk};
-use crate::sql::{Kind, Lexer, Modes};
+use crate::sql::{Kind, Lexer, Modes, is_one_of, words};
 use crate::types::{Decoder, decode_binary_row, decode_text_row};
 use headrace_core::{Epoch, Fatal, Parameters, Prepared, Sink};
 use std::sync::{Arc, Mutex};
@@ -95,14 +95,14 @@ impl Draft {
 /// them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
 fn may_copy_bits(sql: &str) -> bool {
     const WORDS: [&str; 5] = ["union", "over", "last_value", "call", "execute"];
-    let is = |word: &str| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let is = |word: &str| is_one_of(word, &WORDS);
     let mut lexer = Lexer::new(sql, Modes::default());
     if lexer.by_ref().any(|token| token.kind == Kind::Word && is(&sql[token.start..token.end])) {
         return true;
     }
     // Where strings may end elsewhere for the server, any of their words counts.
     let unsure = lexer.is_uncertain() || sql.contains('\\');
-    unsure && sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(is)
+    unsure && words(sql).any(is)
 }
 
 /// Whether a statement is a CALL of the procedure of this name, in whatever schema.

@@ -94,7 +94,7 @@ fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
 }
 
 /// The words of a text, wherever they stand.
-fn words(sql: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
 }
 

@@ -8,6 +8,7 @@ mod insert;
 mod lexer;
 
 use bare::Bare;
+pub(crate) use effect::words;
 pub use effect::{changes_session, is_harmless_variable};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub use insert::Insert;
@@ -107,6 +108,6 @@ impl Scan {
 /// Functions that say what the statement before did, of which a batch makes another one.
 const LOOKING_BACK: [&str; 3] = ["last_insert_id", "row_count", "found_rows"];
 
-fn is_one_of(word: &str, words: &[&str]) -> bool {
+pub(crate) fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
