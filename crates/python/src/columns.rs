@@ -63,7 +63,7 @@ impl Columns {
         self.columns.fields(py)
     }
 
-    fn __len__(&self) -> usize {
-        self.columns.names().len()
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.names(py)?.len())
     }
 }
