@@ -526,9 +526,14 @@ def error_for(sqlstate: str) -> type[DatabaseError]:
 def connect_failed(message: str, causes: Sequence[Error] = ()) -> OperationalError:
     """The error of a connection that could not be made; its code is that of its ``causes`` where they have the same."""
     error = OperationalError(message)
-    codes = {cause.code for cause in causes}
-    error.code = codes.pop() if len(codes) == 1 else "connect_failed"
+    error.code = common_code(causes)
     return error
+
+
+def common_code(causes: Sequence[Error]) -> str | None:
+    """The code of errors that kept a connection from being made: their own where they have the same."""
+    codes = {cause.code for cause in causes}
+    return codes.pop() if len(codes) == 1 else "connect_failed"
 
 
 _FIELDS: Final = {

@@ -28,6 +28,7 @@ from ..errors import (
     InvalidAuthorizationSpecification,
     OperationalError,
     TooManyConnections,
+    common_code,
     connect_failed,
 )
 from .conninfo import ConnectOptions, Host, home_directory
@@ -169,7 +170,7 @@ class _Failures:
         kinds = {type(error) for _, error in self.found}
         kind = kinds.pop() if len(kinds) == 1 else OperationalError
         error = kind("; ".join(texts))
-        error.code = connect_failed("", [error for _, error in self.found]).code
+        error.code = common_code([error for _, error in self.found])
         error.__cause__ = self.found[-1][1]
         return error
 
