@@ -4,7 +4,7 @@ use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
 use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
-use headrace_pump::{Link, Liveness, Progress};
+use headrace_io::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

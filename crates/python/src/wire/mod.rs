@@ -27,7 +27,7 @@ use crate::engine::Engine;
 use crate::errors;
 use crate::sink::Settings;
 use headrace_core::{Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, TransactionStatus};
-use headrace_pump::{Address, Hangup, Link, TcpOptions, Waker};
+use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::{TlsClient, TlsConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::errors;
 use crate::sink::{Settings, Unrepresentable};
 use headrace_core::{Cancellation, Fatal, FatalKind, Inbox, Outbox, limits};
-use headrace_pump::{Address, Connecting, TcpOptions};
+use headrace_io::{Address, Connecting, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

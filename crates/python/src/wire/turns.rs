@@ -12,7 +12,7 @@ use super::{State, Wire, fork};
 use crate::errors;
 use headrace_core::limits::TICK;
 use headrace_core::{Fatal, FatalKind};
-use headrace_pump::Waker;
+use headrace_io::Waker;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::sync::atomic::{AtomicU64, Ordering};

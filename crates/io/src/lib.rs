@@ -1,4 +1,4 @@
-//! The blocking pump: moves bytes between an inbox, an outbox and a socket.
+//! The blocking loop: moves bytes between an inbox, an outbox and a socket.
 //!
 //! It is never writing without being ready to read, so a large batch cannot deadlock, whatever the socket buffers
 //! hold; it knows no protocol; and it comes back at least every [`TICK`], so that its owner can look for interrupts.

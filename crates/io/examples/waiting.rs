@@ -1,6 +1,6 @@
 //! Which way of waiting for a short answer costs least: the measurement behind `Link::exchange`.
 //!
-//!     cargo run --release -p headrace-pump --example waiting
+//!     cargo run --release -p headrace-io --example waiting
 //!
 //! A question of 60 bytes and an answer of 100 go to and fro between two threads, over loopback TCP and a Unix socket.
 //! The ways take turns, and the median of the rounds is shown in microseconds for one question and answer.

@@ -1,9 +1,9 @@
-//! The pump on real sockets.
+//! A link on real sockets.
 
 use headrace_core::FatalKind;
 use headrace_core::limits::{OUTBOX_HIGH_BYTES, TICK};
 use headrace_core::{Inbox, Outbox};
-use headrace_pump::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
+use headrace_io::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
 use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -30,7 +30,7 @@ struct SocketPath(PathBuf);
 
 impl SocketPath {
     fn new(name: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("headrace-pump-{}-{name}", std::process::id())))
+        Self(std::env::temp_dir().join(format!("headrace-io-{}-{name}", std::process::id())))
     }
 }
 
