@@ -13,7 +13,7 @@ const DESCRIBED: &str =
 const TYPES: &str = "007d00030000 000d00000000000000000000000000000000 00000003 \
                      000d00000000000000000000000000000000 00000003 000d00000000000000000000000000000000 00000003 000c";
 const DONE: &str = "000f0000000000010000000000000000 00370000000100000001000c";
-const ASKED: &str = "00040000007c000c";
+const ASKED: [&str; 3] = ["SQ_ID 0", "SQ_CIDESCRIBE", "SQ_EOT"];
 const INTERRUPTED: &str = "000dff2b000000000000 0000000c";
 
 fn hex(text: &str) -> Vec<u8> {
@@ -32,17 +32,17 @@ fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is_not
     session.feed(&hex(DESCRIBED)).unwrap();
     assert_eq!(session.sent(), ASKED);
     for byte in hex(TYPES) {
-        assert!(!session.sent().contains("0005"), "nothing is bound before");
+        assert!(!session.sent().contains(&["SQ_BIND"]), "nothing is bound before");
         session.feed(&[byte]).unwrap();
     }
-    assert!(session.sent().ends_with("0007000c"));
+    assert!(session.sent().ends_with(&["SQ_EXECUTE", "SQ_EOT"]));
     session.feed(&hex(DONE)).unwrap();
     assert_eq!(taken.get().end.as_deref(), Some("done"));
     let refused = session.execute(UPDATE, row("abcd", ""), false);
     // It is prepared once more, as the column may be another by now.
     session.feed(&hex(EOT)).unwrap();
     session.feed(&hex(DESCRIBED)).unwrap();
-    assert!(session.sent().ends_with(ASKED));
+    assert!(session.sent().ends_with(&ASKED));
     session.feed(&hex(TYPES)).unwrap();
     let end = refused.get().end.unwrap();
     assert!(end.contains("parameter 1: text of 4 bytes does not fit VARCHAR(3)"), "{end}");
@@ -55,7 +55,7 @@ fn without_an_answer_the_statement_is_executed_as_it_is() {
     let told = session.execute(UPDATE, row("abcd", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
     session.feed(&hex("000dff37000000000000 0000000c")).unwrap();
-    assert!(session.sent().ends_with("0007000c"));
+    assert!(session.sent().ends_with(&["SQ_EXECUTE", "SQ_EOT"]));
     session.feed(&hex(DONE)).unwrap();
     assert_eq!(told.get().end.as_deref(), Some("done"));
 }
@@ -77,10 +77,10 @@ fn a_discarded_update_binds_nothing() {
     let mut session = Session::start();
     session.execute(UPDATE, row("abc", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
-    assert!(session.sent().ends_with(ASKED));
+    assert!(session.sent().ends_with(&ASKED));
     let id = (1..9).find(|id| session.machine.has(*id)).unwrap();
     session.machine.discard(id);
     session.feed(&hex(TYPES)).unwrap();
-    assert_eq!(session.sent(), "");
+    assert!(session.sent().is_empty());
     assert!(session.machine.is_idle());
 }

@@ -2,17 +2,15 @@
 
 mod support;
 
-use headrace_core::protocol::Protocol;
-use headrace_core::{Inbox, Outbox, Session as _};
+use headrace_core::Session as _;
 use headrace_informix::capabilities::Capabilities;
 use headrace_informix::codeset::CodeSet;
-use headrace_informix::machine::{Execute, Machine, Options, Request, Road, Rows};
+use headrace_informix::machine::{Execute, Request, Road, Rows};
 use headrace_informix::types::put::Plan;
 use headrace_informix::types::{Decoder, decode_row};
-use headrace_testkit::{Shared, TestParameters, TestValue as V, TextSink, hex, unhex};
-use support::{TestHandler, bytes, completion, fields};
-
-const EOT: &str = "000c";
+use headrace_testkit::{Shared, TestParameters, TestValue as V, TextSink, unhex};
+use support::session::{EOT, Session};
+use support::{bytes, completion, fields};
 
 /// A row through the columns of `types` and back, as text; `None` where it cannot be put.
 fn there_and_back(types: &str, row: &[V]) -> Option<Vec<String>> {
@@ -112,65 +110,27 @@ fn wide_blanks_are_not_worth_it() {
     }
 }
 
-struct Session {
-    machine: Machine<TestHandler>,
-    inbox: Inbox,
-    outbox: Outbox,
+/// A batch of three rows, its statement described and the BEGIN before it answered.
+fn batch(session: &mut Session) -> Shared {
+    session.rewinds = true;
+    let told = session.batch(3, false);
+    session.sent();
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    let sent = session.sent();
+    assert!(sent.starts_with(&["SQ_BEGIN", "SQ_EOT", "SQ_ID"]), "{sent:?}");
+    assert!(sent.contains(&["SQ_PUT"; 3]), "{sent:?}");
+    assert!(sent.ends_with(&["SQ_EOT", "SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]), "{sent:?}");
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+    told
 }
 
-impl Session {
-    fn start() -> Self {
-        let mut outbox = Outbox::new();
-        let options = Options { user: "u".into(), database: Some("d".into()), ..Options::default() };
-        let machine = Machine::new(options, 16, &mut outbox).unwrap();
-        let mut session = Self { machine, inbox: Inbox::new(), outbox };
-        let set_up = [bytes("reply", "connect_004"), unhex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
-        session.feed(&bytes("reply", "conacc_gbase_1"));
-        session.feed(&set_up);
-        session.feed(&bytes("reply", "srv_t2_connect_010"));
-        session.feed(&bytes("reply", "srv_t2_connect_012"));
-        session.feed(&unhex("000c000c"));
-        session.sent();
-        session
-    }
-
-    fn feed(&mut self, bytes: &[u8]) {
-        self.inbox.extend(bytes);
-        self.machine.receive((), &mut self.inbox, &mut self.outbox).unwrap();
-        self.machine.transmit((), &mut self.outbox);
-    }
-
-    fn sent(&mut self) -> String {
-        hex(&self.outbox.take())
-    }
-
-    /// A batch of three rows, its statement described and the BEGIN before it answered.
-    fn batch(&mut self) -> Shared {
-        let rows: Vec<Vec<V>> = (0..3).map(|i| vec![V::Int(i), V::text("odd"), V::decimal("1.5")]).collect();
-        let (caller, told) = TestHandler::new(Vec::new(), rows);
-        let sql = "insert into t values (?,?,?)".into();
-        let request = Execute { sql, rows: Rows::Batch, begin: false, road: None };
-        self.machine.submit(Request::Execute(request), caller);
-        self.machine.transmit((), &mut self.outbox);
-        self.sent();
-        self.feed(&bytes("reply", "insert_int_str_dec_022"));
-        let sent = self.sent();
-        assert!(sent.starts_with("0023000c0004"), "{sent}");
-        assert_eq!(sent.matches("0011000000").count(), 3, "{sent}");
-        assert!(sent.ends_with("000c00040000000a000c"), "{sent}");
-        self.feed(&bytes("reply", "srv_t2_tx_056"));
-        told
-    }
-
-    /// The insert cursor failed: it is undone, and the rows go another way.
-    fn repeated(&mut self) {
-        let sent = self.sent();
-        assert!(sent.starts_with("00140000000c0023000c"), "{sent}");
-        assert_eq!(sent.matches("0007").count(), 3, "{sent}");
-        assert!(!sent.contains("0011000000"), "{sent}");
-        self.feed(&bytes("reply", "srv_t2_tx_066"));
-        self.feed(&bytes("reply", "srv_t2_tx_056"));
-    }
+/// The insert cursor failed: it is undone, and the rows go another way.
+fn repeated(session: &mut Session) {
+    let sent = session.sent();
+    assert!(sent.starts_with(&["SQ_RBWORK", "SQ_EOT", "SQ_BEGIN", "SQ_EOT"]), "{sent:?}");
+    assert_eq!((sent.count(&["SQ_EXECUTE"]), sent.count(&["SQ_PUT"])), (3, 0), "{sent:?}");
+    session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
 }
 
 fn done(rows: u32) -> String {
@@ -187,11 +147,11 @@ fn a_batch_is_put_whatever_way_the_server_counts() {
         (format!("{}003700000001000000010 00c", done(3)).replace(' ', ""), EOT.to_owned()),
     ] {
         let mut session = Session::start();
-        let told = session.batch();
-        session.feed(&unhex(&put));
-        session.feed(&unhex(&closed));
-        assert_eq!(session.sent(), "0013000c");
-        session.feed(&bytes("reply", "srv_t2_tx_060"));
+        let told = batch(&mut session);
+        session.feed(&unhex(&put)).unwrap();
+        session.feed(&unhex(&closed)).unwrap();
+        assert_eq!(session.sent(), ["SQ_CMMTWORK", "SQ_EOT"]);
+        session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
         assert_eq!(told.get().end.as_deref(), Some("done"), "{put}");
         assert_eq!(told.get().results, [completion("INSERT", 3)]);
         assert!(!session.machine.in_transaction());
@@ -211,35 +171,33 @@ fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         (EOT.to_owned(), EOT.to_owned()),
     ] {
         let mut session = Session::start();
-        let told = session.batch();
-        session.feed(&unhex(&put));
-        session.feed(&unhex(&closed));
-        session.repeated();
+        let told = batch(&mut session);
+        session.feed(&unhex(&put)).unwrap();
+        session.feed(&unhex(&closed)).unwrap();
+        repeated(&mut session);
         // One row, and the second is wrong.
-        session.feed(&unhex(&format!("{}{}000d{duplicate}000c", done(1), "00370000000100000001")));
-        assert_eq!(session.sent(), "00140000000c", "{put}");
-        session.feed(&bytes("reply", "srv_t2_tx_066"));
+        session.feed(&unhex(&format!("{}{}000d{duplicate}000c", done(1), "00370000000100000001"))).unwrap();
+        assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"], "{put}");
+        session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
         assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 1"));
         assert!(!session.machine.in_transaction());
 
         // Or the server takes them, and is not asked that way again.
         let mut session = Session::start();
-        let told = session.batch();
-        session.feed(&unhex(&put));
-        session.feed(&unhex(&closed));
-        session.repeated();
-        session.feed(&unhex(&format!("{}000c", done(1).repeat(3))));
-        session.feed(&bytes("reply", "srv_t2_tx_060"));
+        let told = batch(&mut session);
+        session.feed(&unhex(&put)).unwrap();
+        session.feed(&unhex(&closed)).unwrap();
+        repeated(&mut session);
+        session.feed(&unhex(&format!("{}000c", done(1).repeat(3)))).unwrap();
+        session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
         assert_eq!(told.get().end.as_deref(), Some("done"), "{put}");
         assert_eq!(told.get().results, [completion("INSERT", 3)]);
         session.sent();
         let rows = vec![vec![V::Int(1), V::Null, V::Null]];
-        let (caller, _) = TestHandler::new(Vec::new(), rows);
         let sql = "insert into t values (?,?,?)".into();
         let request = Execute { sql, rows: Rows::Batch, begin: false, road: Some(Road::Put) };
-        session.machine.submit(Request::Execute(request), caller);
-        session.machine.transmit((), &mut session.outbox);
-        assert!(!session.sent().contains("0011000000"));
+        session.ask(Request::Execute(request), Vec::new(), rows);
+        assert!(!session.sent().contains(&["SQ_PUT"]));
     }
 }
 
@@ -247,11 +205,11 @@ fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
 fn locks_and_interrupts_are_not_tried_twice() {
     for error in ["ff2b0000000000000000", "ff0dff66000000000000", "ff0cff71000000000000"] {
         let mut session = Session::start();
-        let told = session.batch();
-        session.feed(&unhex(&format!("001200000002{}000c", error)));
-        session.feed(&unhex(EOT));
-        assert_eq!(session.sent(), "00140000000c", "{error}");
-        session.feed(&bytes("reply", "srv_t2_tx_066"));
+        let told = batch(&mut session);
+        session.feed(&unhex(&format!("001200000002{}000c", error))).unwrap();
+        session.feed(&unhex(EOT)).unwrap();
+        assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"], "{error}");
+        session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
         assert!(told.get().end.as_deref().unwrap().ends_with("at row 2"), "{told:?}");
     }
 }
@@ -259,10 +217,9 @@ fn locks_and_interrupts_are_not_tried_twice() {
 #[test]
 fn a_batch_that_cannot_be_undone_ends_the_connection() {
     let mut session = Session::start();
-    session.batch();
-    session.feed(&unhex("001200000000fef4ff9c000000000000000c"));
-    session.feed(&unhex(EOT));
+    batch(&mut session);
+    session.feed(&unhex("001200000000fef4ff9c000000000000000c")).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
     session.sent();
-    session.inbox.extend(&unhex("000dff010000000000000000000c"));
-    assert!(session.machine.receive((), &mut session.inbox, &mut session.outbox).is_err());
+    assert!(session.feed(&unhex("000dff010000000000000000000c")).is_err());
 }

@@ -6,8 +6,8 @@ mod support;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, Session as _};
 use headrace_informix::machine::{Execute, Logging, Request, Rows};
-use headrace_testkit::{TestValue as V, unhex};
-use support::session::{EOT, Session, greeting};
+use headrace_testkit::{TestValue as V, Trace, unhex};
+use support::session::{EOT, NEXT_BLOCK, Session, greeting};
 use support::{bytes, completion};
 
 const OK: &str = "000f000000000000000000000000000000370000000100000001000c";
@@ -57,20 +57,14 @@ fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() 
     for cut in 0..=described.len() + rows.len() {
         let mut session = Session::start();
         let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
-        assert_eq!(
-            session.sent(),
-            "000200010000001b73656c65637420612066726f6d20742077686572652061203e203f0000160031000c"
-        );
+        let prepared = ["SQ_PREPARE select a from t where a > ?", "SQ_NDESCRIBE", "SQ_WANTDONE", "SQ_EOT"];
+        assert_eq!(session.sent(), prepared);
         let first = cut.min(described.len());
         session.feed(&described[..first]).unwrap();
         session.feed(&described[first..]).unwrap();
-        assert_eq!(
-            session.sent(),
-            "000400000003 0012 5f687230303030303030303030303031 00050001000200000a0000000000 0006 \
-             00040000 0009 00010000 0000 000c"
-                .replace(' ', "")
-                .replace("00125f", "00105f"),
-        );
+        let opened = ["SQ_ID 0", "SQ_CURNAME _hr0000000000001", "SQ_BIND 0", "SQ_OPEN"];
+        let fetched = ["SQ_ID 0", "SQ_NFETCH 65536", "SQ_EOT"];
+        assert_eq!(session.sent(), [&opened[..], &fetched].concat());
         let second = cut.saturating_sub(described.len());
         session.feed(&rows[..second]).unwrap();
         session.feed(&rows[second..]).unwrap();
@@ -79,7 +73,7 @@ fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() 
         assert_eq!(told.results, [completion("SELECT", 3)]);
         assert_eq!(told.end.as_deref(), Some("done"));
         // The cursor is closed with whatever comes next, and the statement is kept.
-        assert_eq!(session.sent(), "00040000000a000c");
+        assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     }
 }
 
@@ -128,7 +122,7 @@ fn known_statements_are_pipelined_and_not_prepared_again() {
     session.sent();
     let row = || vec![V::Int(1), V::Null, V::decimal("1.5")];
     let told = [0; 3].map(|_| session.execute("insert into t values (?,?,?)", row(), false));
-    assert_eq!(session.sent().matches("0007000c").count(), 3);
+    assert_eq!(session.sent().count(&["SQ_EXECUTE", "SQ_EOT"]), 3);
     let reply = bytes("reply", "insert_int_str_dec_026");
     let failed = unhex("000dfef4ff9c00000000000475313030000c");
     session.feed(&[reply.clone(), failed, reply].concat()).unwrap();
@@ -138,14 +132,15 @@ fn known_statements_are_pipelined_and_not_prepared_again() {
 }
 
 /// The replies to the groups of a batch whose row `bad` fails. `on` says that the server goes on in a failed group.
-fn batch_replies(sent: &str, bad: usize, on: bool) -> Vec<u8> {
+fn batch_replies(sent: &Trace, bad: usize, on: bool) -> Vec<u8> {
     const DONE: &str = "000f000000000001000000000000000000370000000100000001";
     const ERROR: &str = "000dfef4ff9c00000000000475313030";
-    let groups = sent.split("0007000c").filter(|group| group.contains("0005000300"));
+    let groups = sent.messages().split(|message| message == "SQ_EOT");
+    let rows = groups.map(|group| group.iter().filter(|message| message.starts_with("SQ_BIND ")).count());
     let (mut out, mut row) = (String::new(), 0);
-    for group in groups {
+    for rows in rows.filter(|rows| *rows > 0) {
         let mut failed = false;
-        for _ in 0..group.matches("0005000300").count() {
+        for _ in 0..rows {
             if row == bad {
                 out += ERROR;
                 failed = true;
@@ -168,10 +163,10 @@ fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_in_i
             session.sent();
             session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
             let sent = session.sent();
-            assert!(sent.starts_with("0023000c"), "the batch is one transaction");
+            assert!(sent.starts_with(&["SQ_BEGIN", "SQ_EOT"]), "the batch is one transaction");
             session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
             session.feed(&batch_replies(&sent, bad, on)).unwrap();
-            assert_eq!(session.sent(), "00140000000c", "row {bad} of {rows}: rolled back");
+            assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"], "row {bad} of {rows}: rolled back");
             assert_eq!(told.get().end, None);
             session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
             let end = told.get().end.clone().unwrap();
@@ -189,7 +184,7 @@ fn a_good_batch_is_committed_once_and_counted() {
     let sent = session.sent();
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     session.feed(&batch_replies(&sent, usize::MAX, false)).unwrap();
-    assert_eq!(session.sent(), "0013000c");
+    assert_eq!(session.sent(), ["SQ_CMMTWORK", "SQ_EOT"]);
     session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
     assert_eq!(told.get().results, [completion("INSERT", 3000)]);
     assert!(!session.machine.in_transaction());
@@ -206,7 +201,7 @@ fn batch_being_rolled_back() -> (Session, headrace_testkit::Shared) {
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     let sent = session.sent();
     session.feed(&batch_replies(&sent, 1, false)).unwrap();
-    assert_eq!(session.sent(), "00140000000c");
+    assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
     (session, told)
 }
 
@@ -214,7 +209,7 @@ fn batch_being_rolled_back() -> (Session, headrace_testkit::Shared) {
 fn a_rollback_that_an_interrupt_hits_is_sent_again() {
     let (mut session, told) = batch_being_rolled_back();
     session.feed(&unhex(INTERRUPTED)).unwrap();
-    assert_eq!(session.sent(), "00140000000c");
+    assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
     assert_eq!(told.get().end, None);
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
     assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 1"));
@@ -240,14 +235,14 @@ fn a_batch_whose_commit_fails_is_rolled_back() {
         session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
         session.feed(&unhex(&OK[..OK.len() - 4].repeat(3))).unwrap();
         session.feed(&unhex(EOT)).unwrap();
-        assert!(session.sent().ends_with("0013000c"));
+        assert!(session.sent().ends_with(&["SQ_CMMTWORK", "SQ_EOT"]));
         if behind {
             session.ask(Request::Ping, Vec::new(), Vec::new());
         }
         let failed = session.feed(&unhex("000dfd4d0000000000000000000c"));
         assert_eq!(failed.is_err(), behind);
         if !behind {
-            assert_eq!(session.sent(), "00140000000c");
+            assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
             session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
             assert_eq!(told.get().end.as_deref(), Some("server -691 0"));
         }
@@ -263,10 +258,10 @@ fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     let sent = session.sent();
-    assert!(sent.starts_with("0089000e"), "{sent}");
+    assert!(sent.starts_with(&["SQ_SQLISETSVPT headrace_batch"]), "{sent:?}");
     session.feed(&bytes("reply", "srv_t2_savepoint_072")).unwrap();
     session.feed(&batch_replies(&sent, 4, false)).unwrap();
-    assert!(session.sent().starts_with("008b000e"));
+    assert!(session.sent().starts_with(&["SQ_SQLIRBACKSVPT headrace_batch"]));
     session.feed(&bytes("reply", "srv_t2_savepoint_072")).unwrap();
     assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 4"));
     assert!(session.machine.in_transaction(), "the user's own transaction goes on");
@@ -285,7 +280,7 @@ fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     session.feed(&unhex(&OK[..OK.len() - 4].repeat(3))).unwrap();
     session.feed(&unhex(EOT)).unwrap();
-    assert_eq!(session.sent(), "00140000000c");
+    assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
     let end = told.get().end.clone().unwrap();
     assert!(end.starts_with("caller parameter 3 ('d')") && end.ends_with("at row 3"), "{end}");
@@ -297,16 +292,16 @@ fn a_transaction_begins_with_the_first_statement_that_wants_one() {
     session.execute("select a from t where a > ?", vec![V::Int(0)], true);
     session.sent();
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
-    assert!(session.sent().starts_with("0023000c00040000"));
+    assert!(session.sent().starts_with(&["SQ_BEGIN", "SQ_EOT", "SQ_ID 0"]));
     session.feed(&[bytes("reply", "srv_t2_tx_056"), bytes("reply", "prep_select_036")].concat()).unwrap();
     assert!(session.machine.in_transaction());
     let told = session.ask(Request::Commit { block: false }, Vec::new(), Vec::new());
-    assert_eq!(session.sent(), "00040000000a000c0013000c");
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT", "SQ_CMMTWORK", "SQ_EOT"]);
     session.feed(&[unhex(EOT), bytes("reply", "srv_t2_tx_060")].concat()).unwrap();
     assert_eq!(told.get().end.as_deref(), Some("done"));
     assert!(!session.machine.in_transaction());
     let nothing = session.ask(Request::Rollback, Vec::new(), Vec::new());
-    assert_eq!(session.sent(), "");
+    assert!(session.sent().is_empty());
     assert_eq!(nothing.get().end.as_deref(), Some("done"));
 }
 
@@ -319,28 +314,28 @@ fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
     let row = |n: u32| unhex(&format!("000e000000000004{n:08x}"));
     let block = |range: std::ops::Range<u32>| range.flat_map(row).collect::<Vec<u8>>();
     session.feed(&block(0..8000)).unwrap();
-    assert_eq!(session.sent(), "", "not half full");
+    assert!(session.sent().is_empty(), "not half full");
     session.feed(&block(8000..9000)).unwrap();
-    let ahead = "000400000009000200000000000c".repeat(3);
+    let ahead = NEXT_BLOCK.repeat(3);
     assert_eq!(session.sent(), ahead);
     session.feed(&unhex(EOT)).unwrap();
-    assert_eq!(session.sent(), "000400000009000200000000000c", "as many as before are in flight");
+    assert_eq!(session.sent(), NEXT_BLOCK, "as many as before are in flight");
     session.feed(&block(9000..9010)).unwrap();
     let end = unhex("000f00000000232e0000000000000000000c");
     session.feed(&end).unwrap();
     assert_eq!(told.get().rows.len(), 9010);
     assert_eq!(told.get().end.as_deref(), Some("done"));
-    assert_eq!(session.sent(), "00040000000a000c");
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     session.feed(&[end.repeat(3), unhex(EOT)].concat()).unwrap();
 
     // It was long, and is taken for it until it is not.
     for long in [true, false] {
         let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
         let sent = session.sent();
-        assert_eq!(sent.ends_with(&ahead), long, "{sent}");
+        assert_eq!(sent.ends_with(&ahead), long, "{sent:?}");
         session.feed(&[block(0..1), end.clone()].concat()).unwrap();
         assert_eq!(told.get().rows.len(), 1);
-        assert_eq!(session.sent(), "00040000000a000c");
+        assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
         session.feed(&[end.repeat(if long { 3 } else { 0 }), unhex(EOT)].concat()).unwrap();
     }
 }
@@ -354,7 +349,7 @@ fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
     let rows: Vec<u8> = (0..9000u32).flat_map(|n| unhex(&format!("000e000000000004{n:08x}"))).collect();
     session.feed(&[rows, unhex("000f0000000023280000000000000000000c")].concat()).unwrap();
     assert_eq!(told.get().rows.len(), 9000);
-    assert_eq!(session.sent(), "00040000000a000c");
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
 }
 
 #[test]
@@ -367,7 +362,7 @@ fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
     assert_eq!(session.machine.discard(id), Discarded::Alone);
     session.sent();
     session.feed(&unhex("000e00000000000400000002000c")).unwrap();
-    assert_eq!(session.sent(), "00040000000a000c");
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     assert!(session.machine.is_idle());
     assert_eq!(told.get().end, None);
     session.feed(&unhex(EOT)).unwrap();
@@ -385,7 +380,7 @@ fn text_values_are_fetched_behind_their_rows() {
     session.feed(&described).unwrap();
     session.sent();
     session.feed(&rows).unwrap();
-    assert!(session.sent().starts_with("000400000026"));
+    assert!(session.sent().starts_with(&["SQ_ID 0", "SQ_FETCHBLOB"]));
     session.feed(&value).unwrap();
     let told = told.get();
     assert_eq!(told.rows[0], ["1", "abcd"]);
@@ -404,7 +399,7 @@ fn a_statement_older_than_its_table_is_prepared_again() {
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.sent();
     session.feed(&unhex("000dfd3a00000000000000017400000c")).unwrap();
-    assert!(session.sent().contains("000200010000001b"), "prepared again");
+    assert!(session.sent().contains(&["SQ_PREPARE select a from t where a > ?"]), "prepared again");
     session.feed(&unhex(EOT)).unwrap();
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&bytes("reply", "prep_select_036")).unwrap();

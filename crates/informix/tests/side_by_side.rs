@@ -4,9 +4,9 @@ mod support;
 
 use headrace_core::{Discarded, Session as _};
 use headrace_informix::machine::Request;
-use headrace_testkit::{Shared, TestValue as V, unhex};
+use headrace_testkit::{Shared, TestValue as V, Trace, unhex};
 use support::bytes;
-use support::session::{EOT, Session};
+use support::session::{EOT, NEXT_BLOCK, Session};
 
 type Asked = Shared;
 
@@ -28,9 +28,15 @@ fn done(rows: i64) -> Vec<u8> {
     unhex(&format!("000f0000{rows:08x}0000000000000000000c"))
 }
 
-/// What opens the cursor of a statement, with its parameter.
-fn opens(id: u8, parameter: i64) -> String {
-    format!("0005000100020000 0a00{parameter:08x}0006 000400{id:02x}0009").replace(' ', "")
+/// Where the cursor of a statement is opened, with its parameter.
+fn opened(sent: &Trace, id: u8, parameter: i64) -> Option<usize> {
+    let (id, bind) = (format!("SQ_ID {id}"), format!("SQ_BIND {parameter}"));
+    sent.find(&[&id, "SQ_CURNAME", &bind, "SQ_OPEN", &id, "SQ_NFETCH"])
+}
+
+/// How often the cursor of a statement is closed, or the statement released.
+fn count(sent: &Trace, id: u8, message: &str) -> usize {
+    sent.count(&[&format!("SQ_ID {id}"), message, "SQ_EOT"])
 }
 
 /// A session that knows the query as statement 0.
@@ -77,16 +83,16 @@ fn a_query_that_many_wait_for_is_prepared_for_them() {
     let mut session = warm();
     let asked = ask(&mut session, 0..6);
     let sent = session.sent();
-    assert!(sent.contains(&opens(0, 0)), "{sent}");
-    assert_eq!(sent.matches("73656c656374").count(), 4, "prepared when four waited: {sent}");
+    assert!(opened(&sent, 0, 0).is_some(), "{sent:?}");
+    assert_eq!(sent.count(&["SQ_PREPARE select"]), 4, "prepared when four waited: {sent:?}");
     // The first is answered, and the copies are there: all of the others leave at once.
     session.feed(&[row(10), done(1)].concat()).unwrap();
     let sent = session.sent();
-    assert!(sent.starts_with("00040000000a000c") && sent.contains(&opens(0, 1)), "{sent}");
+    assert!(sent.starts_with(&["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]) && opened(&sent, 0, 1).is_some(), "{sent:?}");
     session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
     let sent = session.sent();
     for (id, parameter) in [(4, 2), (3, 3), (2, 4), (1, 5)] {
-        assert!(sent.contains(&opens(id, parameter)), "{id} {sent}");
+        assert!(opened(&sent, id, parameter).is_some(), "{id} {sent:?}");
     }
     let replies: Vec<u8> = (1..6).flat_map(|n| [row(10 * n), row(10 * n + 1), done(2)].concat()).collect();
     session.feed(&[unhex(EOT), replies].concat()).unwrap();
@@ -98,13 +104,13 @@ fn a_query_that_many_wait_for_is_prepared_for_them() {
     // Every cursor is closed, no statement released: the next pipeline finds them all.
     let sent = session.sent();
     for id in 0..=4 {
-        assert!(sent.contains(&format!("000400{id:02x}000a000c")), "{id} {sent}");
+        assert_eq!(count(&sent, id, "SQ_CLOSE"), 1, "{id} {sent:?}");
     }
-    assert!(!sent.contains("000b000c"), "{sent}");
+    assert!(!sent.contains(&["SQ_RELEASE"]), "{sent:?}");
     session.feed(&unhex(&EOT.repeat(5))).unwrap();
     ask(&mut session, 0..5);
     let sent = session.sent();
-    assert_eq!((sent.matches("0009").count(), sent.matches("73656c656374").count()), (5, 0), "{sent}");
+    assert_eq!((sent.count(&["SQ_NFETCH"]), sent.count(&["SQ_PREPARE"])), (5, 0), "{sent:?}");
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn a_session_that_forgets_its_statements_releases_the_copies_too() {
     session.ask(Request::Ping, Vec::new(), Vec::new());
     let sent = session.sent();
     for id in 0..=4 {
-        assert_eq!(sent.matches(&format!("000400{id:02x}000b000c")).count(), 1, "{id} {sent}");
+        assert_eq!(count(&sent, id, "SQ_RELEASE"), 1, "{id} {sent:?}");
     }
 }
 
@@ -130,7 +136,7 @@ fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
         let short = session.execute(OTHER, vec![V::Int(8)], false);
         let insert = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::Null], false);
         let sent = session.sent();
-        assert!(sent.contains(&opens(0, 7)) && sent.contains(&opens(1, 8)), "{sent}");
+        assert!(opened(&sent, 0, 7).is_some() && opened(&sent, 1, 8).is_some(), "{sent:?}");
         let say = |session: &mut Session, bytes: Vec<u8>| {
             let pieces: Vec<&[u8]> = if split { bytes.chunks(1).collect() } else { vec![&bytes] };
             for piece in pieces {
@@ -140,12 +146,12 @@ fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
         };
         // A block without an end: the next ones are asked for behind the query that stands beside it.
         let sent = say(&mut session, [row(1), row(2), unhex(EOT)].concat());
-        assert_eq!(sent, "000400000009000200000000000c".repeat(4));
+        assert_eq!(sent, NEXT_BLOCK.repeat(4));
         let sent = say(&mut session, [row(3), done(1)].concat());
-        assert_eq!(sent, "", "what changes rows waits until all are read");
+        assert!(sent.is_empty(), "what changes rows waits until all are read");
         assert_eq!(ends(&[long.clone(), short.clone()]), [None, None], "in the order they were asked for");
         let sent = say(&mut session, [row(4), done(3)].concat());
-        assert!(sent.contains("696e7365727420"), "{sent}");
+        assert!(sent.contains(&["SQ_PREPARE insert"]), "{sent:?}");
         assert_eq!(rows(&long), ["1", "2", "4"]);
         assert_eq!(rows(&short), ["3"]);
         assert_eq!(ends(&[long, short, insert]), [Some("done".into()), Some("done".into()), None]);
@@ -176,7 +182,7 @@ fn copies_that_the_server_refuses_are_done_without() {
     for _ in 1..6 {
         session.feed(&[row(1), done(1)].concat()).unwrap();
         let sent = session.sent();
-        assert!(sent.starts_with("00040000000a000c"), "{sent}");
+        assert!(sent.starts_with(&["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]), "{sent:?}");
         session.feed(&unhex(EOT)).unwrap();
     }
     assert!(asked.iter().all(|told| told.get().end.as_deref() == Some("done")));
@@ -194,9 +200,9 @@ fn queries_older_than_their_table_are_prepared_again() {
     assert_eq!(ends(&asked), [Some("done".into()), None, Some("done".into()), None, None]);
     let sent = session.sent();
     for id in 0..=4 {
-        assert!(sent.contains(&format!("000400{id:02x}000b000c")), "{id} is released: {sent}");
+        assert!(count(&sent, id, "SQ_RELEASE") > 0, "{id} is released: {sent:?}");
     }
-    assert_eq!(sent.matches("73656c656374").count(), 1, "{sent}");
+    assert_eq!(sent.count(&["SQ_PREPARE select"]), 1, "{sent:?}");
     // One CLOSE, of what was read, and five RELEASEs.
     session.feed(&unhex(&EOT.repeat(6))).unwrap();
     session.feed(&described(0)).unwrap();
@@ -231,15 +237,15 @@ fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
     let mut session = warm();
     let given_up = session.execute(SELECT, vec![V::Int(7)], false);
     session.feed(&[row(1), row(2), unhex(EOT)].concat()).unwrap();
-    assert_eq!(session.sent().matches("00040000000900").count(), 4 + 1, "the next blocks are on their way");
+    assert_eq!(session.sent().count(&["SQ_ID 0", "SQ_NFETCH"]), 4 + 1, "the next blocks are on their way");
     assert_eq!(session.machine.discard(2), Discarded::Alone, "the server is at it");
     let next = session.execute(SELECT, vec![V::Int(8)], false);
     session.feed(&[row(3), unhex(EOT)].concat()).unwrap();
-    assert_eq!(session.sent(), "", "its cursor is still open");
+    assert!(session.sent().is_empty(), "its cursor is still open");
     session.feed(&[row(4), done(4), unhex(EOT), unhex(EOT)].concat()).unwrap();
     let sent = session.sent();
-    let closed = sent.find("00040000000a000c").expect("closed");
-    assert!(sent.find(&opens(0, 8)).is_some_and(|opened| opened > closed), "{sent}");
+    let closed = sent.find(&["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]).expect("closed");
+    assert!(opened(&sent, 0, 8).is_some_and(|opened| opened > closed), "{sent:?}");
     session.feed(&[unhex(EOT), row(9), done(1)].concat()).unwrap();
     assert_eq!((rows(&next), next.get().end.as_deref()), (vec!["9".to_owned()], Some("done")));
     assert_eq!(given_up.get().end, None);
@@ -261,8 +267,8 @@ fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
 
 #[test]
 fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
-    for (request, sent) in
-        [(Request::Commit { block: true }, "0014"), (Request::Rollback, "0014"), (Request::Commit { block: false }, "")]
+    for (request, is_sent) in
+        [(Request::Commit { block: true }, true), (Request::Rollback, true), (Request::Commit { block: false }, false)]
     {
         let mut session = Session::start();
         session.ask(Request::Begin, Vec::new(), Vec::new());
@@ -274,6 +280,6 @@ fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
         session.machine.hold(false);
         session.ask(Request::Ping, Vec::new(), Vec::new());
         let out = session.sent();
-        assert_eq!(out.contains("00140000000c"), !sent.is_empty(), "{out}");
+        assert_eq!(out.contains(&["SQ_RBWORK", "SQ_EOT"]), is_sent, "{out:?}");
     }
 }

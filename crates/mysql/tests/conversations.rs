@@ -8,10 +8,11 @@ use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::Capabilities;
-use headrace_testkit::{Peer, TestValue as V};
+use headrace_testkit::{Peer, TestValue as V, Trace};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use support::session::Session;
+use support::trace;
 
 const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
 
@@ -20,6 +21,13 @@ const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
 struct Script {
     heard: Vec<u8>,
     says: VecDeque<Vec<u8>>,
+}
+
+impl Script {
+    /// The packets that were sent since this was last asked.
+    fn sent(&mut self) -> Trace {
+        trace(&std::mem::take(&mut self.heard))
+    }
 }
 
 impl Peer for Script {
@@ -69,6 +77,10 @@ fn mysql8() -> Capabilities {
 }
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+/// caching_sha2_password: the client asks for the key (MySQL: "Caching_sha2_password information").
+const REQUEST_PUBLIC_KEY: u8 = 2;
+/// COM_STMT_EXECUTE of statement 1 with one parameter, the text "x".
+const EXECUTED: &[u8] = b"\x10\0\0\0\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x";
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 
 fn options(password: &str) -> Options {
@@ -131,8 +143,8 @@ fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
     let mut session = connecting(asked, vec![hello(), packet(2, &[1, 4]), with_key, packet(6, OK)]);
     session.start().unwrap();
     let heard = &session.peer.heard;
-    assert_eq!(heard[heard.len() - 265..][..5], [1, 0, 0, 3, 2], "request_public_key");
-    assert_eq!(heard[heard.len() - 260..][..4], [0, 1, 0, 5], "256 bytes, encrypted");
+    assert!(trace(heard).ends_with(&["packet 3: 1", "packet 5: 256"]), "the key is asked for, the password encrypted");
+    assert_eq!(heard[heard.len() - 261], REQUEST_PUBLIC_KEY);
     let known = Options { server_key: ServerKey::Known(pem.into()), ..options("a secret password") };
     let mut session = connecting(known, vec![greeting("5.7.44", "sha256_password", mysql8()), packet(2, OK)]);
     session.start().unwrap();
@@ -205,15 +217,13 @@ fn plugins_are_switched_or_refused_by_name() {
     let switch = |plugin: &str, data: &[u8]| packet(2, &[b"\xfe", plugin.as_bytes(), &[0], data].concat());
     let mut ed = connecting(options("pw"), vec![hello(), switch("client_ed25519", &[0; 32]), packet(4, OK)]);
     ed.start().unwrap();
-    let heard = ed.peer.heard.len();
-    assert_eq!(ed.peer.heard[heard - 68..][..4], [64, 0, 0, 3]);
+    assert!(ed.peer.sent().ends_with(&["packet 3: 64"]));
     let salt = [&b"P\0"[..], &[3; 18]].concat();
     let says = vec![hello(), switch("parsec", &[0; 32]), packet(4, &salt), packet(6, OK)];
     let mut parsec = connecting(options("pw"), says);
     parsec.start().unwrap();
-    let heard = parsec.peer.heard.len();
-    assert_eq!(parsec.peer.heard[heard - 104..][..4], [0, 0, 0, 3], "an empty packet asks for the salt");
-    assert_eq!(parsec.peer.heard[heard - 100..][..4], [96, 0, 0, 5]);
+    let asked = parsec.peer.sent();
+    assert!(asked.ends_with(&["packet 3: 0", "packet 5: 96"]), "an empty packet asks for the salt: {asked:?}");
     let mut unknown = connecting(options("pw"), vec![hello(), switch("dialog", b"Password: ")]);
     assert!(unknown.start().unwrap_err().message.contains("dialog authentication"));
     let only = Options { plugins: vec![Plugin::ClientEd25519], ..options("pw") };
@@ -278,8 +288,8 @@ fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
         session.peer.says.push_back(reply(&rows));
         session.run().unwrap();
         assert_eq!(told.get().lines(), ["x", "NULL"]);
-        assert_eq!(session.peer.heard[..13], *b"\x09\0\0\0\x16select ?");
-        assert_eq!(session.peer.heard[13..], *b"\x10\0\0\0\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x");
+        assert!(session.peer.heard.ends_with(EXECUTED));
+        assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ?", "COM_STMT_EXECUTE 1"]);
     }
 }
 
@@ -294,18 +304,11 @@ fn rows_are_joined_where_there_is_no_bulk() {
     }
     session.run().unwrap();
     assert_eq!(told.get().affected(), 2);
-    let expected = [
-        "SET autocommit=0",
-        "insert into t values (1, 'it''s'),(NULL, _utf8mb4 x'615c62') on duplicate key update a = 1",
-        "COMMIT",
-        "SET autocommit=1",
-    ];
-    let mut heard = &session.peer.heard[..];
-    for sql in expected {
-        assert_eq!(heard[..5], [sql.len() as u8 + 1, 0, 0, 0, 3], "COM_QUERY");
-        assert_eq!(String::from_utf8_lossy(&heard[5..5 + sql.len()]), sql);
-        heard = &heard[5 + sql.len()..];
-    }
+    let joined = "insert into t values (1, 'it''s'),(NULL, _utf8mb4 x'615c62') on duplicate key update a = 1";
+    let expected = ["COM_QUERY SET autocommit=0", &format!("COM_QUERY {joined}"), "COM_QUERY COMMIT"];
+    let sent = session.peer.sent();
+    assert!(sent.starts_with(&expected) && sent.ends_with(&["COM_QUERY COMMIT", "COM_QUERY SET autocommit=1"]));
+    assert_eq!(sent.messages().len(), 4, "{sent:?}");
 }
 
 #[test]
@@ -318,7 +321,7 @@ fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
         session.peer.says.push_back([reply(&[met]), reply(&[OK])].concat());
         session.run().unwrap();
         assert_eq!(told.get().end.as_deref(), Some("done"));
-        assert_eq!(session.peer.heard, b"\x05\0\0\0\x03DO 0\x09\0\0\0\x03select 1");
+        assert_eq!(session.peer.sent(), ["COM_QUERY DO 0", "COM_QUERY select 1"]);
     }
 }
 
@@ -379,7 +382,7 @@ fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
     }
     session.run().unwrap();
     assert_eq!(told.get().end.as_deref(), Some("done"));
-    assert_eq!(session.peer.heard[..5], *b"\x01\0\0\0\x0e", "COM_PING");
+    assert!(session.peer.sent().starts_with(&["COM_PING"]));
 }
 
 #[test]
@@ -393,14 +396,17 @@ fn a_query_that_may_load_a_file_has_nothing_behind_it() {
     session.query("/*! LOAD data local infile 'x' into table t */");
     session.query("select 2");
     session.machine.transmit((), &mut session.outbox);
-    assert_eq!(session.outbox.take(), b"\x09\0\0\0\x03select 1");
+    assert_eq!(trace(&session.outbox.take()), ["COM_QUERY select 1"]);
     session.peer.says.push_back(reply(&[OK]));
     session.peer.says.push_back(reply(&[b"\xfbx"]));
     session.peer.says.push_back(packet(3, OK));
     session.peer.says.push_back(reply(&[OK]));
     session.run().unwrap();
-    let heard = &session.peer.heard;
-    assert!(heard.ends_with(b"\0\0\0\x02\x09\0\0\0\x03select 2"), "an empty file, and only then the next statement");
+    let sent = session.peer.sent();
+    assert!(
+        sent.ends_with(&["packet 2: 0", "COM_QUERY select 2"]),
+        "an empty file, and then the next statement: {sent:?}"
+    );
 }
 
 #[test]
@@ -416,7 +422,7 @@ fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
         session.run().unwrap();
         assert_eq!(told.get().end.as_deref(), Some("done"), "{:?}", told.get().error);
         assert!(session.peer.says.is_empty());
-        std::mem::take(&mut session.peer.heard)
+        session.peer.sent()
     };
     let ok = || reply(&[OK]);
     run(&mut session, vec![prepared(1), ok(), ok(), ok(), ok()]);
@@ -424,10 +430,12 @@ fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
         let error = reply(&[&[&[0xff][..], &code.to_le_bytes(), b"#HY000"].concat()]);
         // autocommit off, the rows refused; rolled back, autocommit on; then everything from the beginning.
         let says = vec![ok(), error, ok(), ok(), prepared(id), ok(), ok(), ok(), ok()];
-        let heard = run(&mut session, says);
-        let times = |what: &[u8]| heard.windows(what.len()).filter(|part| *part == what).count();
-        assert_eq!((times(b"\x16insert"), times(b"ROLLBACK"), times(b"COMMIT")), (1, 1, 1), "{code}");
-        assert_eq!(times(&[0xfa, id, 0, 0, 0]), 1, "{code}: the fresh statement is executed");
+        let sent = run(&mut session, says);
+        for once in ["COM_STMT_PREPARE insert", "COM_QUERY ROLLBACK", "COM_QUERY COMMIT"] {
+            assert_eq!(sent.count(&[once]), 1, "{code}: {sent:?}");
+        }
+        let fresh = format!("COM_STMT_BULK_EXECUTE {id}");
+        assert_eq!(sent.count(&[&fresh]), 1, "{code}: the fresh statement is executed");
         run(&mut session, vec![ok(), ok(), ok(), ok()]);
     }
 }
@@ -446,8 +454,7 @@ fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
         session.peer.says.extend(says);
         session.run().unwrap();
         assert!(session.peer.says.is_empty());
-        let heard = std::mem::take(&mut session.peer.heard);
-        (told.get().end.clone(), heard.windows(7).filter(|part| part == b"\x16update").count())
+        (told.get().end.clone(), session.peer.sent().count(&["COM_STMT_PREPARE update"]))
     };
     let done = |prepared: usize| (Some("done".to_owned()), prepared);
     assert_eq!(run(&mut session, vec![prepared(1), reply(&[OK])]), done(1));
@@ -537,19 +544,6 @@ fn a_packet_of_many_parts_can_only_be_a_row() {
     }
 }
 
-/// The texts of the COM_QUERYs that the server was sent.
-fn queries(heard: &mut Vec<u8>) -> Vec<String> {
-    let (mut rest, mut texts) = (std::mem::take(heard), Vec::new());
-    while rest.len() > 4 {
-        let len = usize::from(rest[0]) | usize::from(rest[1]) << 8;
-        if rest[4] == 3 {
-            texts.push(String::from_utf8_lossy(&rest[5..4 + len]).into_owned());
-        }
-        rest.drain(..4 + len);
-    }
-    texts
-}
-
 #[test]
 fn requests_within_a_reservation_go_before_those_that_wait() {
     let mut session = session(mysql8());
@@ -559,7 +553,7 @@ fn requests_within_a_reservation_go_before_those_that_wait() {
     ask(&mut session, query("another's"));
     session.pump(|_| reserved.get().end.is_some()).unwrap();
     assert!(session.machine.is_occupied());
-    for (sql, sent) in [("first", vec!["first"]), ("last", vec!["last", "another's"])] {
+    for (sql, sent) in [("first", vec!["COM_QUERY first"]), ("last", vec!["COM_QUERY last", "COM_QUERY another's"])] {
         let request = Request::Within { reservation: number, request: Box::new(query(sql)) };
         ask(&mut session, request);
         if sql == "last" {
@@ -567,7 +561,7 @@ fn requests_within_a_reservation_go_before_those_that_wait() {
         }
         session.peer.says.push_back(packet(1, OK));
         session.pump(|machine| machine.queued() == 1).unwrap();
-        assert_eq!(queries(&mut session.peer.heard), sent);
+        assert_eq!(session.peer.sent(), sent);
     }
     session.peer.says.push_back(packet(1, OK));
     session.run().unwrap();

@@ -10,7 +10,7 @@ use headrace_postgres::machine::{
 };
 use headrace_postgres::messages::backend::header;
 use headrace_postgres::messages::tag::{self, backend};
-use headrace_testkit::{Completion, Received, Shared, TestValue};
+use headrace_testkit::{Completion, Received, Shared, TestValue, Trace};
 use support::TestHandler;
 
 /// A connection in a test.
@@ -63,15 +63,11 @@ fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
 
 impl Session {
     /// The names of the messages that were sent since this was last asked.
-    fn said(&mut self) -> Vec<&'static str> {
-        let (sent, mut names) = (self.outbox.take(), Vec::new());
-        let mut rest = &sent[..];
-        while let Some((tag, total)) = header(rest).unwrap() {
-            names.push(tag::frontend::name(tag).unwrap_or_else(|| panic!("a message of the type {tag}")));
-            rest = &rest[total..];
-        }
-        assert!(rest.is_empty(), "half a message was sent: {rest:?}");
-        names
+    fn said(&mut self) -> Trace {
+        Trace::read(&self.outbox.take(), |sent| {
+            let (tag, total) = header(sent).unwrap()?;
+            Some((tag::frontend::name(tag)?.to_owned(), total))
+        })
     }
 
     fn start() -> Self {

@@ -1,5 +1,6 @@
 //! What the tests, benchmarks and fuzz targets of every protocol crate share: values to send, sinks, a response handler
-//! that keeps what it received, recorded conversations replayed cut and split, and the loop of the fuzz targets.
+//! that keeps what it received, recorded conversations replayed cut and split, what a client sent
+//! by the names of its messages, and the loop of the fuzz targets.
 
 #![forbid(unsafe_code)]
 
@@ -7,10 +8,12 @@ mod fuzz;
 mod handler;
 mod replay;
 mod sink;
+mod trace;
 mod value;
 
 pub use fuzz::drive;
 pub use handler::{Completion, Dialect, Received, Shared, TestHandler};
 pub use replay::{Peer, Replay, Step, hex, read_recording, server_bytes, unhex, write_recording};
 pub use sink::{CheckedSink, DiscardSink, TextSink};
+pub use trace::Trace;
 pub use value::{TestParameters, TestValue};

@@ -9,6 +9,14 @@ pub mod tag {
     macro_rules! tags {
         ($($name:ident = $value:literal, $what:literal;)*) => {
             $(#[doc = $what] pub const $name: u16 = $value;)*
+
+            /// The name of a tag.
+            pub fn name(tag: u16) -> Option<&'static str> {
+                match tag {
+                    $($name => Some(stringify!($name)),)*
+                    _ => None,
+                }
+            }
         };
     }
     tags! {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod session;
+mod trace;
 
 use headrace_informix::machine::Columns;
 use headrace_informix::messages::server::{Field, ServerError};

@@ -1,13 +1,17 @@
 //! A session that a test plays the server of.
 
+use super::trace::trace;
 use super::{TestHandler, bytes};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Inbox, Outbox, Session as _};
 use headrace_informix::machine::{Execute, Machine, Options, Request, Rows};
-use headrace_testkit::{Shared, TestValue, hex, unhex};
+use headrace_testkit::{Shared, TestValue, Trace, unhex};
 
 /// The end of a group.
 pub const EOT: &str = "000c";
+
+/// What asks for a further block of rows of statement 0.
+pub const NEXT_BLOCK: [&str; 3] = ["SQ_ID 0", "SQ_NFETCH 131072", "SQ_EOT"];
 
 /// A machine, and what goes in and comes out.
 pub struct Session {
@@ -15,6 +19,8 @@ pub struct Session {
     pub machine: Machine<TestHandler>,
     inbox: Inbox,
     outbox: Outbox,
+    /// Batches can be read again from their beginning.
+    pub rewinds: bool,
 }
 
 /// What the server says while a session is set up, one reply for each flight.
@@ -39,7 +45,7 @@ impl Session {
             ..Options::default()
         };
         let machine = Machine::new(options, 16, &mut outbox).unwrap();
-        Self { machine, inbox: Inbox::new(), outbox }
+        Self { machine, inbox: Inbox::new(), outbox, rewinds: false }
     }
 
     /// Behind its login.
@@ -65,7 +71,7 @@ impl Session {
     /// Asks for something.
     pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> Shared {
         let (mut handler, received) = TestHandler::new(row, batch);
-        handler.rewinds = false;
+        handler.rewinds = self.rewinds;
         self.machine.submit(request, handler);
         self.machine.transmit((), &mut self.outbox);
         received
@@ -85,8 +91,8 @@ impl Session {
         self.ask(Request::Execute(request), Vec::new(), rows)
     }
 
-    /// What waits to be sent, in hexadecimal.
-    pub fn sent(&mut self) -> String {
-        hex(&self.outbox.take())
+    /// The messages that were sent since this was last asked.
+    pub fn sent(&mut self) -> Trace {
+        trace(&self.outbox.take())
     }
 }

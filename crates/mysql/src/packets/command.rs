@@ -31,6 +31,44 @@ pub enum Command {
     StmtBulkExecute = 0xfa,
 }
 
+impl Command {
+    /// The command of a packet that begins with this byte.
+    pub fn of(byte: u8) -> Option<Self> {
+        use Command::*;
+        let all = [
+            Quit,
+            InitDb,
+            Query,
+            Ping,
+            StmtPrepare,
+            StmtExecute,
+            StmtClose,
+            StmtReset,
+            StmtFetch,
+            ResetConnection,
+            StmtBulkExecute,
+        ];
+        all.into_iter().find(|command| *command as u8 == byte)
+    }
+
+    /// Its name, as the manual spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quit => "COM_QUIT",
+            Self::InitDb => "COM_INIT_DB",
+            Self::Query => "COM_QUERY",
+            Self::Ping => "COM_PING",
+            Self::StmtPrepare => "COM_STMT_PREPARE",
+            Self::StmtExecute => "COM_STMT_EXECUTE",
+            Self::StmtClose => "COM_STMT_CLOSE",
+            Self::StmtReset => "COM_STMT_RESET",
+            Self::StmtFetch => "COM_STMT_FETCH",
+            Self::ResetConnection => "COM_RESET_CONNECTION",
+            Self::StmtBulkExecute => "COM_STMT_BULK_EXECUTE",
+        }
+    }
+}
+
 /// The statement that was prepared last on this connection, in place of its number: MariaDB since 10.2, so that
 /// COM_STMT_PREPARE and COM_STMT_EXECUTE can travel together.
 pub const LAST_PREPARED: u32 = u32::MAX;

@@ -4,9 +4,11 @@
 mod handler;
 pub mod server;
 pub mod session;
+mod trace;
 
 pub use handler::TestHandler;
 use std::path::{Path, PathBuf};
+pub use trace::trace;
 
 /// The file of a recorded conversation.
 pub fn recording_file(name: &str) -> PathBuf {
