@@ -1,10 +1,11 @@
 //! A Python request in a protocol's queue, and the ticket that its result is waited for with.
 
+use crate::args::Args;
 use crate::columns::Columns;
 use crate::engine::Dialect;
 use crate::errors::{self, Fault};
 use crate::ffi;
-use crate::params::{Args, PyParams};
+use crate::params::PyParams;
 use crate::postgres::CopyBuffer;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};

@@ -12,6 +12,7 @@
 //! * [`errors`]: outcomes to Python exceptions;
 //! * [`iibench`], [`histogram`]: the lab's own, the rows of the insert benchmark and histograms of times.
 
+mod args;
 mod call;
 mod columns;
 mod decimals;

@@ -1,8 +1,8 @@
 //! Python's parameters to those of a statement in the server's style (`headrace_core::placeholders`).
 
+use crate::args::sequence;
 use crate::errors::programming;
 use crate::globals::type_name;
-use crate::params::sequence;
 use headrace_core::placeholders::{Converted, Style};
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;

@@ -3,9 +3,9 @@
 pub mod dialect;
 mod setup;
 
+use crate::args::{Args, sequence};
 use crate::call::Want;
 use crate::errors;
-use crate::params::{Args, sequence};
 use crate::query::Sql;
 use crate::wire::{Io, State, Wire};
 use dialect::Informix;

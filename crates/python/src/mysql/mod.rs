@@ -3,9 +3,10 @@
 pub mod dialect;
 mod setup;
 
+use crate::args::{Args, sequence};
 use crate::call::{Block, PyCall, Want};
 use crate::errors::{self, Fault};
-use crate::params::{Args, PyValue, sequence};
+use crate::params::PyValue;
 use crate::query::Sql;
 use crate::wire::{Held, State, Wire, blocking};
 use dialect::{MyMachine, MySql};

@@ -2,11 +2,12 @@
 
 use super::PostgresWire;
 use super::dialect::Postgres;
+use crate::args::{Args, sequence};
 use crate::call::Want;
 use crate::columns::Columns;
 use crate::errors::{self, Fault};
 use crate::ffi as cpython;
-use crate::params::{Args, PyValue, sequence};
+use crate::params::PyValue;
 use crate::sink::{RowSink, Rows, Settings};
 use crate::wire::{State, Wire};
 use headrace_core::{Protocol as _, limits};

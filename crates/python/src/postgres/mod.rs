@@ -4,10 +4,11 @@ mod copy;
 pub mod dialect;
 mod setup;
 
+use crate::args::Args;
 use crate::call::Want;
 use crate::columns::Columns;
 use crate::errors;
-use crate::params::{Args, PyValue};
+use crate::params::PyValue;
 use crate::query::Sql;
 use crate::sink::Settings;
 use crate::wire::Wire;

@@ -1,10 +1,10 @@
 //! Submitting requests, in one way for blocking and asyncio callers.
 
 use super::{Io, State, Wire};
+use crate::args::Args;
 use crate::call::{PyCall, Want};
 use crate::engine::Dialect;
 use crate::errors;
-use crate::params::Args;
 use crate::query::Query;
 use headrace_core::{Discarded, Fatal, FatalKind, Protocol, limits};
 use pyo3::prelude::*;
