@@ -30,10 +30,12 @@ import random
 import socket
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Generic, Literal, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Generic
 
 from . import defaults
+from ._pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
+from ._pool_settings import ClosedReason, LostReason, PoolStats, ResetMode, Settings
 from .errors import (
     InvalidAuthorizationSpecification,
     InvalidCatalogName,
@@ -45,16 +47,6 @@ from .errors import (
     TooManyRequests,
 )
 from .types import TransactionStatus
-
-ResetMode = Literal["none", "rollback", "discard"]
-
-ClosedReason = Literal["lifetime", "idle", "surplus", "drain", "shutdown"]
-"""Why the pool itself closed a connection: too old; idle for too long; more than ``max_size`` after a resize; replaced
-by ``drain()``; the pool was closed."""
-
-LostReason = Literal["dead", "broken", "doubt", "refused"]
-"""Why a connection was lost: found dead while idle; came back closed or broken; came back in the middle of a request
-or could not be reset in time; a ``check`` or ``on_checkout`` callback raised."""
 
 _MISTAKES = (
     ProgrammingError,
@@ -81,154 +73,6 @@ def is_mistake(error: BaseException) -> bool:
 
 _CLOSED: tuple[ClosedReason, ...] = ("lifetime", "idle", "surplus", "drain", "shutdown")
 _LOST: tuple[LostReason, ...] = ("dead", "broken", "doubt", "refused")
-
-
-class Pooled(Protocol):
-    """What the core needs of a connection."""
-
-    @property
-    def closed(self) -> bool:
-        """True when it is closed, by whomever."""
-        ...
-
-    @property
-    def broken(self) -> bool:
-        """True when it was lost, or must not be used any more."""
-        ...
-
-    def check_alive(self) -> bool:
-        """Whether an idle connection is still there: a look at its socket, no round trip."""
-        ...
-
-
-C = TypeVar("C", bound=Pooled)
-W = TypeVar("W")
-
-
-@dataclass(frozen=True)
-class PoolStats:
-    """A snapshot of a pool. Counts of connections are of this moment, all others since the pool was made."""
-
-    size: int
-    """Connections that are there: ``idle + in_use``."""
-    idle: int
-    """Connections nobody uses."""
-    in_use: int
-    """Connections that are lent, or being reset."""
-    connecting: int
-    """Connections that are being made."""
-    waiting: int
-    """Requests that wait for a connection."""
-    min_size: int
-    """Connections that the pool keeps open."""
-    max_size: int
-    """Connections that it opens at most."""
-    requests: int
-    """Requests for a connection."""
-    waits: int
-    """Requests that had to wait."""
-    wait_ms: float
-    """Milliseconds waited, all requests together."""
-    use_ms: float
-    """Milliseconds that connections were lent, all together."""
-    connect_ms: float
-    """Milliseconds that successful attempts to connect took, all together."""
-    timeouts: int
-    """Requests that waited in vain."""
-    rejected: int
-    """Requests that found the queue full."""
-    errors: int
-    """Attempts to connect that failed."""
-    opened: int
-    """Connections made."""
-    closed: dict[ClosedReason, int]
-    """Connections that the pool closed, by reason."""
-    lost: dict[LostReason, int]
-    """Connections that were lost, by reason."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the user asked for. Times are seconds; ``None`` is no limit.
-
-    Raises ProgrammingError for what makes no sense.
-    """
-
-    min_size: int = defaults.POOL_MIN_SIZE
-    max_size: int = defaults.POOL_MAX_SIZE
-    timeout: float = defaults.POOL_TIMEOUT
-    max_lifetime: float | None = defaults.POOL_MAX_LIFETIME
-    max_idle: float | None = defaults.POOL_MAX_IDLE
-    max_waiting: int = defaults.POOL_MAX_WAITING
-    reset: ResetMode = "rollback"
-    reconnect_timeout: float | None = defaults.POOL_RECONNECT_TIMEOUT
-    backoff: float = defaults.POOL_BACKOFF_FIRST
-    backoff_max: float = defaults.POOL_BACKOFF_MAX
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.min_size <= self.max_size or self.max_size < 1:
-            raise ProgrammingError(
-                f"a pool needs 0 <= min_size <= max_size and max_size >= 1, not {self.min_size} and {self.max_size}"
-            )
-        if self.reset not in ("none", "rollback", "discard"):
-            raise ProgrammingError(f"reset={self.reset!r} is not one of none, rollback, discard")
-        if self.max_waiting < 0:
-            raise ProgrammingError(f"max_waiting={self.max_waiting} is negative; 0 means any number")
-        for name in ("timeout", "max_lifetime", "max_idle", "reconnect_timeout", "backoff", "backoff_max"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise ProgrammingError(f"{name}={value!r} is not a number of seconds")
-        if self.max_lifetime == 0:
-            raise ProgrammingError("max_lifetime=0 would replace each connection before it is used; None sets no limit")
-
-    def resized(self, min_size: int, max_size: int | None) -> Settings:
-        """The same with other sizes; without ``max_size`` it stays, or grows to ``min_size``."""
-        return replace(self, min_size=min_size, max_size=max(min_size, self.max_size) if max_size is None else max_size)
-
-
-# What a shell is to do.
-
-
-@dataclass(frozen=True, slots=True)
-class Connect:
-    """Make a connection; answer ``connected``, ``connect_failed`` or ``connect_abandoned`` with ``attempt``."""
-
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hand(Generic[C, W]):
-    """The connection is now the waiter's. If the waiter can't take it any more, answer ``refuse``."""
-
-    waiter: W
-    connection: C
-
-
-@dataclass(frozen=True, slots=True)
-class Fail(Generic[W]):
-    """The waiter gets the error."""
-
-    waiter: W
-    error: Exception
-
-
-@dataclass(frozen=True, slots=True)
-class Discard(Generic[C]):
-    """Close the connection; nobody uses it."""
-
-    connection: C
-    reason: ClosedReason | LostReason
-
-
-@dataclass(frozen=True, slots=True)
-class Sever(Generic[C]):
-    """Close the connection although its borrower, or its reset, may be in the middle of a request: it may block."""
-
-    connection: C
-    reason: ClosedReason | LostReason
-
-
-Action = Connect | Hand[C, W] | Fail[W] | Discard[C] | Sever[C]
 
 
 @dataclass(slots=True)

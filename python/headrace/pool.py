@@ -15,19 +15,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from . import defaults
-from ._pool_core import (
-    Connect,
-    Discard,
-    Fail,
-    Hand,
-    PoolCore,
-    Pooled,
-    PoolStats,
-    ResetMode,
-    Settings,
-    Sever,
-    told_again,
-)
+from ._pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
+from ._pool_core import PoolCore, told_again
+from ._pool_settings import PoolStats, ResetMode, Settings
 from .errors import PoolClosed
 from .types import TransactionStatus
 

@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from .. import defaults
-from .._pool_core import Connect, Discard, Fail, Hand, PoolCore, Pooled, PoolStats, ResetMode, Settings, told_again
+from .._pool_actions import Connect, Discard, Fail, Hand, Pooled
+from .._pool_core import PoolCore, told_again
+from .._pool_settings import PoolStats, ResetMode, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
 
