@@ -86,6 +86,13 @@ pub trait Session {
     /// # Errors
     /// [`Fatal`] when the authentication that follows cannot be done.
     fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal>;
+    /// The connection leads to the server that [`NextStep::Reconnect`] has named: the session begins again with it.
+    ///
+    /// # Errors
+    /// [`Fatal`] where the server has named no other.
+    fn reconnect(&mut self, _outbox: &mut Outbox) -> Result<(), Fatal> {
+        Err(Fatal::peer("the server has named no other server"))
+    }
     /// Returns true once the session takes requests.
     fn is_ready(&self) -> bool {
         self.next_step() == NextStep::Ready

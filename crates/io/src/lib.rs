@@ -1,4 +1,4 @@
-//! The blocking loop: moves bytes between an inbox, an outbox and a socket.
+//! The blocking loop: moves bytes between a connection's buffers and a socket.
 //!
 //! It is never writing without being ready to read, so a large batch cannot deadlock, whatever the socket buffers
 //! hold; it knows no protocol; and it comes back at least every [`TICK`], so that its owner can look for interrupts.
@@ -10,9 +10,9 @@ mod wake;
 pub use connect::Connecting;
 pub use wake::Waker;
 
-use headrace_core::limits::{INBOX_BYTES, OUTBOX_HIGH_BYTES, TICK, TLS_SEALED_BYTES};
-use headrace_core::{Fatal, Inbox, Outbox};
-use headrace_tls::TlsClient;
+use headrace_connection::{Arrival, Buffers};
+use headrace_core::Fatal;
+use headrace_core::limits::{INBOX_BYTES, OUTBOX_HIGH_BYTES, TICK};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -100,15 +100,10 @@ impl Hangup {
     }
 }
 
-/// A connected socket, with or without TLS.
+/// A connected socket.
 #[derive(Debug)]
 pub struct Link {
     socket: Arc<Socket>,
-    tls: Option<Box<TlsClient>>,
-    /// Ciphertext to be sent.
-    sealed: Outbox,
-    /// Ciphertext just received.
-    received: Vec<u8>,
     /// Whoever else wants the connection.
     waker: Option<Arc<Waker>>,
 }
@@ -142,29 +137,13 @@ impl Link {
         // nothing comes before both. Linux 6, 2 cores, medians of 31 rounds, quartiles within 0.1 us, both threads on
         // one core; where they wake each other across cores (53 us, 40 us) the ways cannot be told apart over TCP.
         socket.set_read_timeout(Some(TICK))?;
-        Ok(Self { socket: Arc::new(socket), tls: None, sealed: Outbox::new(), received: Vec::new(), waker: None })
+        Ok(Self { socket: Arc::new(socket), waker: None })
     }
 
     /// Waits for `waker` too from now on, which costs a system call more for each wait: an exchange that it ends says
     /// [`Progress::Tick`].
     pub fn listen_to(&mut self, waker: &Arc<Waker>) {
         self.waker.get_or_insert_with(|| waker.clone());
-    }
-
-    /// Encrypts everything from now on; the handshake is carried by the exchanges to come.
-    pub fn start_tls(&mut self, tls: TlsClient) {
-        self.tls = Some(Box::new(tls));
-    }
-
-    /// Sends what is in the outbox as it stands, ahead of everything that a TLS layer will say: MySQL asks for TLS in a
-    /// packet that nothing answers.
-    pub fn send_in_clear(&mut self, outbox: &mut Outbox) {
-        self.sealed.tail().extend_from_slice(&outbox.take());
-    }
-
-    /// The TLS layer.
-    pub fn tls(&self) -> Option<&TlsClient> {
-        self.tls.as_deref()
     }
 
     /// Sends what can be sent, and waits until something was received, or there is room to send more, or a tick or
@@ -175,18 +154,13 @@ impl Link {
     ///
     /// # Errors
     /// [`Fatal`] when the connection is gone or TLS fails. What the peer said before it went is in the inbox.
-    pub fn exchange(
-        &mut self,
-        inbox: &mut Inbox,
-        outbox: &mut Outbox,
-        deadline: Option<Instant>,
-    ) -> Result<Progress, Fatal> {
-        let had = outbox.len();
-        let unsent = self.push_or_listen(inbox, outbox)?;
+    pub fn exchange(&mut self, buffers: &mut Buffers, deadline: Option<Instant>) -> Result<Progress, Fatal> {
+        let had = buffers.outbox.len();
+        let unsent = self.push_or_listen(buffers)?;
         if unsent || had < OUTBOX_HIGH_BYTES {
-            return self.await_event(inbox, outbox, deadline, had, unsent);
+            return self.await_event(buffers, deadline, had, unsent);
         }
-        match self.pull(inbox, RecvFlags::DONTWAIT)? {
+        match self.pull(buffers, RecvFlags::DONTWAIT)? {
             Progress::Tick if deadline.is_some_and(|at| at <= Instant::now()) => Ok(Progress::Timeout),
             Progress::Tick => Ok(Progress::Sent),
             progress => Ok(progress),
@@ -198,26 +172,25 @@ impl Link {
     ///
     /// # Errors
     /// As [`Link::exchange`].
-    pub fn send(&mut self, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<Progress, Fatal> {
-        let had = outbox.len();
-        let unsent = self.push_or_listen(inbox, outbox)?;
-        if outbox.len() < had {
+    pub fn send(&mut self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
+        let had = buffers.outbox.len();
+        let unsent = self.push_or_listen(buffers)?;
+        if buffers.outbox.len() < had {
             return Ok(Progress::Sent);
         }
-        self.await_event(inbox, outbox, None, had, unsent)
+        self.await_event(buffers, None, had, unsent)
     }
 
     fn await_event(
         &mut self,
-        inbox: &mut Inbox,
-        outbox: &mut Outbox,
+        buffers: &mut Buffers,
         deadline: Option<Instant>,
         had: usize,
         unsent: bool,
     ) -> Result<Progress, Fatal> {
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         if !unsent && self.waker.is_none() && remaining.is_none_or(|left| left >= TICK) {
-            return self.pull(inbox, RecvFlags::empty());
+            return self.pull(buffers, RecvFlags::empty());
         }
         let wait = remaining.map_or(TICK, |left| left.min(TICK));
         let mut events = PollFlags::IN;
@@ -245,87 +218,60 @@ impl Link {
             }
         }
         if ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
-            return self.pull(inbox, RecvFlags::DONTWAIT);
+            return self.pull(buffers, RecvFlags::DONTWAIT);
         }
-        self.push_or_listen(inbox, outbox)?;
-        Ok(if outbox.len() < had { Progress::Sent } else { Progress::Tick })
+        self.push_or_listen(buffers)?;
+        Ok(if buffers.outbox.len() < had { Progress::Sent } else { Progress::Tick })
     }
 
     /// Sends what the socket takes; says whether anything is left. A peer that takes no more may have said why:
     /// where sending fails, what it said is received first.
-    fn push_or_listen(&mut self, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<bool, Fatal> {
-        self.push(outbox).inspect_err(|_| {
-            while inbox.unread().len() < INBOX_BYTES
-                && matches!(self.pull(inbox, RecvFlags::DONTWAIT), Ok(Progress::Received))
+    fn push_or_listen(&mut self, buffers: &mut Buffers) -> Result<bool, Fatal> {
+        self.push(buffers).inspect_err(|_| {
+            while buffers.inbox.unread().len() < INBOX_BYTES
+                && matches!(self.pull(buffers, RecvFlags::DONTWAIT), Ok(Progress::Received))
             {}
         })
     }
 
     /// Sends what the socket takes; says whether anything is left.
-    fn push(&mut self, outbox: &mut Outbox) -> Result<bool, Fatal> {
+    fn push(&mut self, buffers: &mut Buffers) -> Result<bool, Fatal> {
         loop {
-            if let Some(tls) = &mut self.tls {
-                if self.sealed.is_empty() {
-                    tls.transmit(outbox, self.sealed.tail())?;
-                }
-                if self.sealed.is_empty() {
-                    return Ok(false);
-                }
-                match write(&self.socket, self.sealed.pending())? {
-                    0 => return Ok(true),
-                    n => self.sealed.sent(n),
-                }
-            } else {
-                if outbox.is_empty() {
-                    return Ok(false);
-                }
-                match write(&self.socket, outbox.pending())? {
-                    0 => return Ok(true),
-                    n => outbox.sent(n),
-                }
+            let bytes = buffers.outgoing()?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            match write(&self.socket, bytes)? {
+                0 => return Ok(true),
+                n => buffers.sent(n),
             }
         }
     }
 
-    fn pull(&mut self, inbox: &mut Inbox, flags: RecvFlags) -> Result<Progress, Fatal> {
-        let Some(tls) = &mut self.tls else {
-            inbox.reserve();
-            return match recv(&self.socket, inbox.spare(), flags) {
-                Ok((0, _)) => Ok(Progress::Eof),
-                Ok((n, _)) => {
-                    inbox.filled(n);
-                    Ok(Progress::Received)
-                }
-                Err(Errno::AGAIN | Errno::INTR) => Ok(Progress::Tick),
-                Err(error) => Err(lost(error)),
-            };
-        };
-        if tls.peer_closed() {
+    fn pull(&mut self, buffers: &mut Buffers, flags: RecvFlags) -> Result<Progress, Fatal> {
+        if buffers.is_at_end() {
             return Ok(Progress::Eof);
         }
-        let unread = inbox.unread().len();
-        self.received.resize(TLS_SEALED_BYTES, 0);
-        match recv(&self.socket, &mut self.received[..], flags) {
+        buffers.make_room();
+        match recv(&self.socket, buffers.landing(), flags) {
             Ok((0, _)) => Ok(Progress::Eof),
-            Ok((n, _)) => {
-                if let Err(error) = tls.receive(&self.received[..n], inbox) {
-                    // Tells the peer why. It may be gone already, and what is wrong stays what it is.
-                    let _ = tls.transmit(&mut Outbox::new(), self.sealed.tail());
-                    let _ = write(&self.socket, self.sealed.pending());
-                    return Err(error);
+            Ok((n, _)) => match buffers.received(n) {
+                Ok(Arrival::Data) => Ok(Progress::Received),
+                Ok(Arrival::End) => Ok(Progress::Eof),
+                Err(error) => {
+                    // Tells the peer why, if it is still there.
+                    let _ = self.push(buffers);
+                    Err(error)
                 }
-                // A goodbye that comes alone.
-                let ended = tls.peer_closed() && inbox.unread().len() == unread;
-                Ok(if ended { Progress::Eof } else { Progress::Received })
-            }
+            },
             Err(Errno::AGAIN | Errno::INTR) => Ok(Progress::Tick),
             Err(error) => Err(lost(error)),
         }
     }
 
     /// Looks whether an idle connection is still there, without a round trip.
-    pub fn peek(&self) -> Liveness {
-        if self.tls.as_ref().is_some_and(|tls| tls.peer_closed()) {
+    pub fn peek(&self, buffers: &Buffers) -> Liveness {
+        if buffers.is_at_end() {
             return Liveness::Closed;
         }
         let mut byte = [0u8];
@@ -337,14 +283,10 @@ impl Link {
         }
     }
 
-    /// Sends what the socket takes at once, for a goodbye nobody waits for.
-    pub fn farewell(&mut self, outbox: &mut Outbox) {
+    /// Sends what the socket takes at once of a goodbye that nobody waits for, and ends the connection.
+    pub fn farewell(&self, goodbye: &[u8]) {
         // The peer may be gone already; then there is nobody to say goodbye to.
-        let _ = self.push(outbox);
-        if let Some(tls) = &mut self.tls {
-            tls.close_notify();
-        }
-        let _ = self.push(outbox);
+        let _ = write(&self.socket, goodbye);
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 

@@ -1,8 +1,9 @@
 //! A link on real sockets.
 
+use headrace_connection::Buffers;
 use headrace_core::FatalKind;
+use headrace_core::Inbox;
 use headrace_core::limits::{OUTBOX_HIGH_BYTES, TICK};
-use headrace_core::{Inbox, Outbox};
 use headrace_io::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
 use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};
@@ -50,13 +51,13 @@ fn take(inbox: &mut Inbox, into: &mut Vec<u8>) {
 }
 
 /// Exchanges until what was received is as long as `len`, or `limit` has passed.
-fn gather(link: &mut Link, outbox: &mut Outbox, len: usize, limit: Duration) -> Vec<u8> {
-    let (mut inbox, mut received) = (Inbox::new(), Vec::with_capacity(len));
+fn gather(link: &mut Link, buffers: &mut Buffers, len: usize, limit: Duration) -> Vec<u8> {
+    let mut received = Vec::with_capacity(len);
     let deadline = Instant::now() + limit;
     while received.len() < len {
-        let progress = link.exchange(&mut inbox, outbox, Some(deadline)).unwrap();
+        let progress = link.exchange(buffers, Some(deadline)).unwrap();
         assert!(!matches!(progress, Progress::Timeout | Progress::Eof), "{progress:?} after {} bytes", received.len());
-        take(&mut inbox, &mut received);
+        take(&mut buffers.inbox, &mut received);
     }
     received
 }
@@ -85,9 +86,9 @@ fn an_echo_larger_than_every_buffer_does_not_deadlock() {
     }
     let sent = pattern(LEN);
     for (mut link, peer) in [(unix, echo(unix_peer)), (tcp, echo(tcp_peer))] {
-        let mut outbox = Outbox::new();
-        outbox.tail().extend_from_slice(&sent);
-        assert!(gather(&mut link, &mut outbox, LEN, Duration::from_secs(120)) == sent);
+        let mut buffers = Buffers::new();
+        buffers.outbox.tail().extend_from_slice(&sent);
+        assert!(gather(&mut link, &mut buffers, LEN, Duration::from_secs(120)) == sent);
         drop(link);
         peer.join().unwrap();
     }
@@ -103,12 +104,12 @@ fn both_ends_may_talk_at_once() {
     let talk = |stream: UnixStream| {
         thread::spawn(move || {
             let mut link = Link::from_socket(Socket::from(OwnedFd::from(stream))).unwrap();
-            let mut outbox = Outbox::new();
-            outbox.tail().extend_from_slice(&pattern(LEN));
-            let received = gather(&mut link, &mut outbox, LEN, Duration::from_secs(60));
+            let mut buffers = Buffers::new();
+            buffers.outbox.tail().extend_from_slice(&pattern(LEN));
+            let received = gather(&mut link, &mut buffers, LEN, Duration::from_secs(60));
             assert!(received == pattern(LEN));
-            while !outbox.is_empty() {
-                link.send(&mut Inbox::new(), &mut outbox).unwrap();
+            while !buffers.outbox.is_empty() {
+                link.send(&mut buffers).unwrap();
             }
             link
         })
@@ -129,17 +130,17 @@ fn a_sender_with_more_to_say_does_not_wait_for_an_answer() {
         peer.write_all(b"done").unwrap();
         peer
     });
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let mut buffers = Buffers::new();
     let mut rounds = 0;
     let mut ticks = 0;
-    while inbox.is_empty() {
-        if outbox.is_empty() && rounds < ROUNDS {
-            outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
+    while buffers.inbox.is_empty() {
+        if buffers.outbox.is_empty() && rounds < ROUNDS {
+            buffers.outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
             rounds += 1;
         }
-        ticks += usize::from(link.exchange(&mut inbox, &mut outbox, None).unwrap() == Progress::Tick);
+        ticks += usize::from(link.exchange(&mut buffers, None).unwrap() == Progress::Tick);
     }
-    assert_eq!(inbox.unread(), b"done");
+    assert_eq!(buffers.inbox.unread(), b"done");
     assert!(ticks < ROUNDS / 2, "{ticks} ticks were slept through");
     reader.join().unwrap();
 }
@@ -147,67 +148,67 @@ fn a_sender_with_more_to_say_does_not_wait_for_an_answer() {
 #[test]
 fn an_answer_that_is_there_is_received_with_the_next_part_of_a_batch() {
     let (mut link, mut peer) = unix_pair();
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let mut buffers = Buffers::new();
     peer.write_all(b"early").unwrap();
     let drain = thread::spawn(move || {
         let mut all = vec![0; OUTBOX_HIGH_BYTES];
         peer.read_exact(&mut all).unwrap();
         peer
     });
-    outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
-    while !outbox.is_empty() || inbox.is_empty() {
-        link.exchange(&mut inbox, &mut outbox, None).unwrap();
+    buffers.outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
+    while !buffers.outbox.is_empty() || buffers.inbox.is_empty() {
+        link.exchange(&mut buffers, None).unwrap();
     }
-    assert_eq!(inbox.unread(), b"early");
+    assert_eq!(buffers.inbox.unread(), b"early");
     drain.join().unwrap();
 }
 
 #[test]
 fn deadlines_and_ticks_come_in_time() {
     let (mut link, _peer) = unix_pair();
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let mut buffers = Buffers::new();
     for wait in [0, 5, 50, 250] {
         let start = Instant::now();
         let deadline = start + Duration::from_millis(wait);
-        while link.exchange(&mut inbox, &mut outbox, Some(deadline)).unwrap() != Progress::Timeout {
+        while link.exchange(&mut buffers, Some(deadline)).unwrap() != Progress::Timeout {
             assert!(start.elapsed() < Duration::from_secs(5));
         }
         assert!(start.elapsed() >= Duration::from_millis(wait) && start.elapsed() < Duration::from_millis(wait + 150));
     }
     let start = Instant::now();
-    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Tick);
+    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Tick);
     assert!(start.elapsed() >= TICK / 2 && start.elapsed() < TICK * 2);
 }
 
 #[test]
 fn a_peer_that_reads_nothing_does_not_hold_up_the_deadline() {
     let (mut link, _peer) = unix_pair();
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    outbox.tail().resize(16 * 1024 * 1024, 7);
+    let mut buffers = Buffers::new();
+    buffers.outbox.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();
     let deadline = Some(start + Duration::from_millis(150));
-    while link.exchange(&mut inbox, &mut outbox, deadline).unwrap() != Progress::Timeout {
+    while link.exchange(&mut buffers, deadline).unwrap() != Progress::Timeout {
         assert!(start.elapsed() < Duration::from_secs(5));
     }
-    assert!(!outbox.is_empty());
+    assert!(!buffers.outbox.is_empty());
     let start = Instant::now();
-    assert_eq!(link.send(&mut inbox, &mut outbox).unwrap(), Progress::Tick);
+    assert_eq!(link.send(&mut buffers).unwrap(), Progress::Tick);
     assert!(start.elapsed() < TICK * 2);
 }
 
 #[test]
 fn liveness_is_told_without_a_round_trip() {
     let (mut link, mut peer) = unix_pair();
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    assert_eq!(link.peek(), Liveness::Quiet);
+    let mut buffers = Buffers::new();
+    assert_eq!(link.peek(&buffers), Liveness::Quiet);
     peer.write_all(b"x").unwrap();
-    assert_eq!(link.peek(), Liveness::Data);
-    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Received);
-    assert_eq!(inbox.unread(), b"x");
+    assert_eq!(link.peek(&buffers), Liveness::Data);
+    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Received);
+    assert_eq!(buffers.inbox.unread(), b"x");
     drop(peer);
-    assert_eq!(link.peek(), Liveness::Closed);
-    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Eof);
-    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Eof);
+    assert_eq!(link.peek(&buffers), Liveness::Closed);
+    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
+    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
 }
 
 #[test]
@@ -215,9 +216,9 @@ fn a_reset_is_an_error() {
     let (mut link, peer) = tcp_pair();
     SockRef::from(&peer).set_linger(Some(Duration::ZERO)).unwrap();
     drop(peer);
-    let error = link.exchange(&mut Inbox::new(), &mut Outbox::new(), None).unwrap_err();
+    let error = link.exchange(&mut Buffers::new(), None).unwrap_err();
     assert_eq!(error.kind, FatalKind::ConnectionLost);
-    assert_eq!(link.peek(), Liveness::Closed);
+    assert_eq!(link.peek(&Buffers::new()), Liveness::Closed);
 }
 
 #[test]
@@ -225,26 +226,26 @@ fn last_words_are_heard_though_sending_fails() {
     let (mut link, mut peer) = unix_pair();
     peer.write_all(b"last words").unwrap();
     drop(peer);
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    outbox.tail().extend_from_slice(b"question");
-    let error = link.exchange(&mut inbox, &mut outbox, None).unwrap_err();
+    let mut buffers = Buffers::new();
+    buffers.outbox.tail().extend_from_slice(b"question");
+    let error = link.exchange(&mut buffers, None).unwrap_err();
     assert_eq!(error.kind, FatalKind::ConnectionLost);
-    assert_eq!(inbox.unread(), b"last words");
+    assert_eq!(buffers.inbox.unread(), b"last words");
 }
 
 #[test]
 fn a_farewell_is_sent_and_does_not_wait() {
-    let (mut link, mut peer) = unix_pair();
-    let mut outbox = Outbox::new();
-    outbox.tail().extend_from_slice(b"bye");
-    link.farewell(&mut outbox);
+    let (link, mut peer) = unix_pair();
+    let mut buffers = Buffers::new();
+    buffers.outbox.tail().extend_from_slice(b"bye");
+    link.farewell(buffers.outbox.pending());
     let mut heard = Vec::new();
     peer.read_to_end(&mut heard).unwrap();
     assert_eq!(heard, b"bye");
-    let (mut link, peer) = unix_pair();
-    outbox.tail().resize(16 * 1024 * 1024, 7);
+    let (link, peer) = unix_pair();
+    buffers.outbox.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();
-    link.farewell(&mut outbox);
+    link.farewell(buffers.outbox.pending());
     assert!(start.elapsed() < TICK);
     drop(peer);
 }
@@ -356,8 +357,8 @@ fn half_a_connection_still_carries_what_is_under_way() {
     let (mut link, mut peer) = tcp_pair();
     peer.write_all(b"answer").unwrap();
     peer.shutdown(Shutdown::Write).unwrap();
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Received);
-    assert_eq!(inbox.unread(), b"answer");
-    assert_eq!(link.exchange(&mut inbox, &mut outbox, None).unwrap(), Progress::Eof);
+    let mut buffers = Buffers::new();
+    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Received);
+    assert_eq!(buffers.inbox.unread(), b"answer");
+    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
 }

@@ -7,8 +7,9 @@ use crate::call::{Completion, PyCall};
 use crate::columns::Described;
 use crate::errors;
 use crate::query::Query;
+use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Inbox, NextStep, Outbox, Protocol, Session};
+use headrace_core::{Inbox, NextStep, Outbox, Protocol, Session, limits};
 use pyo3::prelude::*;
 use std::any::Any;
 use std::fmt::Debug;
@@ -47,10 +48,10 @@ pub trait Engine: Session + Any + Debug + Send {
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64>;
     /// Shows everybody who waits, and who waits for the next step of a COPY, until one of these calls returns true.
     fn visit_callers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
-    /// Bytes of a bulk transfer that wait for the current caller.
-    fn backlog(&self) -> usize;
-    /// Tells the reader of a stream that a block can be taken; returns whether one can.
-    fn offer_block(&mut self, py: Python<'_>) -> bool;
+    /// Whether the current caller has as much of a bulk transfer or a stream as it can take for now.
+    fn is_full(&self) -> bool;
+    /// Tells the reader of a stream that a block can be taken, where one can.
+    fn offer_block(&mut self, py: Python<'_>);
     /// What the server said before it ended the session, as an exception.
     fn last_error(&self, py: Python<'_>) -> Option<PyErr>;
 }
@@ -84,18 +85,35 @@ where
         Protocol::find(self, |call| visit(&call.completion, call.progress.as_ref()));
     }
 
-    fn backlog(&self) -> usize {
-        self.current_caller().map_or(0, PyCall::backlog)
+    fn is_full(&self) -> bool {
+        self.current_caller().is_some_and(|call| call.has_block() || call.backlog() > limits::COPY_BACKLOG_BYTES)
     }
 
-    fn offer_block(&mut self, py: Python<'_>) -> bool {
-        let Some(call) = self.current_caller_mut().filter(|call| call.has_block()) else { return false };
-        call.step(py);
-        true
+    fn offer_block(&mut self, py: Python<'_>) {
+        if let Some(call) = self.current_caller_mut().filter(|call| call.has_block()) {
+            call.step(py);
+        }
     }
 
     fn last_error(&self, py: Python<'_>) -> Option<PyErr> {
         self.last_words().map(|words| D::error(py, words, None, None))
+    }
+}
+
+impl Driven for dyn Engine {
+    type Cx<'a> = Python<'a>;
+
+    fn transmit(&mut self, py: Python<'_>, outbox: &mut Outbox) {
+        Engine::transmit(self, py, outbox);
+    }
+    fn receive(&mut self, py: Python<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        Engine::receive(self, py, inbox, outbox)
+    }
+    fn abort(&mut self, py: Python<'_>, reason: &Fatal) {
+        Engine::abort(self, py, reason);
+    }
+    fn is_full(&self) -> bool {
+        Engine::is_full(self)
     }
 }
 

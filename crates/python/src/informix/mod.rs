@@ -7,7 +7,7 @@ use crate::args::{Args, sequence};
 use crate::call::Want;
 use crate::errors;
 use crate::query::Sql;
-use crate::wire::{Io, State, Wire};
+use crate::wire::{Io, Wire};
 use dialect::Informix;
 use headrace_core::{Cancellation, NextStep};
 use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position, Request, Road, Rows, Savepoint};
@@ -113,9 +113,9 @@ impl InformixWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
-        if let Io::Transport { transport, .. } = &state.io {
+        if let Io::Transport { transport } = &state.io {
             let transport = transport.clone_ref(py);
-            let unsent = !state.outbox.is_empty();
+            let unsent = !state.connection.buffers.outbox.is_empty();
             drop(state);
             // A byte that overtakes its statement is read before there is anything to interrupt.
             if unsent || transport.call_method0(py, pyo3::intern!(py, "get_write_buffer_size"))?.is_truthy(py)? {
@@ -123,7 +123,7 @@ impl InformixWire {
             }
             state = wire.hold(py)?;
         }
-        match state.machine.of::<Informix>(py)?.interrupt(std::time::Instant::now()) {
+        match state.connection.machine.of::<Informix>(py)?.interrupt(std::time::Instant::now()) {
             Interrupt::Later => Ok("later"),
             Interrupt::Needless => Ok("needless"),
             Interrupt::Send => {
@@ -254,7 +254,7 @@ impl InformixWire {
     ) -> PyResult<(String, Option<String>, &'static str, &'static str)> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
-        let machine = state.machine.of::<Informix>(py)?;
+        let machine = state.connection.machine.of::<Informix>(py)?;
         let logging = match machine.logging() {
             Logging::None => "none",
             Logging::Logged => "logged",
@@ -266,7 +266,7 @@ impl InformixWire {
     /// The question at login that waits for an answer, and whether the answer may be shown as it is typed.
     fn challenge(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
         let wire = slf.as_super().get();
-        Ok(match wire.hold(py)?.machine.next_step() {
+        Ok(match wire.hold(py)?.connection.machine.next_step() {
             NextStep::Question { text, is_shown } => Some((text.to_owned(), is_shown)),
             _ => None,
         })
@@ -276,9 +276,9 @@ impl InformixWire {
     fn respond(slf: &Bound<'_, Self>, py: Python<'_>, answer: &str) -> PyResult<()> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
-        let State { machine, outbox, io, .. } = &mut *state;
+        let (machine, outbox) = state.parts();
         machine.of::<Informix>(py)?.respond(answer, outbox);
-        if let Io::Transport { .. } = io {
+        if let Io::Transport { .. } = state.io {
             drop(state);
             wire.flush(py)?;
         }
@@ -288,13 +288,13 @@ impl InformixWire {
     /// Whether the server refused the session because it asks questions at login.
     fn asks_questions(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.of::<Informix>(py)?.asks_questions())
+        Ok(wire.hold(py)?.connection.machine.of::<Informix>(py)?.asks_questions())
     }
 
     /// DBSERVERNAME, host and port of the server that this one wants to be asked instead.
     fn redirect(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, String, u16)>> {
         let wire = slf.as_super().get();
-        Ok(match wire.hold(py)?.machine.next_step() {
+        Ok(match wire.hold(py)?.connection.machine.next_step() {
             NextStep::Reconnect { server, host, port } => Some((server.to_owned(), host.to_owned(), port)),
             _ => None,
         })

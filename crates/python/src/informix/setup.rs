@@ -3,7 +3,7 @@
 use super::dialect::IfxMachine;
 use crate::errors;
 use crate::globals::globals;
-use crate::wire::setup::{Prepared, get, statements, tls_config};
+use crate::wire::setup::{Prepared, get, statements, tls_settings};
 use headrace_core::Outbox;
 use headrace_informix::codeset::CodeSet;
 use headrace_informix::machine::{Options, Secret};
@@ -16,7 +16,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox)
     let text = |name: &str| get::<String>(options, name);
     let tls = match text("tls")?.as_deref() {
         None | Some("no") => None,
-        Some(_) => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+        Some(_) => Some(tls_settings(py, options)?),
     };
     let codeset = match text("codeset")? {
         None => None,

@@ -46,7 +46,7 @@ impl Wire {
         ticket: &Bound<'_, PyAny>,
     ) -> PyResult<(Option<u64>, &'s mut MyMachine)> {
         let id = self.id_of(state, ticket);
-        Ok((id, state.machine.of::<MySql>(py)?))
+        Ok((id, state.connection.machine.of::<MySql>(py)?))
     }
 }
 
@@ -154,7 +154,7 @@ impl MySqlWire {
             text: AsText::IfUnprepared,
             cursor: Some(rows),
         });
-        let number = state.machine.of::<MySql>(py)?.next_id();
+        let number = state.connection.machine.of::<MySql>(py)?.next_id();
         Ok((wire.enqueue::<MySql>(py, state, request, call)?, number))
     }
 
@@ -272,14 +272,14 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let call = wire.mysql_call(py, &state, Want::One, "".into())?;
-        let number = state.machine.of::<MySql>(py)?.next_id();
+        let number = state.connection.machine.of::<MySql>(py)?.next_id();
         Ok((wire.enqueue::<MySql>(py, state, Request::Reserve, call)?, number))
     }
 
     /// Ends a reservation, once what was queued within it is done.
     fn release(slf: &Bound<'_, Self>, py: Python<'_>, number: u64) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.machine.of::<MySql>(py)?.release(number);
+        wire.hold(py)?.connection.machine.of::<MySql>(py)?.release(number);
         wire.tell_waiting();
         wire.flush(py)
     }
@@ -287,7 +287,7 @@ impl MySqlWire {
     /// Whether the server commits each statement by itself, as it has said; None while that is not known.
     fn autocommits(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<bool>> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.of::<MySql>(py)?.autocommits())
+        Ok(wire.hold(py)?.connection.machine.of::<MySql>(py)?.autocommits())
     }
 
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.
@@ -311,7 +311,7 @@ impl MySqlWire {
     /// Turns autocommit off in front of the next request, without a round trip of its own.
     fn commit_manually(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.machine.of::<MySql>(py)?.commit_manually();
+        wire.hold(py)?.connection.machine.of::<MySql>(py)?.commit_manually();
         Ok(())
     }
 
@@ -352,7 +352,7 @@ impl MySqlWire {
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.id_of(&state, ticket) else { return Ok(false) };
-        let State { machine, outbox, .. } = &mut *state;
+        let (machine, outbox) = state.parts();
         let machine = machine.of::<MySql>(py)?;
         for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
             if !machine.infile_data(id, outbox, |out| out.extend_from_slice(block)) {
@@ -381,7 +381,7 @@ impl MySqlWire {
         wire.check_open(py, &state)?;
         let Some(id) = wire.id_of(&state, ticket) else { return Ok((0, true)) };
         let settings = state.settings.clone();
-        let State { machine, outbox, .. } = &mut *state;
+        let (machine, outbox) = state.parts();
         let machine = machine.of::<MySql>(py)?;
         let mut rows = rows.clone();
         let (mut count, mut ended, mut fault) = (0, false, None);
@@ -417,7 +417,7 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let id = wire.id_of(&state, ticket);
-        let State { machine, outbox, .. } = &mut *state;
+        let (machine, outbox) = state.parts();
         if let Some(id) = id {
             machine.of::<MySql>(py)?.infile_end(id, outbox);
         }
@@ -431,7 +431,7 @@ impl MySqlWire {
     fn session<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
-        let session = state.machine.of::<MySql>(py)?.session();
+        let session = state.connection.machine.of::<MySql>(py)?.session();
         let out = PyDict::new(py);
         out.set_item("server_version", &session.server_version)?;
         out.set_item("version", session.version)?;

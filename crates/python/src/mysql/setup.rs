@@ -2,7 +2,7 @@
 
 use super::dialect::MyMachine;
 use crate::errors;
-use crate::wire::setup::{Prepared, choose, get, statements, tls_config};
+use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
 use headrace_core::{Outbox, limits};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{Options, Tls};
@@ -23,7 +23,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut Outbox) -> P
     )?;
     let tls = match mode {
         Tls::No => None,
-        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+        _ => Some(tls_settings(py, options)?),
     };
     let plugins: Vec<String> = get(options, "plugins")?.unwrap_or_default();
     let plugins = plugins.iter().map(|name| {

@@ -160,7 +160,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(2) };
-        Ok(match state.machine.of::<Postgres>(py)?.copy_state(id) {
+        Ok(match state.connection.machine.of::<Postgres>(py)?.copy_state(id) {
             CopyState::Waiting => 0,
             CopyState::Streaming => 1,
             CopyState::Ended => 2,
@@ -174,7 +174,7 @@ impl PostgresWire {
         let object = completion.object(py);
         let mut state = wire.hold(py)?;
         let id = wire.copy_id(py, &state, ticket)?;
-        let machine = state.machine.of::<Postgres>(py)?;
+        let machine = state.connection.machine.of::<Postgres>(py)?;
         match id.and_then(|id| machine.caller_mut(id)) {
             // Another thread may have brought the step already.
             Some(call) if !call.copy.as_ref().is_some_and(|copy| copy.get().take_news()) => {
@@ -191,7 +191,7 @@ impl PostgresWire {
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(false) };
-        let State { machine, outbox, .. } = &mut *state;
+        let (machine, outbox) = state.parts();
         let machine = machine.of::<Postgres>(py)?;
         for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
             if !machine.copy_data(id, outbox, |out| out.extend_from_slice(block)) {
@@ -206,7 +206,7 @@ impl PostgresWire {
     /// Bytes that wait to be sent.
     fn backlog(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<usize> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.outbox.len())
+        Ok(wire.hold(py)?.connection.buffers.outbox.len())
     }
 
     /// Encodes rows until the outbox is full, and gives how many there were; with the outbox not full the iterator is at its
@@ -225,7 +225,7 @@ impl PostgresWire {
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok((0, true)) };
-        let registry = state.machine.of::<Postgres>(py)?.registry();
+        let registry = state.connection.machine.of::<Postgres>(py)?.registry();
         let encoders: Option<Vec<Encoder>> = buffer
             .get()
             .described(py)?
@@ -239,7 +239,7 @@ impl PostgresWire {
         }
         let of_any_type = Encoder::new(registry, 0);
         let settings = state.settings.clone();
-        let State { machine, outbox, .. } = &mut *state;
+        let (machine, outbox) = state.parts();
         let machine = machine.of::<Postgres>(py)?;
         if binary && first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(copy_binary::HEADER)) {
             return Ok((0, true));
@@ -304,7 +304,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         if let Some(id) = wire.copy_id(py, &state, ticket)? {
-            let State { machine, outbox, .. } = &mut *state;
+            let (machine, outbox) = state.parts();
             let machine = machine.of::<Postgres>(py)?;
             machine.copy_end(id, outbox, failure);
         }

@@ -211,7 +211,7 @@ impl PostgresWire {
     /// Whether the portal of this number is open, as far as what was sent tells.
     fn has_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: u64) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.has_portal(portal))
+        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.has_portal(portal))
     }
 
     /// Whether a portal has the connection for itself: the one of this number, or any.
@@ -219,7 +219,7 @@ impl PostgresWire {
     fn is_reserved(slf: &Bound<'_, Self>, py: Python<'_>, portal: Option<u64>) -> PyResult<bool> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
-        let reserved = state.machine.of::<Postgres>(py)?.reserved();
+        let reserved = state.connection.machine.of::<Postgres>(py)?.reserved();
         Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
     }
 
@@ -255,7 +255,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
-        let registry = state.machine.of::<Postgres>(py)?.registry_mut();
+        let registry = state.connection.machine.of::<Postgres>(py)?.registry_mut();
         for oid in oids {
             registry.set_custom(oid, binary_loaders.contains(&oid));
         }
@@ -272,33 +272,38 @@ impl PostgresWire {
     /// Forgets what was learnt of user-defined types: they may have changed.
     fn forget_types(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.machine.of::<Postgres>(py)?.registry_mut().ask_again();
+        wire.hold(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().ask_again();
         Ok(())
     }
 
     /// The SQL name of a type.
     fn type_name(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid) -> PyResult<String> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.registry().name(oid))
+        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.registry().name(oid))
     }
 
     /// Says how a type is built, without asking the server: an enumeration.
     fn register_enum(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid, name: String) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.machine.of::<Postgres>(py)?.registry_mut().register(oid, UserType { name, kind: Kind::Enum });
+        wire.hold(py)?
+            .connection
+            .machine
+            .of::<Postgres>(py)?
+            .registry_mut()
+            .register(oid, UserType { name, kind: Kind::Enum });
         Ok(())
     }
 
     /// The server's parameters as last reported.
     fn parameters(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.parameters().clone())
+        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.parameters().clone())
     }
 
     /// Takes the notices that have come: a list of dicts from field code to text.
     fn take_notices<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let wire = slf.as_super().get();
-        let notices = wire.hold(py)?.machine.of::<Postgres>(py)?.take_notices();
+        let notices = wire.hold(py)?.connection.machine.of::<Postgres>(py)?.take_notices();
         notices
             .iter()
             .map(|notice| {
@@ -314,14 +319,14 @@ impl PostgresWire {
     /// Takes the oldest notification: channel, payload, process id.
     fn take_notification(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, String, i32)>> {
         let wire = slf.as_super().get();
-        let taken = wire.hold(py)?.machine.of::<Postgres>(py)?.take_notification();
+        let taken = wire.hold(py)?.connection.machine.of::<Postgres>(py)?.take_notification();
         Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
     }
 
     /// How many notifications were dropped because nobody read them.
     fn notifications_lost(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<u64> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.machine.of::<Postgres>(py)?.notifications_lost())
+        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.notifications_lost())
     }
 }
 

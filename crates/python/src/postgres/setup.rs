@@ -1,7 +1,7 @@
 //! The machine of a PostgreSQL session.
 
 use super::dialect::PgMachine;
-use crate::wire::setup::{Prepared, choose, get, statements, tls_config};
+use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
 use headrace_core::Outbox;
 use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
 use pyo3::prelude::*;
@@ -39,7 +39,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox)
     };
     let tls = match startup.tls {
         Tls::No => None,
-        _ => Some((tls_config(py, options)?, text("server_name")?.unwrap_or_default())),
+        _ => Some(tls_settings(py, options)?),
     };
     let machine = PgMachine::new(startup, statements(options)?, outbox);
     Ok(Prepared { machine: Box::new(machine), tls, loaders: None })

@@ -1,8 +1,8 @@
 //! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
 
-use super::{Io, State, Wire};
+use super::{Io, Wire};
 use crate::{errors, ffi};
-use headrace_core::{Fatal, FatalKind, limits};
+use headrace_core::{Fatal, FatalKind};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -11,9 +11,10 @@ use std::sync::atomic::Ordering;
 
 /// The part of the inbox that the loop reads into.
 ///
-/// The buffer it lends is memory of the inbox itself, or the one for ciphertext. Both are freed with the `Wire`, which the
-/// view keeps alive, not with the transport. The inbox moves or reallocates only in `get_buffer`, which refuses to while a
-/// buffer is lent out, and in `State::rest`, which is not called then; the other one never does once there is TLS.
+/// The buffer it lends is the landing place of `Buffers`: memory of the inbox itself, or the one for ciphertext. Both are
+/// freed with the `Wire`, which the view keeps alive, not with the transport. The inbox moves or reallocates only in
+/// `get_buffer`, which refuses to while a buffer is lent out, and in `State::rest`, which is not called then; the other one
+/// never does once there is TLS.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
 pub struct InboxView {
@@ -38,15 +39,13 @@ impl InboxView {
         if wire.exports.load(Ordering::Relaxed) > 0 {
             return Err(PyBufferError::new_err("the last buffer is still in use"));
         }
-        if !state.is_sealed() {
-            state.inbox.reserve();
-        }
+        state.connection.buffers.make_room();
         drop(state);
         Ok(slf)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.wire.get().hold(py)?.landing().len())
+        Ok(self.wire.get().hold(py)?.connection.buffers.landing().len())
     }
 
     /// # Safety
@@ -56,7 +55,7 @@ impl InboxView {
         let mut state = wire.hold(slf.py())?;
         // SAFETY: `view` is valid by this function's own contract. The memory stays where it is until the buffer is
         // released: see the type.
-        unsafe { ffi::lend(slf.as_any(), state.landing(), view, flags)? };
+        unsafe { ffi::lend(slf.as_any(), state.connection.buffers.landing(), view, flags)? };
         wire.exports.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -68,46 +67,19 @@ impl InboxView {
     }
 }
 
-impl State {
-    /// Whether what comes in is ciphertext.
-    fn is_sealed(&self) -> bool {
-        matches!(&self.io, Io::Transport { tls: Some(_), .. })
-    }
-
-    /// Where received bytes land.
-    fn landing(&mut self) -> &mut [u8] {
-        match &mut self.io {
-            Io::Transport { tls: Some(_), .. } => &mut self.sealed,
-            _ => self.inbox.spare(),
-        }
-    }
-
-    /// What is to be written now.
-    fn outgoing(&mut self) -> Result<Vec<u8>, Fatal> {
-        match &mut self.io {
-            Io::Transport { tls: Some(tls), clear, .. } => {
-                let mut sealed = std::mem::take(clear);
-                tls.transmit(&mut self.outbox, &mut sealed)?;
-                Ok(sealed)
-            }
-            _ => Ok(self.outbox.take()),
-        }
-    }
-}
-
 impl Wire {
     /// Hands the transport what it takes. A blocking connection sends when it waits.
     pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.flush_due.store(false, Ordering::Relaxed);
         loop {
             let mut state = self.hold(py)?;
-            let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+            let Io::Transport { transport } = &state.io else { return Ok(()) };
             let transport = transport.clone_ref(py);
             if self.paused.load(Ordering::Relaxed) {
                 return Ok(());
             }
             self.transmit(py, &mut state);
-            let bytes = match state.outgoing() {
+            let bytes = match state.connection.buffers.take_outgoing() {
                 Ok(bytes) => bytes,
                 Err(fatal) => {
                     self.die(py, &mut state, &fatal);
@@ -134,7 +106,7 @@ impl Wire {
             return Ok(());
         }
         let state = self.hold(py)?;
-        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let Io::Transport { transport } = &state.io else { return Ok(()) };
         let protocol = transport.bind(py).call_method0(pyo3::intern!(py, "get_protocol"))?;
         drop(state);
         let Some(event_loop) = &self.event_loop else { return Ok(()) };
@@ -148,16 +120,17 @@ impl Wire {
         if self.exports.load(Ordering::Relaxed) == 0 {
             state.rest();
         }
-        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let Io::Transport { transport } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
-        let dead = state.dead.is_some();
-        let crowded = state.machine.offer_block(py) || state.machine.backlog() > limits::COPY_BACKLOG_BYTES;
+        let dead = state.connection.ended().is_some();
+        state.connection.machine.offer_block(py);
+        let may_read = state.connection.may_read();
         drop(state);
         if dead {
             transport.call_method0(py, "abort")?;
             return Ok(());
         }
-        if crowded {
+        if !may_read {
             transport.call_method0(py, "pause_reading")?;
         }
         self.flush(py)
@@ -169,8 +142,8 @@ impl Wire {
     /// asyncio.BaseProtocol.connection_made
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
         let mut state = self.hold(py)?;
-        state.io = Io::Transport { transport, tls: None, clear: Vec::new() };
-        if let Err(fatal) = state.start_tls() {
+        state.io = Io::Transport { transport };
+        if let Err(fatal) = state.connection.connected() {
             return Err(errors::fatal(py, &fatal));
         }
         drop(state);
@@ -193,18 +166,19 @@ impl Wire {
     fn buffer_updated(&self, py: Python<'_>, nbytes: usize) -> PyResult<()> {
         self.arrivals.fetch_add(1, Ordering::Relaxed);
         let mut state = self.hold(py)?;
-        let State { io, inbox, sealed, .. } = &mut *state;
-        match io {
-            Io::Transport { tls: Some(tls), .. } => {
-                let n = nbytes.min(sealed.len());
-                if let Err(fatal) = tls.receive(&sealed[..n], inbox) {
-                    self.die(py, &mut state, &fatal);
-                }
+        let buffers = &mut state.connection.buffers;
+        let n = nbytes.min(buffers.landing().len());
+        if let Err(fatal) = buffers.received(n) {
+            // Tells the peer why, as far as the transport sends it at once.
+            let alert = buffers.take_outgoing().unwrap_or_default();
+            self.die(py, &mut state, &fatal);
+            if let Io::Transport { transport } = &state.io {
+                let transport = transport.clone_ref(py);
+                drop(state);
+                transport.call_method1(py, pyo3::intern!(py, "write"), (PyBytes::new(py, &alert),))?;
+                transport.call_method0(py, "abort")?;
             }
-            _ => {
-                let n = nbytes.min(inbox.spare().len());
-                inbox.filled(n);
-            }
+            return Ok(());
         }
         self.after_input(py, state)
     }
@@ -237,7 +211,7 @@ impl Wire {
     fn give_up(&self, py: Python<'_>, why: String) -> PyResult<()> {
         let mut state = self.hold(py)?;
         self.die(py, &mut state, &Fatal::new(FatalKind::NoAnswer, why));
-        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let Io::Transport { transport } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         drop(state);
         transport.call_method0(py, "abort")?;
@@ -265,7 +239,7 @@ impl Wire {
     /// Reads on after a COPY's backlog was taken.
     fn resume_reading(&self, py: Python<'_>) -> PyResult<()> {
         let state = self.hold(py)?;
-        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
+        let Io::Transport { transport } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         drop(state);
         transport.call_method0(py, "resume_reading")?;

@@ -3,7 +3,8 @@
 use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
+use headrace_connection::Buffers;
+use headrace_core::{Fatal, FatalKind, limits};
 use headrace_io::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,7 @@ impl Wire {
     /// Moves bytes once.
     fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<Progress> {
         self.transmit(py, state);
-        self.turn_with(py, state, |link, inbox, outbox| link.exchange(inbox, outbox, deadline))
+        self.turn_with(py, state, |link, buffers| link.exchange(buffers, deadline))
     }
 
     /// Encodes what is queued.
@@ -30,9 +31,8 @@ impl Wire {
         if state.owed.is_some() {
             self.look_at_owed(py, state);
         }
-        let State { machine, outbox, .. } = state;
-        machine.hold(self.holds.load(Ordering::SeqCst) > 0);
-        machine.transmit(py, outbox);
+        state.connection.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
+        state.connection.transmit(py);
     }
 
     /// Goes on where what was left to others has been answered, and gives the connection up where that takes too long.
@@ -44,7 +44,7 @@ impl Wire {
         }
         state.owed = None;
         self.holds.fetch_sub(1, Ordering::SeqCst);
-        state.machine.cancel_sent();
+        state.connection.machine.cancel_sent();
         if waits {
             let reason = "the connection was closed: the server did not react to a cancel request in time";
             self.die(py, state, &Fatal::new(FatalKind::NoAnswer, reason));
@@ -55,16 +55,16 @@ impl Wire {
         &self,
         py: Python<'_>,
         state: &mut State,
-        go: impl FnOnce(&mut Link, &mut Inbox, &mut Outbox) -> Result<Progress, Fatal> + Send,
+        go: impl FnOnce(&mut Link, &mut Buffers) -> Result<Progress, Fatal> + Send,
     ) -> PyResult<Progress> {
-        let State { io, inbox, outbox, .. } = state;
+        let State { io, connection, .. } = state;
         let Io::Blocking(link) = io else {
             return Err(errors::interface(py, "the connection is not open"));
         };
         if let Some(waker) = self.waker() {
             link.listen_to(waker);
         }
-        let progress = py.detach(|| go(link, inbox, outbox));
+        let progress = py.detach(|| go(link, &mut connection.buffers));
         match &progress {
             Ok(Progress::Received) => self.digest(py, state),
             Ok(Progress::Sent | Progress::Timeout) => {}
@@ -94,21 +94,17 @@ impl Wire {
         deadline: Option<Instant>,
         idle: &mut Instant,
     ) -> PyResult<bool> {
-        let (limit, what) = match (state.outbox.is_empty(), self.write_timeout) {
-            (false, Some(limit)) => (Some(limit), "write_timeout"),
-            _ => (self.read_timeout, "read_timeout"),
-        };
-        let silent = limit.and_then(|limit| idle.checked_add(limit));
+        let silence = state.connection.silence(self.limits);
+        let silent = silence.and_then(|silence| idle.checked_add(silence.limit));
         let until = [deadline, silent].into_iter().flatten().min();
-        match self.turn_with(py, state, |link, inbox, outbox| link.exchange(inbox, outbox, until))? {
+        match self.turn_with(py, state, |link, buffers| link.exchange(buffers, until))? {
             Progress::Timeout if deadline.is_some_and(|deadline| Some(deadline) <= until) => return Ok(true),
             Progress::Timeout => {
-                let limit = limit.unwrap_or_default().as_secs_f64();
-                let reason =
-                    format!("the connection was given up: nothing was heard of the server for {what}={limit} s");
-                self.die(py, state, &Fatal::new(FatalKind::NoAnswer, reason));
+                if let Some(silence) = silence {
+                    self.die(py, state, &silence.reason());
+                }
             }
-            Progress::Received | Progress::Sent if limit.is_some() => *idle = Instant::now(),
+            Progress::Received | Progress::Sent if silence.is_some() => *idle = Instant::now(),
             _ => {}
         }
         Ok(false)
@@ -155,7 +151,7 @@ impl Wire {
         if let (Some(state), Some(asked)) = (&mut lead, asked)
             && let Some(id) = self.id_of(state, asked)
         {
-            state.machine.ask_for_answer(id);
+            state.connection.machine.ask_for_answer(id);
         }
         loop {
             let late = deadline.is_some_and(|deadline| deadline <= Instant::now());
@@ -173,7 +169,7 @@ impl Wire {
             if let Some(result) = done(&mut state)? {
                 return Ok(Some(result));
             }
-            if !state.machine.is_occupied() {
+            if !state.connection.machine.is_occupied() {
                 self.tell_waiting();
             } else if !late && asked.is_some_and(|asked| self.is_kept_waiting(&state, asked)) {
                 // Not with the lock held: whoever has the connection needs it.
@@ -205,7 +201,7 @@ impl Wire {
 
     /// Whether the request of a ticket is not begun with because a stream, a COPY or a load has the connection for itself.
     fn is_kept_waiting(&self, state: &State, ticket: &Bound<'_, PyAny>) -> bool {
-        self.id_of(state, ticket).is_some_and(|id| state.machine.is_kept_waiting(id))
+        self.id_of(state, ticket).is_some_and(|id| state.connection.machine.is_kept_waiting(id))
     }
 
     /// Why the connection came to its end: ours, or as `otherwise` has it.
@@ -245,7 +241,8 @@ impl Wire {
     fn outlast(&self, py: Python<'_>, id: Option<u64>, timeout: Option<f64>) -> PyResult<()> {
         const PATIENCE: Duration = Duration::from_millis(20);
         let gone = |state: &mut State| {
-            let waits = id.map_or_else(|| state.machine.is_at_discarded(), |id| state.machine.has(id));
+            let waits =
+                id.map_or_else(|| state.connection.machine.is_at_discarded(), |id| state.connection.machine.has(id));
             Ok((!waits).then_some(()))
         };
         let done = self.drive(py, deadline(timeout), Some(PATIENCE), None, || false, gone)?;
@@ -263,10 +260,10 @@ impl Wire {
                 break;
             }
             self.transmit(py, &mut state);
-            if state.machine.is_occupied() {
+            if state.connection.machine.is_occupied() {
                 break;
             }
-            let State { machine, outbox, .. } = &mut *state;
+            let (machine, outbox) = state.parts();
             let stuck = machine.in_flight() < machine.queued() && outbox.len() < limits::OUTBOX_HIGH_BYTES;
             let until = if stuck { now + NUDGE_WAIT } else { now };
             if self.turn(py, &mut state, Some(until))? == Progress::Timeout {
@@ -286,15 +283,17 @@ impl Wire {
         let mut looked = Instant::now();
         loop {
             self.transmit(py, &mut state);
-            if state.outbox.len() <= limit {
-                if !state.machine.is_occupied() {
+            if state.connection.buffers.outbox.len() <= limit {
+                if !state.connection.machine.is_occupied() {
                     self.tell_waiting();
                 }
                 return Ok(());
             }
             self.check_open(py, &state)?;
             self.turn_with(py, &mut state, Link::send)?;
-            if deadline.is_some_and(|deadline| deadline <= Instant::now()) && state.outbox.len() > limit {
+            if deadline.is_some_and(|deadline| deadline <= Instant::now())
+                && state.connection.buffers.outbox.len() > limit
+            {
                 return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
             }
             if looked.elapsed() >= Duration::from_millis(limits::LOOK_MILLIS) {
@@ -313,9 +312,9 @@ impl Wire {
         }
         let mut state = self.hold(py)?;
         let Io::Blocking(link) = &state.io else {
-            return Ok(!matches!(state.io, Io::None) && state.dead.is_none());
+            return Ok(!matches!(state.io, Io::None) && state.connection.ended().is_none());
         };
-        match link.peek() {
+        match link.peek(&state.connection.buffers) {
             Liveness::Quiet => Ok(true),
             Liveness::Closed => {
                 let reason = Fatal::gone("the server closed the connection while it was idle");
@@ -325,7 +324,7 @@ impl Wire {
             Liveness::Data => {
                 let deadline = Some(Instant::now());
                 self.turn(py, &mut state, deadline)?;
-                Ok(state.dead.is_none())
+                Ok(state.connection.ended().is_none())
             }
         }
     }
@@ -335,7 +334,7 @@ impl Wire {
         let state = self.hold(py)?;
         let transport = match &state.io {
             Io::Blocking(link) => return Ok(link.fd()),
-            Io::Transport { transport, .. } => transport.clone_ref(py),
+            Io::Transport { transport } => transport.clone_ref(py),
             Io::None => return Ok(-1),
         };
         drop(state);

@@ -25,7 +25,7 @@ impl Wire {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
-        if let Io::Transport { transport, .. } = &state.io {
+        if let Io::Transport { transport } = &state.io {
             visit.call(transport)?;
         }
         for completion in state.ready.iter().chain(&state.notified).chain(&state.drained) {
@@ -35,7 +35,7 @@ impl Wire {
             visit.call(gate)?;
         }
         let mut visited = Ok(());
-        state.machine.visit_callers(&mut |completion, progress| {
+        state.connection.machine.visit_callers(&mut |completion, progress| {
             visited = visit_completion(&visit, Some(completion)).and_then(|()| visit_completion(&visit, progress));
             visited.is_err()
         });

@@ -1,4 +1,4 @@
-//! One physical connection: a protocol's machine, its buffers, and the pump that moves its bytes.
+//! One physical connection: `headrace_connection`'s, which knows no socket, and what moves its bytes.
 //!
 //! The same object serves blocking callers ([`blocking`]) and an asyncio loop ([`asyncio`]); requests are submitted
 //! and answered in one way ([`requests`]).
@@ -26,15 +26,16 @@ use crate::call::Completion;
 use crate::engine::Engine;
 use crate::errors;
 use crate::sink::Settings;
-use headrace_core::{Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, TransactionStatus};
+use headrace_connection::{Connection, Limits};
+use headrace_core::{Cancellation, Fatal, Outbox, TransactionStatus};
 use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
-use headrace_tls::{TlsClient, TlsConfig};
+use headrace_tls::TlsClient;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What moves the bytes.
 #[derive(Debug)]
@@ -44,28 +45,18 @@ pub(crate) enum Io {
     /// A blocking socket.
     Blocking(Box<Link>),
     /// An asyncio transport.
-    Transport {
-        transport: Py<PyAny>,
-        tls: Option<Box<TlsClient>>,
-        /// What goes ahead of the TLS layer.
-        clear: Vec<u8>,
-    },
+    Transport { transport: Py<PyAny> },
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
-    pub(crate) machine: Box<dyn Engine>,
-    inbox: Inbox,
-    pub(crate) outbox: Outbox,
+    /// Everything but the socket. Its buffers are lent to the loop, so they stay where they are when the transport goes.
+    pub(crate) connection: Connection<dyn Engine>,
     pub(crate) io: Io,
-    tls: Option<(TlsConfig, String)>,
-    /// Ciphertext as it comes in on a loop. It is lent to the loop, so it stays where it is when the transport goes.
-    sealed: Vec<u8>,
     queries: Py<PyDict>,
     /// Bytes of their texts.
     queries_bytes: Cell<usize>,
     pub(crate) settings: Arc<Settings>,
-    dead: Option<Fatal>,
     /// The server said why it ended the session while nobody waited: whoever asks next hears it.
     unheard: Cell<bool>,
     /// Who waits for the session to be ready.
@@ -129,9 +120,8 @@ pub struct Wire {
     cancellation: Mutex<Cancellation>,
     event_loop: Option<Py<PyAny>>,
     timings: [Counter; 4],
-    /// How long an answer may leave a blocking caller without a byte, and the socket take none.
-    read_timeout: Option<Duration>,
-    write_timeout: Option<Duration>,
+    /// How long nothing may move while a blocking caller waits.
+    limits: Limits,
     /// Statements begin a transaction where none is open.
     pub(crate) begins: AtomicBool,
     /// Threads whose requests wait until a stream or a COPY has let go of the connection.
@@ -156,34 +146,20 @@ impl Wire {
 
     /// Handles what is in the inbox; a fatal error ends the connection for everyone.
     fn digest(&self, py: Python<'_>, state: &mut State) {
-        loop {
-            let State { machine, inbox, outbox, .. } = state;
-            if let Err(fatal) = machine.receive(py, inbox, outbox) {
-                self.die(py, state, &fatal);
-                return;
-            }
-            if !matches!(state.machine.next_step(), NextStep::StartTls { .. }) {
-                break;
-            }
-            match state.start_tls().and_then(|()| state.finish_tls()) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(fatal) => {
-                    self.die(py, state, &fatal);
-                    return;
-                }
-            }
+        if let Err(fatal) = state.connection.handle(py) {
+            self.die(py, state, &fatal);
+            return;
         }
-        if state.ready.is_some() && state.machine.is_opened() {
-            self.process_id.store(state.machine.process_id(), Ordering::Relaxed);
+        if state.ready.is_some() && state.connection.machine.is_opened() {
+            self.process_id.store(state.connection.machine.process_id(), Ordering::Relaxed);
             if let Ok(mut cancellation) = self.cancellation.lock() {
-                *cancellation = state.machine.cancellation();
+                *cancellation = state.connection.machine.cancellation();
             }
             if let Some(ready) = state.ready.take() {
                 ready.complete(py, Ok(py.None()));
             }
         }
-        if state.machine.notifications() > 0 {
+        if state.connection.machine.notifications() > 0 {
             for waiting in std::mem::take(&mut state.notified) {
                 waiting.complete(py, Ok(py.None()));
             }
@@ -193,25 +169,19 @@ impl Wire {
     /// Ends the connection: everyone who waits is told why.
     fn die(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
         self.closed.store(true, Ordering::Relaxed);
-        let mut reason = reason.clone();
-        if let Some(words) = state.machine.last_message()
-            && !reason.message.contains(words)
-        {
-            reason.message = format!("{} (the server said: {words})", reason.message);
-        }
-        let unheard = state.dead.is_none() && !state.machine.is_awaited();
-        state.machine.abort(py, &reason);
+        let unheard = state.connection.ended().is_none() && !state.connection.machine.is_awaited();
+        let reason = state.connection.end(py, reason);
         state.unheard.set(unheard || state.unheard.get());
         let notified = std::mem::take(&mut state.notified);
         for waiting in [state.ready.take(), state.drained.take()].into_iter().flatten().chain(notified) {
             let error = state
+                .connection
                 .machine
                 .last_error(py)
                 .map_or_else(|| errors::fatal(py, &reason), |error| errors::coded(py, error, &reason));
             waiting.complete(py, Err(error));
             state.unheard.set(false);
         }
-        state.dead.get_or_insert(reason);
         self.tell_waiting();
         if let Io::Blocking(_) = &state.io {
             state.io = Io::None;
@@ -220,14 +190,14 @@ impl Wire {
 
     pub(crate) fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         if state.unheard.take()
-            && let Some(error) = state.machine.last_error(py)
+            && let Some(error) = state.connection.machine.last_error(py)
         {
-            return Err(match &state.dead {
+            return Err(match state.connection.ended() {
                 Some(reason) => errors::coded(py, error, reason),
                 None => error,
             });
         }
-        match &state.dead {
+        match state.connection.ended() {
             Some(reason) => {
                 let mut closed = reason.clone();
                 if !closed.message.contains("closed") {
@@ -244,60 +214,28 @@ impl State {
     /// Whether something is owed that has not been answered.
     fn is_owed(&self) -> bool {
         self.owed.is_some_and(|(id, _)| match id {
-            Some(id) => self.machine.has(id),
-            None => self.machine.is_at_discarded(),
+            Some(id) => self.connection.machine.has(id),
+            None => self.connection.machine.is_at_discarded(),
         })
     }
 
     /// Gives back the memory that a large value took, once nothing is under way.
     fn rest(&mut self) {
-        if self.machine.is_idle() {
-            self.inbox.rest();
+        if self.connection.machine.is_idle() {
+            self.connection.buffers.rest();
         }
     }
 
-    /// Puts the TLS layer in place.
-    fn start_tls(&mut self) -> Result<(), Fatal> {
-        let NextStep::StartTls { request_first } = self.machine.next_step() else { return Ok(()) };
-        let Some((config, name)) = self.tls.take() else { return Ok(()) };
-        let client = TlsClient::new(&config, &name)?;
-        match &mut self.io {
-            Io::Blocking(link) => {
-                if request_first {
-                    link.send_in_clear(&mut self.outbox);
-                }
-                link.start_tls(client);
-            }
-            Io::Transport { tls, clear, .. } => {
-                if request_first {
-                    *clear = self.outbox.take();
-                }
-                *tls = Some(Box::new(client));
-                self.sealed.resize(headrace_core::limits::TLS_SEALED_BYTES, 0);
-            }
-            Io::None => {}
-        }
-        Ok(())
+    /// The machine, and where it writes.
+    pub(crate) fn parts(&mut self) -> (&mut dyn Engine, &mut Outbox) {
+        (&mut *self.connection.machine, &mut self.connection.buffers.outbox)
     }
 
     fn tls_client(&self) -> Option<&TlsClient> {
         match &self.io {
-            Io::Blocking(link) => link.tls(),
-            Io::Transport { tls, .. } => tls.as_deref(),
             Io::None => None,
+            Io::Blocking(_) | Io::Transport { .. } => self.connection.buffers.tls(),
         }
-    }
-
-    /// Goes on with the session once the handshake is over; says whether it is.
-    fn finish_tls(&mut self) -> Result<bool, Fatal> {
-        let Some(client) = self.tls_client().filter(|client| !client.is_handshaking()) else { return Ok(false) };
-        let certificate = Certificate {
-            end_point: client.end_point(),
-            fingerprint: client.fingerprint(),
-            verified: client.is_verified(),
-        };
-        self.machine.tls_ready(certificate, &mut self.outbox)?;
-        Ok(true)
     }
 }
 
@@ -358,32 +296,32 @@ impl Wire {
             return Ok(4);
         }
         let state = self.hold(py)?;
-        if !state.machine.is_idle() {
+        if !state.connection.machine.is_idle() {
             return Ok(1);
         }
-        Ok(number(state.machine.transaction()))
+        Ok(number(state.connection.machine.transaction()))
     }
 
     /// The transaction status of the last completed request, whatever is in flight: 0, 2 or 3. A transaction that is a
     /// portal's own does not count.
     fn last_status(&self, py: Python<'_>) -> PyResult<u8> {
         let state = self.hold(py)?;
-        Ok(number(state.machine.shared_transaction()))
+        Ok(number(state.connection.machine.shared_transaction()))
     }
 
     /// Whether a transaction is open once everything that was asked for is done; None if only the answers tell.
     fn transaction_ahead(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        Ok(self.hold(py)?.machine.transaction_ahead())
+        Ok(self.hold(py)?.connection.machine.transaction_ahead())
     }
 
     /// How many requests are queued or in flight.
     fn queued(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.hold(py)?.machine.queued())
+        Ok(self.hold(py)?.connection.machine.queued())
     }
 
     /// Whether notices have come.
     fn has_notices(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.machine.has_notices())
+        Ok(self.hold(py)?.connection.machine.has_notices())
     }
 
     /// How the connection is encrypted, or None.
@@ -398,12 +336,12 @@ impl Wire {
 
     /// How many prepared statements are kept.
     fn prepared_statements(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.hold(py)?.machine.statements())
+        Ok(self.hold(py)?.connection.machine.statements())
     }
 
     /// Forgets every prepared statement; the server is told with the next request.
     fn forget_statements(&self, py: Python<'_>) -> PyResult<()> {
-        self.hold(py)?.machine.forget_statements();
+        self.hold(py)?.connection.machine.forget_statements();
         Ok(())
     }
 
@@ -420,8 +358,8 @@ impl Wire {
             return Ok(());
         }
         let mut state = self.hold(py)?;
-        state.machine.cancel_sent();
-        state.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
+        state.connection.machine.cancel_sent();
+        state.connection.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
         drop(state);
         self.flush(py)
     }

@@ -27,7 +27,7 @@ impl Wire {
             return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
         }
         let text = sql.to_str()?;
-        let query = Py::new(py, state.machine.convert(py, text, with_params)?)?;
+        let query = Py::new(py, state.connection.machine.convert(py, text, with_params)?)?;
         if text.len() > limits::QUERY_BYTES {
             return Ok(query);
         }
@@ -76,12 +76,12 @@ impl Wire {
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
         self.check_open(py, &state)?;
-        if !state.machine.is_ready() {
+        if !state.connection.machine.is_ready() {
             return Err(errors::interface(py, "the connection is not ready for requests yet"));
         }
         let object = call.completion.object(py);
-        let busy = state.machine.in_flight() > 0;
-        state.machine.of::<D>(py)?.submit(request, call);
+        let busy = state.connection.machine.in_flight() > 0;
+        state.connection.machine.of::<D>(py)?.submit(request, call);
         if let Io::Transport { .. } = state.io {
             drop(state);
             if busy {
@@ -174,17 +174,17 @@ impl Wire {
 
     /// Whether the server works on nothing but what was discarded.
     fn at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.machine.is_at_discarded())
+        Ok(self.hold(py)?.connection.machine.is_at_discarded())
     }
 
     /// Whether a cancel request is worth repeating, as the server is still at what was discarded. Then nothing is started
     /// before `hold_requests(False)`.
     fn hold_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         let mut state = self.hold(py)?;
-        let at = state.machine.is_at_discarded();
+        let at = state.connection.machine.is_at_discarded();
         if at {
             self.holds.fetch_add(1, Ordering::SeqCst);
-            state.machine.hold(true);
+            state.connection.machine.hold(true);
         }
         Ok(at)
     }
@@ -196,7 +196,7 @@ impl Wire {
         let mut state = self.hold(py)?;
         self.check_open(py, &state)?;
         let object = completion.object(py);
-        if state.machine.notifications() > 0 {
+        if state.connection.machine.notifications() > 0 {
             completion.complete(py, Ok(py.None()));
         } else {
             state.notified.push(completion);
@@ -221,31 +221,20 @@ impl Wire {
         if self.closed.swap(true, Ordering::Relaxed) && matches!(state.io, Io::None) {
             return Ok(());
         }
-        let mut farewell = headrace_core::Outbox::new();
-        if state.outbox.is_empty() {
-            state.machine.terminate(&mut farewell);
-        }
         let reason = Fatal::new(FatalKind::Closed, "the connection is closed");
+        state.connection.say_goodbye();
+        // A TLS layer that has failed says nothing.
+        let goodbye = state.connection.buffers.take_outgoing().unwrap_or_default();
         let io = std::mem::replace(&mut state.io, Io::None);
         self.die(py, &mut state, &reason);
         drop(state);
         match io {
             Io::None => {}
-            Io::Blocking(mut link) => py.detach(|| link.farewell(&mut farewell)),
-            Io::Transport { transport, tls, .. } => {
+            Io::Blocking(link) => py.detach(|| link.farewell(&goodbye)),
+            Io::Transport { transport } => {
                 let transport = transport.bind(py);
-                let mut bytes = Vec::new();
-                match tls {
-                    Some(mut tls) => {
-                        // A TLS layer that cannot say goodbye any more is closed without.
-                        let _ = tls.transmit(&mut farewell, &mut bytes);
-                        tls.close_notify();
-                        let _ = tls.transmit(&mut farewell, &mut bytes);
-                    }
-                    None => bytes = farewell.take(),
-                }
-                if !bytes.is_empty() {
-                    transport.call_method1("write", (pyo3::types::PyBytes::new(py, &bytes),))?;
+                if !goodbye.is_empty() {
+                    transport.call_method1("write", (pyo3::types::PyBytes::new(py, &goodbye),))?;
                 }
                 transport.call_method0("close")?;
             }
@@ -260,10 +249,10 @@ impl Wire {
     fn forget(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, held: bool) -> PyResult<(Discarded, u64)> {
         let mut state = self.hold(py)?;
         let Some(id) = self.id_of(&state, ticket) else { return Ok((Discarded::Gone, 0)) };
-        let discarded = state.machine.discard(id);
+        let discarded = state.connection.machine.discard(id);
         if held && discarded == Discarded::Alone {
             self.holds.fetch_add(1, Ordering::SeqCst);
-            state.machine.hold(true);
+            state.connection.machine.hold(true);
         }
         drop(state);
         self.flush(py)?;
@@ -280,6 +269,6 @@ impl Wire {
 
     /// The number of the request that this ticket or future belongs to.
     pub(crate) fn id_of(&self, state: &State, ticket: &Bound<'_, PyAny>) -> Option<u64> {
-        state.machine.find(ticket)
+        state.connection.machine.find(ticket)
     }
 }

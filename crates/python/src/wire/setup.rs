@@ -5,7 +5,8 @@ use crate::call::{Completion, Ticket};
 use crate::engine::Engine;
 use crate::errors;
 use crate::sink::{Settings, Unrepresentable};
-use headrace_core::{Cancellation, Fatal, FatalKind, Inbox, Outbox, limits};
+use headrace_connection::{Connection, Limits, TlsSettings};
+use headrace_core::{Cancellation, Fatal, FatalKind, Outbox, limits};
 use headrace_io::{Address, Connecting, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
@@ -91,16 +92,11 @@ impl Wire {
             user_timeout: seconds(options, "tcp_user_timeout")?,
         };
         let state = State {
-            machine,
-            inbox: Inbox::new(),
-            outbox,
+            connection: Connection::new(machine, outbox, tls),
             io: Io::None,
-            tls,
-            sealed: Vec::new(),
             queries: PyDict::new(py).unbind(),
             queries_bytes: Cell::new(0),
             settings: Arc::new(settings),
-            dead: None,
             unheard: Cell::new(false),
             ready: None,
             notified: Vec::new(),
@@ -129,8 +125,7 @@ impl Wire {
             cancellation: Mutex::new(Cancellation::Impossible),
             event_loop,
             timings: Default::default(),
-            read_timeout: seconds(options, "read_timeout")?,
-            write_timeout: seconds(options, "write_timeout")?,
+            limits: Limits { read: seconds(options, "read_timeout")?, write: seconds(options, "write_timeout")? },
             begins: AtomicBool::new(true),
             waiting: AtomicUsize::new(0),
             released: Default::default(),
@@ -168,7 +163,7 @@ impl Wire {
         let mut state = self.hold(py)?;
         self.hangup.get_or_init(|| link.hangup());
         state.io = Io::Blocking(Box::new(link));
-        if let Err(fatal) = state.start_tls() {
+        if let Err(fatal) = state.connection.connected() {
             return Err(errors::fatal(py, &fatal));
         }
         Ok(())
@@ -202,8 +197,8 @@ impl Wire {
 /// What a database brings to a connection.
 pub(crate) struct Prepared {
     pub machine: Box<dyn Engine>,
-    /// The TLS layer that the machine may ask for, and the server's name in it.
-    pub tls: Option<(TlsConfig, String)>,
+    /// The TLS layer that the machine may ask for.
+    pub tls: Option<TlsSettings>,
     /// What makes Python's objects of values of some types.
     pub loaders: Option<Py<PyDict>>,
 }
@@ -214,7 +209,7 @@ pub(crate) fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
 }
 
 /// How TLS is made.
-pub(crate) fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsConfig> {
+pub(crate) fn tls_settings(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsSettings> {
     let path = |name: &str| get::<PathBuf>(options, name);
     let verify = choose(
         py,
@@ -228,7 +223,7 @@ pub(crate) fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResul
         (None, None) => None,
         _ => return Err(errors::programming(py, "sslcert and sslkey are given together or not at all")),
     };
-    Ok(TlsConfig {
+    let config = TlsConfig {
         verify,
         roots: path("sslrootcert")?.map_or(Roots::System, Roots::File),
         client,
@@ -239,5 +234,6 @@ pub(crate) fn tls_config(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResul
             Vec::new()
         },
         sni: get(options, "sslsni")?.unwrap_or(true),
-    })
+    };
+    Ok(TlsSettings { config, server_name: get(options, "server_name")?.unwrap_or_default() })
 }

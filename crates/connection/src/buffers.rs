@@ -1,0 +1,169 @@
+//! Received bytes and bytes to be sent, with TLS between them and the wire.
+
+use headrace_core::limits::TLS_SEALED_BYTES;
+use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_tls::TlsClient;
+
+/// What came with received bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Something, for the protocol or for TLS.
+    Data,
+    /// The peer's TLS has ended, and nothing else: no more will come.
+    End,
+}
+
+/// Both buffers of a connection, and the TLS layer between them and the wire.
+///
+/// To read: [`Buffers::make_room`], a read into [`Buffers::landing`], [`Buffers::received`]. To write: the bytes of
+/// [`Buffers::outgoing`], and [`Buffers::sent`] for as many as the socket took, until there are none; or all at once with
+/// [`Buffers::take_outgoing`]. Without TLS a read lands where the protocol reads it, and what the protocol has written is
+/// sent from where it was written.
+///
+/// Memory: what [`Buffers::landing`] returns stays where it is until the next [`Buffers::make_room`],
+/// [`Buffers::rest`] or [`Buffers::start_tls`] without TLS, and for good with TLS. A loop that lends it to others relies on
+/// that.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    /// Received bytes that no message has consumed yet.
+    pub inbox: Inbox,
+    /// Bytes that the protocol has to send.
+    pub outbox: Outbox,
+    tls: Option<Box<Layer>>,
+    /// Ciphertext as it comes in; empty before there was TLS.
+    landed: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Layer {
+    client: TlsClient,
+    /// What is to be written ahead of everything else: ciphertext, and in front of it what asked for TLS.
+    wire: Outbox,
+    /// TLS has failed: the alert that says so is the last that is sent.
+    failed: bool,
+}
+
+impl Buffers {
+    /// Empty buffers, without TLS.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes room for the next read.
+    pub fn make_room(&mut self) {
+        if self.tls.is_none() {
+            self.inbox.reserve();
+        }
+    }
+
+    /// Where received bytes land: in the inbox itself, or with TLS in the buffer of ciphertext.
+    pub fn landing(&mut self) -> &mut [u8] {
+        match self.tls {
+            Some(_) => &mut self.landed,
+            None => self.inbox.spare(),
+        }
+    }
+
+    /// The first `n` bytes of [`Buffers::landing`] were received.
+    ///
+    /// # Errors
+    /// [`Fatal`] where TLS fails. The alert that tells the peer is then what [`Buffers::outgoing`] returns.
+    ///
+    /// # Panics
+    /// When `n` is more than fits there.
+    pub fn received(&mut self, n: usize) -> Result<Arrival, Fatal> {
+        let Some(layer) = &mut self.tls else {
+            self.inbox.filled(n);
+            return Ok(Arrival::Data);
+        };
+        let unread = self.inbox.unread().len();
+        if let Err(error) = layer.client.receive(&self.landed[..n], &mut self.inbox) {
+            layer.failed = true;
+            // What is wrong stays what it is, whether the peer can be told or not.
+            let _ = layer.client.transmit(&mut Outbox::new(), layer.wire.tail());
+            return Err(error);
+        }
+        let ended = layer.client.peer_closed() && self.inbox.unread().len() == unread;
+        Ok(if ended { Arrival::End } else { Arrival::Data })
+    }
+
+    /// Returns true if the peer has ended its TLS: nothing more will come.
+    pub fn is_at_end(&self) -> bool {
+        self.tls.as_ref().is_some_and(|layer| layer.client.peer_closed())
+    }
+
+    /// The bytes to write now; none where nothing can be written, though during a TLS handshake the outbox waits.
+    ///
+    /// # Errors
+    /// [`Fatal`] where TLS fails.
+    pub fn outgoing(&mut self) -> Result<&[u8], Fatal> {
+        let Some(layer) = &mut self.tls else { return Ok(self.outbox.pending()) };
+        if layer.wire.is_empty() && !layer.failed {
+            layer.client.transmit(&mut self.outbox, layer.wire.tail())?;
+        }
+        Ok(layer.wire.pending())
+    }
+
+    /// The first `n` bytes of [`Buffers::outgoing`] were written.
+    ///
+    /// # Panics
+    /// When `n` is more than there are.
+    pub fn sent(&mut self, n: usize) {
+        match &mut self.tls {
+            Some(layer) => layer.wire.sent(n),
+            None => self.outbox.sent(n),
+        }
+    }
+
+    /// Takes the bytes to write now, for a loop whose transport keeps what the socket does not take. With TLS there may be
+    /// more afterwards: ciphertext is made in portions.
+    ///
+    /// # Errors
+    /// [`Fatal`] where TLS fails.
+    pub fn take_outgoing(&mut self) -> Result<Vec<u8>, Fatal> {
+        let Some(layer) = &mut self.tls else { return Ok(self.outbox.take()) };
+        if !layer.failed {
+            layer.client.transmit(&mut self.outbox, layer.wire.tail())?;
+        }
+        Ok(layer.wire.take())
+    }
+
+    /// Encrypts everything from now on; the handshake is carried by the reads and writes to come. With `request_first` what
+    /// is in the outbox is sent ahead of it as it is: MySQL asks for TLS in a packet that nothing answers.
+    pub fn start_tls(&mut self, client: TlsClient, request_first: bool) {
+        let mut wire = Outbox::new();
+        if request_first {
+            *wire.tail() = self.outbox.take();
+        }
+        self.landed.resize(TLS_SEALED_BYTES, 0);
+        self.tls = Some(Box::new(Layer { client, wire, failed: false }));
+    }
+
+    /// The TLS layer.
+    pub fn tls(&self) -> Option<&TlsClient> {
+        self.tls.as_ref().map(|layer| &layer.client)
+    }
+
+    /// Has TLS say goodbye behind what is to be written.
+    pub fn close_notify(&mut self) {
+        if let Some(layer) = &mut self.tls {
+            if !layer.failed {
+                // A layer that cannot encrypt any more is closed without.
+                let _ = layer.client.transmit(&mut self.outbox, layer.wire.tail());
+            }
+            layer.client.close_notify();
+        }
+    }
+
+    /// Begins again with another peer: nothing is to be read or sent, and there is no TLS. No memory moves.
+    pub fn clear(&mut self) {
+        self.inbox.consume(self.inbox.unread().len());
+        self.outbox.take();
+        self.tls = None;
+    }
+
+    /// Gives back the memory that a large message took, where nothing is unread. Nobody may hold [`Buffers::landing`] then.
+    pub fn rest(&mut self) {
+        self.inbox.rest();
+    }
+}

@@ -1,0 +1,236 @@
+//! A protocol over its buffers: opening, handling what came, and the end.
+
+use crate::Buffers;
+use headrace_core::protocol::Caller;
+use headrace_core::{Certificate, Fatal, FatalKind, Inbox, NextStep, Outbox, Protocol, Session};
+use headrace_tls::{TlsClient, TlsConfig};
+use std::time::Duration;
+
+/// What a connection needs of a protocol beside [`Session`]: the part of [`Protocol`] that names no request, so that a
+/// program with several protocols can keep them behind one pointer.
+pub trait Driven: Session {
+    /// What response handlers are woken with.
+    type Cx<'a>: Copy;
+
+    /// [`Protocol::transmit`]
+    fn transmit(&mut self, cx: Self::Cx<'_>, outbox: &mut Outbox);
+    /// [`Protocol::receive`]
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection must be closed.
+    fn receive(&mut self, cx: Self::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal>;
+    /// [`Protocol::abort`]
+    fn abort(&mut self, cx: Self::Cx<'_>, reason: &Fatal);
+    /// Returns true if a response handler takes no more for now.
+    fn is_full(&self) -> bool {
+        false
+    }
+}
+
+impl<P: Protocol> Driven for P {
+    type Cx<'a> = <P::Caller as Caller>::Cx<'a>;
+
+    fn transmit(&mut self, cx: Self::Cx<'_>, outbox: &mut Outbox) {
+        Protocol::transmit(self, cx, outbox);
+    }
+    fn receive(&mut self, cx: Self::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        Protocol::receive(self, cx, inbox, outbox)
+    }
+    fn abort(&mut self, cx: Self::Cx<'_>, reason: &Fatal) {
+        Protocol::abort(self, cx, reason);
+    }
+}
+
+/// How TLS is made where the protocol asks for it.
+#[derive(Clone, Debug)]
+pub struct TlsSettings {
+    /// What is verified, and by which certificates.
+    pub config: TlsConfig,
+    /// Whom the certificate has to name.
+    pub server_name: String,
+}
+
+/// How long the peer may leave a loop waiting without a byte moving.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// For an answer.
+    pub read: Option<Duration>,
+    /// For room to send.
+    pub write: Option<Duration>,
+}
+
+/// For how long nothing may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// The time.
+    pub limit: Duration,
+    /// The setting that it comes from.
+    setting: &'static str,
+}
+
+impl Silence {
+    /// Why a connection is ended on which nothing moved for that long.
+    pub fn reason(&self) -> Fatal {
+        let (setting, limit) = (self.setting, self.limit.as_secs_f64());
+        let reason = format!("the connection was given up: nothing was heard of the server for {setting}={limit} s");
+        Fatal::new(FatalKind::NoAnswer, reason)
+    }
+}
+
+/// A connection to a server, but for its socket and its clock.
+///
+/// Who owns it, a driver loop, does this:
+///
+/// 1. connects a socket, and calls [`Connection::connected`];
+/// 2. calls [`Connection::transmit`], again whenever requests were submitted, or something was sent or received;
+/// 3. writes what [`Buffers::outgoing`] returns and says how much with [`Buffers::sent`], until there is nothing left or
+///    the socket takes no more;
+/// 4. reads, if [`Connection::may_read`], into [`Buffers::landing`], after [`Buffers::make_room`], and says how much with
+///    [`Buffers::received`]. It has to be ready to read whenever it waits to write: a large batch would block both sides;
+/// 5. calls [`Connection::handle`] after each read, and does what [`Connection::next_step`] returns: goes on with 2, answers
+///    a question, connects elsewhere and calls [`Connection::reconnected`], or closes;
+/// 6. at the end of input, or where the socket fails, calls [`Connection::lost`]; to close by itself,
+///    [`Connection::say_goodbye`], after which it writes what is there without waiting.
+///
+/// An error of 3, 4 or 5 goes to [`Connection::end`], which tells everybody who waits; what TLS has to tell the peer is
+/// then what [`Buffers::outgoing`] returns. The methods of one connection may be called from different threads, one at a
+/// time. Steps 3 and 4 need only [`Connection::buffers`], so they can be done without what the response handlers are woken
+/// with.
+#[derive(Debug)]
+pub struct Connection<M: ?Sized> {
+    /// The protocol.
+    pub machine: Box<M>,
+    /// What is between it and the wire.
+    pub buffers: Buffers,
+    tls: Option<TlsSettings>,
+    ended: Option<Fatal>,
+}
+
+impl<M: Driven + ?Sized> Connection<M> {
+    /// A connection that is not open. `outbox` is what the machine has written when it was made; `tls` is used where the
+    /// machine asks for it.
+    pub fn new(machine: Box<M>, outbox: Outbox, tls: Option<TlsSettings>) -> Self {
+        let mut buffers = Buffers::new();
+        buffers.outbox = outbox;
+        Self { machine, buffers, tls, ended: None }
+    }
+
+    /// The socket is connected.
+    ///
+    /// # Errors
+    /// [`Fatal`] where TLS comes first and cannot be made: a file that cannot be read.
+    pub fn connected(&mut self) -> Result<(), Fatal> {
+        self.advance_tls().map(drop)
+    }
+
+    /// The socket is connected to the server that [`NextStep::Reconnect`] has named: buffers, TLS and protocol begin again.
+    ///
+    /// # Errors
+    /// [`Fatal`] where TLS cannot be made, or the protocol cannot begin again.
+    pub fn reconnected(&mut self) -> Result<(), Fatal> {
+        if let (NextStep::Reconnect { host, .. }, Some(tls)) = (self.machine.next_step(), &mut self.tls) {
+            tls.server_name = host.to_owned();
+        }
+        self.buffers.clear();
+        self.machine.reconnect(&mut self.buffers.outbox)?;
+        self.connected()
+    }
+
+    /// Encodes requests that were submitted, while the outbox has room and no reply is needed first.
+    pub fn transmit(&mut self, cx: M::Cx<'_>) {
+        self.machine.transmit(cx, &mut self.buffers.outbox);
+    }
+
+    /// Returns true if the loop may read. While a response handler is full it must not: what it has to take would be kept
+    /// in memory.
+    pub fn may_read(&self) -> bool {
+        !self.machine.is_full()
+    }
+
+    /// Handles what was received, and puts TLS in place where the protocol asks for it.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection has to be ended with it.
+    pub fn handle(&mut self, cx: M::Cx<'_>) -> Result<(), Fatal> {
+        loop {
+            self.machine.receive(cx, &mut self.buffers.inbox, &mut self.buffers.outbox)?;
+            if !self.advance_tls()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Starts TLS if that is the next step, and goes on with the session once the handshake is over; returns true if the
+    /// session went on.
+    fn advance_tls(&mut self) -> Result<bool, Fatal> {
+        let NextStep::StartTls { request_first } = self.machine.next_step() else { return Ok(false) };
+        if self.buffers.tls().is_none() {
+            let Some(TlsSettings { config, server_name }) = &self.tls else {
+                let reason = "the session needs TLS, and the connection has no settings for it";
+                return Err(Fatal::new(FatalKind::UnusableSetting, reason));
+            };
+            self.buffers.start_tls(TlsClient::new(config, server_name)?, request_first);
+        }
+        let Some(client) = self.buffers.tls().filter(|client| !client.is_handshaking()) else { return Ok(false) };
+        let certificate = Certificate {
+            end_point: client.end_point(),
+            fingerprint: client.fingerprint(),
+            verified: client.is_verified(),
+        };
+        self.machine.tls_ready(certificate, &mut self.buffers.outbox)?;
+        Ok(true)
+    }
+
+    /// What the loop has to do next, beside moving bytes. TLS is not among it.
+    pub fn next_step(&self) -> NextStep<'_> {
+        match self.machine.next_step() {
+            NextStep::StartTls { .. } => NextStep::Exchange,
+            step => step,
+        }
+    }
+
+    /// The end of input, or a socket that failed with `reason`: what came before it still counts. Tells everybody who waits,
+    /// and returns why the connection has ended.
+    pub fn lost(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Fatal {
+        let reason = self.handle(cx).err().unwrap_or_else(|| reason.clone());
+        self.end(cx, &reason)
+    }
+
+    /// Ends the session: everybody who waits hears `reason`, with what the server said last. Returns it.
+    pub fn end(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Fatal {
+        let mut reason = reason.clone();
+        if let Some(message) = self.machine.last_message()
+            && !reason.message.contains(message)
+        {
+            reason.message = format!("{} (the server said: {message})", reason.message);
+        }
+        self.machine.abort(cx, &reason);
+        self.ended.get_or_insert_with(|| reason.clone());
+        reason
+    }
+
+    /// Why the connection has ended, where it has.
+    pub fn ended(&self) -> Option<&Fatal> {
+        self.ended.as_ref()
+    }
+
+    /// Writes what ends the session in an orderly way. Where a message is half sent, the session is ended without a word.
+    pub fn say_goodbye(&mut self) {
+        let outbox = &mut self.buffers.outbox;
+        if outbox.is_empty() {
+            self.machine.terminate(outbox);
+        } else {
+            outbox.take();
+        }
+        self.buffers.close_notify();
+    }
+
+    /// How long nothing may move as things stand. A loop counts from the last byte that did, and then ends the connection
+    /// with [`Silence::reason`].
+    pub fn silence(&self, limits: Limits) -> Option<Silence> {
+        match limits.write {
+            Some(limit) if !self.buffers.outbox.is_empty() => Some(Silence { limit, setting: "write_timeout" }),
+            _ => limits.read.map(|limit| Silence { limit, setting: "read_timeout" }),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A connection as a driver loop sees it: bytes in, bytes out.
+
+mod support;
+
+use headrace_connection::{Arrival, Limits};
+use headrace_core::{Fatal, FatalKind, NextStep};
+use std::time::Duration;
+use support::{Lines, Server, Stage, read, trusting, written};
+
+#[test]
+fn without_tls_bytes_are_read_where_the_protocol_reads_them() {
+    let mut connection = Lines::connection(Stage::Greeting, None);
+    connection.connected().unwrap();
+    let buffers = &mut connection.buffers;
+    buffers.make_room();
+    buffers.landing()[..6].copy_from_slice(b"HELLO\n");
+    let landed = buffers.landing().as_ptr();
+    assert_eq!(buffers.received(6), Ok(Arrival::Data));
+    assert_eq!(buffers.inbox.unread().as_ptr(), landed, "the bytes were copied");
+    buffers.outbox.tail().extend_from_slice(b"question\n");
+    let pending = buffers.outbox.pending().as_ptr();
+    assert_eq!(buffers.outgoing().unwrap().as_ptr(), pending, "the bytes were copied");
+    connection.handle(()).unwrap();
+    assert_eq!(connection.next_step(), NextStep::Ready);
+}
+
+#[test]
+fn tls_is_put_in_place_where_the_protocol_asks_for_it_however_the_bytes_are_cut() {
+    for request_first in [false, true] {
+        for portion in [1, 7, usize::MAX] {
+            let mut server = Server::new();
+            let mut connection = Lines::connection(Stage::Tls { request_first }, Some(trusting(&server.pem)));
+            connection.connected().unwrap();
+            let clear: &[u8] = if request_first { b"TLS, please\n" } else { b"" };
+            while connection.next_step() != NextStep::Ready {
+                server.receive(&written(&mut connection, portion), clear.len()).unwrap();
+                let greeting: &[u8] = if server.received.is_empty() { b"" } else { b"HELLO\nfirst\n" };
+                let answer = server.send(greeting);
+                read(&mut connection, &answer, portion).unwrap();
+            }
+            assert_eq!((&server.clear[..], &server.received[..]), (clear, &b"login\n"[..]));
+            assert!(connection.machine.certificate.as_ref().is_some_and(|certificate| certificate.verified));
+            assert_eq!(connection.machine.lines, ["first"]);
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_takes_all_at_once_sends_the_same() {
+    let mut server = Server::new();
+    let mut connection = Lines::connection(Stage::Tls { request_first: true }, Some(trusting(&server.pem)));
+    connection.connected().unwrap();
+    while connection.next_step() != NextStep::Ready {
+        let bytes = connection.buffers.take_outgoing().unwrap();
+        server.receive(&bytes, 12).unwrap();
+        let greeting: &[u8] = if server.received.is_empty() { b"" } else { b"HELLO\n" };
+        let answer = server.send(greeting);
+        read(&mut connection, &answer, usize::MAX).unwrap();
+    }
+    assert_eq!((&server.clear[..], &server.received[..]), (&b"TLS, please\n"[..], &b"login\n"[..]));
+}
+
+#[test]
+fn a_peer_that_is_not_trusted_hears_why_and_nothing_else() {
+    let mut server = Server::new();
+    let other = Server::new();
+    let mut connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&other.pem)));
+    connection.connected().unwrap();
+    connection.buffers.outbox.tail().extend_from_slice(b"a secret\n");
+    let refused = loop {
+        server.receive(&written(&mut connection, usize::MAX), 0).unwrap();
+        let answer = server.send(b"");
+        if let Err(refused) = read(&mut connection, &answer, usize::MAX) {
+            break refused;
+        }
+    };
+    assert_eq!(refused.kind, FatalKind::TlsRefused);
+    let alert = server.receive(&written(&mut connection, usize::MAX), 0).unwrap_err();
+    assert!(matches!(alert, rustls::Error::AlertReceived(_)), "{alert}");
+    assert_eq!((server.received.len(), written(&mut connection, usize::MAX).len()), (0, 0));
+}
+
+#[test]
+fn the_end_of_a_peers_tls_is_the_end_of_input() {
+    let mut server = Server::new();
+    let mut connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&server.pem)));
+    connection.connected().unwrap();
+    while server.received.is_empty() {
+        server.receive(&written(&mut connection, usize::MAX), 0).unwrap();
+        let answer = server.send(b"");
+        read(&mut connection, &answer, usize::MAX).unwrap();
+    }
+    server.tls.send_close_notify();
+    let goodbye = server.send(b"");
+    assert!(!connection.buffers.is_at_end());
+    connection.buffers.make_room();
+    connection.buffers.landing()[..goodbye.len()].copy_from_slice(&goodbye);
+    assert_eq!(connection.buffers.received(goodbye.len()), Ok(Arrival::End));
+    assert!(connection.buffers.is_at_end());
+}
+
+#[test]
+fn tls_without_settings_is_refused() {
+    let mut connection = Lines::connection(Stage::Tls { request_first: false }, None);
+    assert_eq!(connection.connected().unwrap_err().kind, FatalKind::UnusableSetting);
+    assert_eq!(written(&mut connection, usize::MAX), b"");
+}
+
+#[test]
+fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said() {
+    let mut connection = Lines::connection(Stage::Ready, None);
+    connection.buffers.inbox.extend(b"answer\nERROR shutdown\nhalf a li");
+    let reason = connection.lost((), &Fatal::gone("the server closed the connection"));
+    assert_eq!(connection.machine.lines, ["answer"]);
+    assert_eq!(reason.message, "the server closed the connection (the server said: shutdown)");
+    assert_eq!(connection.machine.told.join(";"), reason.message);
+    connection.end((), &Fatal::gone("and once more"));
+    assert_eq!(connection.ended(), Some(&reason), "the first reason stays");
+    assert_eq!(connection.next_step(), NextStep::Close);
+}
+
+#[test]
+fn a_broken_protocol_is_told_before_the_end_of_input() {
+    let mut connection = Lines::connection(Stage::Ready, None);
+    connection.buffers.inbox.extend(b"BAD\n");
+    let reason = connection.lost((), &Fatal::gone("the server closed the connection"));
+    assert_eq!(reason.kind, FatalKind::ProtocolViolation);
+}
+
+#[test]
+fn a_goodbye_is_not_put_into_a_message_that_is_half_sent() {
+    let mut connection = Lines::connection(Stage::Ready, None);
+    connection.say_goodbye();
+    assert_eq!(written(&mut connection, usize::MAX), b"BYE\n");
+    let mut connection = Lines::connection(Stage::Ready, None);
+    connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+    connection.buffers.sent(3);
+    connection.say_goodbye();
+    assert_eq!(written(&mut connection, usize::MAX), b"");
+}
+
+#[test]
+fn another_server_is_asked_from_the_beginning() {
+    let (mut first, mut second) = (Server::new(), Server::named("db2.example.com"));
+    let both = first.pem.clone() + &second.pem;
+    let mut connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&both)));
+    connection.connected().unwrap();
+    while !matches!(connection.next_step(), NextStep::Reconnect { .. }) {
+        first.receive(&written(&mut connection, usize::MAX), 0).unwrap();
+        let greeting: &[u8] = if first.received.is_empty() { b"" } else { b"MOVED db2.example.com 1526\nhalf a li" };
+        let answer = first.send(greeting);
+        read(&mut connection, &answer, usize::MAX).unwrap();
+    }
+    assert_eq!(connection.next_step(), NextStep::Reconnect { server: "other", host: "db2.example.com", port: 1526 });
+    connection.buffers.outbox.tail().extend_from_slice(b"for the first server\n");
+    connection.reconnected().unwrap();
+    assert!(connection.buffers.tls().is_some_and(|tls| tls.is_handshaking()) && connection.buffers.inbox.is_empty());
+    while connection.next_step() != NextStep::Ready {
+        second.receive(&written(&mut connection, usize::MAX), 0).unwrap();
+        let greeting: &[u8] = if second.received.is_empty() { b"" } else { b"HELLO\n" };
+        let answer = second.send(greeting);
+        read(&mut connection, &answer, usize::MAX).unwrap();
+    }
+    assert_eq!(second.received, b"login\n");
+}
+
+#[test]
+fn nothing_is_read_while_a_response_handler_is_full() {
+    let mut connection = Lines::connection(Stage::Ready, None);
+    assert!(connection.may_read());
+    connection.machine.full = true;
+    assert!(!connection.may_read());
+}
+
+#[test]
+fn how_long_nothing_may_move_depends_on_what_is_waited_for() {
+    let mut connection = Lines::connection(Stage::Ready, None);
+    let limits = Limits { read: Some(Duration::from_secs(5)), write: Some(Duration::from_secs(2)) };
+    assert_eq!(connection.silence(Limits::default()), None);
+    let silence = connection.silence(limits).unwrap();
+    assert_eq!((silence.limit, silence.reason().kind), (Duration::from_secs(5), FatalKind::NoAnswer));
+    connection.buffers.outbox.tail().push(b'x');
+    let silence = connection.silence(limits).unwrap();
+    assert!(silence.limit == Duration::from_secs(2) && silence.reason().message.contains("write_timeout=2 s"));
+}
