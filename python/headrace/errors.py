@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ._native import error_class
 from ._redact import mask_passwords
 from .sqlstates import CONDITIONS, class_name
 
@@ -171,26 +172,6 @@ class TooManyRequests(OperationalError):
     """The pool's queue is full."""
 
     code = "too_many_requests"
-
-
-# The base of a SQLSTATE's class, by the first two characters of the code, else by the first. Where psycopg has an
-# opinion it is the same one, so that handlers can move.
-_BASES: Final[dict[str, type[DatabaseError]]] = {
-    code: base
-    for base, codes in {
-        OperationalError: "08 27 28 2F 38 39 3B 40 53 54 55 57 58 F H",
-        DataError: "22",
-        IntegrityError: "23",
-        InternalError: "09 24 25 2B 2D X",
-        ProgrammingError: "03 0L 0P 0Z 10 20 21 26 34 3D 3F 42 44 P",
-        NotSupportedError: "0A",
-    }.items()
-    for code in codes.split()
-}
-
-
-def _base(sqlstate: str) -> type[DatabaseError]:
-    return _BASES.get(sqlstate[:2]) or _BASES.get(sqlstate[:1]) or DatabaseError
 
 
 class ConnectionFailure(OperationalError):
@@ -498,6 +479,11 @@ class TooManyRows(ProgrammingError):
 
 class AssertFailure(ProgrammingError):
     """P0004"""
+
+
+def _base(sqlstate: str) -> type[DatabaseError]:
+    found: type[DatabaseError] = globals()[error_class(sqlstate)]
+    return found
 
 
 def _classes() -> dict[str, type[DatabaseError]]:

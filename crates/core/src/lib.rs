@@ -7,6 +7,7 @@
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`queue`]: requests that wait to be sent or are in flight;
 //! * [`session`]: what a session is whatever its requests are: opening, cancelling, closing, what is in flight;
+//! * [`sqlstate`]: what a server's error means: SQLSTATEs, and PEP 249's classes;
 //! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the caller's types cannot hold;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
@@ -22,6 +23,7 @@ pub mod protocol;
 pub mod queue;
 pub mod session;
 pub mod sink;
+pub mod sqlstate;
 pub mod statements;
 pub mod words;
 
@@ -31,4 +33,5 @@ pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, short
 pub use queue::{Failure, Pending, Queue, Slot};
 pub use session::{Cancellation, Certificate, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};
+pub use sqlstate::{Condition, Diagnostics, ErrorClass, SqlState};
 pub use statements::{Epoch, Prepared, Statements};

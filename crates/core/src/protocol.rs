@@ -1,7 +1,7 @@
 //! What a pump may ask of a protocol, and a protocol of its caller.
 
 use crate::queue::{Pending, Queue};
-use crate::{Inbox, Outbox, Parameters, Session, Sink, limits};
+use crate::{Diagnostics, Inbox, Outbox, Parameters, Session, Sink, limits};
 use std::{error, fmt};
 
 /// The connection cannot go on: the peer broke the protocol, refused us, or is gone.
@@ -210,7 +210,7 @@ pub trait Caller: Sized {
     /// What the protocol knows of a result's columns.
     type Columns;
     /// The server's error.
-    type ServerError;
+    type ServerError: Diagnostics;
 
     /// Whose request it is. Requests of two lanes are never in flight together, so that a cancel request for one cannot
     /// hit the other; those of one lane are pipelined.

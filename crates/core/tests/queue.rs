@@ -1,22 +1,34 @@
 //! The queue of pending requests, with a protocol that does nothing.
 
-use headrace_core::{Discarded, Fatal, Pending, Queue, Slot};
+use headrace_core::{Condition, Diagnostics, Discarded, ErrorClass, Fatal, Pending, Queue, Slot};
 use headrace_testkit::{Dialect, Shared, TestHandler};
+use std::borrow::Cow;
 
 struct Plain;
 
+struct Refusal(&'static str);
+
+impl Diagnostics for Refusal {
+    fn condition(&self) -> Condition {
+        Condition::Class(ErrorClass::Database)
+    }
+    fn message(&self) -> Cow<'_, str> {
+        self.0.into()
+    }
+}
+
 impl Dialect for Plain {
     type Columns = ();
-    type ServerError = String;
+    type ServerError = Refusal;
 
     fn names((): &()) -> Vec<String> {
         Vec::new()
     }
-    fn code(error: &String) -> String {
-        error.clone()
+    fn code(error: &Refusal) -> String {
+        error.0.to_owned()
     }
-    fn message(error: &String) -> String {
-        error.clone()
+    fn message(error: &Refusal) -> String {
+        error.0.to_owned()
     }
 }
 
@@ -135,7 +147,7 @@ fn the_last_words_are_for_the_first_who_waits() {
     let waiting = [submit(&mut queue, "first", 0).1, submit(&mut queue, "second", 0).1];
     queue.start();
     queue.discard(gone);
-    queue.abort((), &Fatal::gone("reset"), Some("57P01".into()));
+    queue.abort((), &Fatal::gone("reset"), Some(Refusal("57P01")));
     assert_eq!(waiting.each_ref().map(end), ["server 57P01", "fatal reset"]);
     assert!(queue.is_empty() && queue.started() == 0);
 }
@@ -144,8 +156,8 @@ fn the_last_words_are_for_the_first_who_waits() {
 fn an_earlier_failure_is_not_replaced_by_the_last_words() {
     let mut queue = Queue::default();
     let waiting = [submit(&mut queue, "failed", 0).1, submit(&mut queue, "second", 0).1];
-    queue[0].slot.fail("22012".into());
-    queue[0].slot.fail("23505".into());
-    queue.abort((), &Fatal::gone("reset"), Some("57P01".into()));
+    queue[0].slot.fail(Refusal("22012"));
+    queue[0].slot.fail(Refusal("23505"));
+    queue.abort((), &Fatal::gone("reset"), Some(Refusal("57P01")));
     assert_eq!(waiting.each_ref().map(end), ["server 22012", "fatal reset"]);
 }

@@ -1,5 +1,6 @@
 //! The MySQL and MariaDB client/server protocol as a state machine without sockets, clocks or Python.
 //!
+//! * [`errors`]: what the server's errors mean, in terms that all databases share;
 //! * [`packets`]: what travels, by the manuals' names;
 //! * [`auth`]: the authentication plugins;
 //! * [`types`]: the column types, and how they are decoded and encoded;
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod errors;
 pub mod login_file;
 pub mod machine;
 pub mod packets;

@@ -9,7 +9,7 @@ use crate::errors;
 use crate::query::Query;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Inbox, NextStep, Outbox, Protocol, Session, limits};
+use headrace_core::{Diagnostics, Inbox, NextStep, Outbox, Protocol, Session, limits};
 use pyo3::prelude::*;
 use std::any::Any;
 use std::fmt::Debug;
@@ -19,7 +19,7 @@ pub trait Dialect: Sized + 'static {
     /// The columns of a result.
     type Columns: Described;
     /// The server's error.
-    type ServerError;
+    type ServerError: Diagnostics;
     /// The machine.
     type Machine: Protocol<Caller = PyCall<Self>>;
 

@@ -1,9 +1,10 @@
 //! Outcomes to Python exceptions.
 
 use crate::globals::globals;
-use headrace_core::Fatal;
-use headrace_core::Mismatch;
+use headrace_core::sqlstate::CONDITIONS;
+use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, Mismatch};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 /// What can go wrong on the caller's side: a value that does not fit, or whatever Python raised.
 #[derive(Debug)]
@@ -31,6 +32,41 @@ fn raise(py: Python<'_>, class: &Py<PyAny>, message: String) -> PyErr {
         Ok(error) => PyErr::from_value(error),
         Err(error) => error,
     }
+}
+
+/// Every SQLSTATE that has an exception class of its own, and the name of its condition.
+#[pyfunction]
+pub fn conditions() -> BTreeMap<&'static str, &'static str> {
+    CONDITIONS.iter().map(|(state, name)| (state.as_str(), *name)).collect()
+}
+
+/// The name of PEP 249's class of a SQLSTATE, be it one that is in no list.
+#[pyfunction]
+pub fn error_class(sqlstate: &str) -> &'static str {
+    ErrorClass::of_sqlstate(sqlstate).name()
+}
+
+/// The exception of a server's error: its class, its text, and what all databases say of one.
+///
+/// # Errors
+/// What Python raises.
+pub fn of_server<'py>(
+    py: Python<'py>,
+    error: &impl Diagnostics,
+    text: &str,
+    statement: Option<&str>,
+    row: Option<u64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let globals = globals(py)?;
+    let class = match error.condition() {
+        Condition::State(state) => globals.error_for.bind(py).call1((state.as_str(),))?,
+        Condition::Class(class) => globals.errors.bind(py).getattr(class.name())?,
+    };
+    let made = class.call1((text,))?;
+    made.setattr("message", error.message())?;
+    made.setattr("statement", statement.filter(|statement| !statement.is_empty()))?;
+    made.setattr("row", row)?;
+    Ok(made)
 }
 
 /// The exception that Python makes of a server's error, or what it raised instead.

@@ -61,6 +61,8 @@ globals! {
     path: "headrace.types", "Path";
     polygon: "headrace.types", "Polygon";
     circle: "headrace.types", "Circle";
+    errors: "headrace", "errors";
+    error_for: "headrace.errors", "error_for";
     error_from_fields: "headrace.errors", "error_from_fields";
     data_error: "headrace.errors", "DataError";
     not_supported_error: "headrace.errors", "NotSupportedError";

@@ -40,6 +40,8 @@ mod _native {
     #[pymodule_export]
     use crate::columns::Columns;
     #[pymodule_export]
+    use crate::errors::{conditions, error_class};
+    #[pymodule_export]
     use crate::globals::makes_decimals;
     #[pymodule_export]
     use crate::histogram::Histogram;

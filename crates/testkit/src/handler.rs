@@ -1,8 +1,8 @@
 //! A response handler that keeps what it received.
 
 use crate::{TestParameters, TestValue, TextSink};
-use headrace_core::Mismatch;
 use headrace_core::protocol::{Caller, Outcome, Summary};
+use headrace_core::{Diagnostics, Mismatch};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ pub trait Dialect: 'static {
     /// The protocol's description of a result's columns.
     type Columns;
     /// The error that its servers send.
-    type ServerError;
+    type ServerError: Diagnostics;
 
     /// The names of the columns.
     fn names(columns: &Self::Columns) -> Vec<String>;

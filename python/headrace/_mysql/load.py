@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from .._core import Flow
-from .._native import Columns, Result
+from .._native import Columns, MySqlWire, Result
 from ..errors import DataError, Error, ProgrammingError
-from .codes import error_from_code
 from .core import quote_identifier
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 DUPLICATES: Final = {"error": "", "ignore": "IGNORE ", "replace": "REPLACE "}
 _SKIPPED = re.compile(r"Skipped: (\d+)")
 _AT_ROW = re.compile(r" at row (\d+)$")
+_DUPLICATE_ENTRY: Final = 1062
 _YEAR, _BIT, _VECTOR, _GEOMETRY = 13, 16, 242, 255
 FieldKind = Literal["text", "date", "bytes", "integer", "float", "decimal"]
 _KINDS: Final[dict[int, FieldKind]] = {
@@ -159,21 +159,17 @@ def check(guard: Guard, result: Result, duplicates: str) -> Flow[None]:
     if not result.warnings:
         if number > allowed:
             text = f"{number} of the rows have a key that is there already, in the table or among themselves"
-            raise error_from_code(1062, _state_of(1062), text, None, None)
+            raise MySqlWire.error_of_warning(_DUPLICATE_ENTRY, text)
         return
     # Their number alone does not tell: MySQL before 5.7 counts skipped rows, and has no warnings of them.
     listed = yield guard.query("SHOW WARNINGS")
     found = [(code, text) for _, code, text in listed[0].rows]
     for code, text in found:
-        if code != 1062 or duplicates != "ignore":
+        if code != _DUPLICATE_ENTRY or duplicates != "ignore":
             at = _AT_ROW.search(text)
-            raise error_from_code(code, _state_of(code), text, None, int(at[1]) - 1 if at else None)
+            raise MySqlWire.error_of_warning(code, text, int(at[1]) - 1 if at else None)
     if result.warnings > allowed:
         raise DataError(f"the server has {result.warnings} warnings about the rows, and {allowed} rows that it skipped")
-
-
-def _state_of(code: int) -> str:
-    return "23000" if code in (1048, 1062, 1452) else "22000"
 
 
 def pieces(source: Any, block: int) -> Any:

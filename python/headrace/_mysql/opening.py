@@ -9,7 +9,6 @@ from .. import errors
 from .._native import MySqlWire
 from .._opening import no_connection, open_wire, plain_password, resolve
 from ..rows import RowFactory, tuple_row
-from .codes import is_refusal
 from .connection import Connection
 from .core import MySqlCore
 from .known import known_options
@@ -44,6 +43,12 @@ def connect(
     if core.timing:
         core.wire.count(0, time.perf_counter_ns() - started)
     return connection
+
+
+def is_refusal(error: errors.Error) -> bool:
+    """Whether the server has refused who asks, or what for. Another address would refuse it too, and count one more
+    attempt with a wrong password."""
+    return isinstance(error, (errors.InvalidPassword, errors.InvalidCatalogName, errors.InsufficientPrivilege))
 
 
 def _connect(options: ConnectOptions) -> MySqlCore:

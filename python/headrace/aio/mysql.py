@@ -14,9 +14,9 @@ from .. import defaults, errors
 from .._core import Limit, Opened, afresh, until
 from .._cursor_base import Params
 from .._mysql import load
-from .._mysql.codes import is_refusal
 from .._mysql.core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
 from .._mysql.known import known_options
+from .._mysql.opening import is_refusal
 from .._mysql.settings import ConnectOptions
 from .._native import MySqlWire, Result
 from .._opening import no_connection

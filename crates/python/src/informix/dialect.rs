@@ -26,8 +26,11 @@ impl Dialect for Informix {
     const RESULTS_STAND: bool = false;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
         let built = || {
-            let make = py.import("headrace._informix.sqlcodes")?.getattr("error_from_sqlcode")?;
-            make.call1((error.sqlcode, error.isam, error.offset, error.token.as_str(), statement, row))
+            let made = errors::of_server(py, error, &error.to_string(), statement, row)?;
+            made.setattr("sqlcode", error.sqlcode)?;
+            made.setattr("isamcode", (error.isam != 0).then_some(error.isam))?;
+            made.setattr("position", (error.offset > 0).then_some(error.offset))?;
+            Ok(made)
         };
         errors::made(built())
     }

@@ -25,8 +25,10 @@ impl Dialect for MySql {
     const RESULTS_STAND: bool = true;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
         let built = || {
-            let make = py.import("headrace._mysql.codes")?.getattr("error_from_code")?;
-            make.call1((error.code, error.sqlstate.as_str(), error.message.as_str(), statement, row))
+            let made = errors::of_server(py, error, &error.to_string(), statement, row)?;
+            made.setattr("sqlstate", &error.sqlstate)?;
+            made.setattr("sqlcode", error.code)?;
+            Ok(made)
         };
         errors::made(built())
     }

@@ -5,6 +5,7 @@ mod setup;
 
 use crate::args::{Args, sequence};
 use crate::call::{Block, PyCall, Want};
+use crate::engine::Dialect as _;
 use crate::errors::{self, Fault};
 use crate::params::PyValue;
 use crate::query::Sql;
@@ -12,6 +13,7 @@ use crate::wire::{Held, State, Wire, blocking};
 use dialect::{MyMachine, MySql};
 use headrace_core::{Protocol as _, limits};
 use headrace_mysql::machine::{AsText, Execute, InfileState, Request, Road, Rows};
+use headrace_mysql::packets::reply::ServerError;
 use headrace_mysql::types::write_line;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyTuple};
@@ -97,6 +99,13 @@ impl MySqlWire {
     ) -> PyResult<PyClassInitializer<Self>> {
         let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
         Ok(PyClassInitializer::from(wire).add_subclass(Self))
+    }
+
+    /// The exception that a warning of SHOW WARNINGS stands for; `row` is the 0-based row of a batch that it is about.
+    #[staticmethod]
+    #[pyo3(signature = (code, text, row=None))]
+    fn error_of_warning(py: Python<'_>, code: u16, text: String, row: Option<u64>) -> Py<PyAny> {
+        MySql::error(py, &ServerError::of_warning(code, text), None, row).into_value(py).into_any()
     }
 
     /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `prepared` they
