@@ -231,12 +231,13 @@ class Connection(BlockingConnection[R]):
         core, wire = self._core, self._core.wire
         limit = until(timeout)
         load.check_allowed(core)
-        sql, kinds = load.statement(table, self._run(load.columns_of(core, table, columns), limit), duplicates)
+        targets = self._run(load.columns_of(core, table, columns), limit)
+        sql = load.statement(table, targets, duplicates)
 
         def send(ticket: Any) -> None:
             iterator, sent, ended = iter(rows), 0, False
             while not ended:
-                count, ended = wire.infile_rows(ticket, iterator, kinds, sent)
+                count, ended = wire.infile_rows(ticket, iterator, targets, sent)
                 sent += count
                 self._push(defaults.COPY_BLOCK, limit)
 

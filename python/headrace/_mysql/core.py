@@ -14,51 +14,9 @@ from .settings import ConnectOptions
 
 ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
-# MySQL: "enum_field_types"; the SQL name of each.
-_TYPES: Final = {
-    0: "decimal",
-    1: "tinyint",
-    2: "smallint",
-    3: "int",
-    4: "float",
-    5: "double",
-    6: "null",
-    7: "timestamp",
-    8: "bigint",
-    9: "mediumint",
-    10: "date",
-    11: "time",
-    12: "datetime",
-    13: "year",
-    14: "date",
-    15: "varchar",
-    16: "bit",
-    242: "vector",
-    245: "json",
-    246: "decimal",
-    247: "enum",
-    248: "set",
-    249: "tinytext",
-    250: "mediumtext",
-    251: "longtext",
-    252: "text",
-    253: "varchar",
-    254: "char",
-    255: "geometry",
-}
-_BYTES: Final = {
-    "tinytext": "tinyblob",
-    "mediumtext": "mediumblob",
-    "longtext": "longblob",
-    "text": "blob",
-    "varchar": "varbinary",
-    "char": "binary",
-}
 _BINARY_COLLATION: Final = 63
-_NOT_NULL: Final = 1
-_BINARY, _ENUM, _SET = 128, 256, 2048
+_BINARY: Final = 128
 _TEXT_KINDS: Final = frozenset({15, 247, 248, 249, 250, 251, 252, 253, 254})
-_VARYING_DECIMALS: Final = 31
 _UNPREPARED: Final = (1295, 1461)
 """The server, or a proxy, does not prepare this, or no more than it has prepared."""
 
@@ -174,21 +132,18 @@ class MySqlCore(Core):
 
     def describe(self, columns: Columns) -> list[Column]:
         """PEP 249's description of a result."""
-        out: list[Column] = []
-        for name, kind, extended, flags, collation, length, decimals, _table in columns.fields:
-            base = extended or _TYPES.get(kind, "unknown")
-            if not extended and collation == _BINARY_COLLATION:
-                base = _BYTES.get(base, base)
-            if flags & (_ENUM | _SET):
-                base = "enum" if flags & _ENUM else "set"
-            precision = scale = None
-            if base == "decimal":
-                # The length counts a sign, and a point where there are digits behind it.
-                scale = decimals
-                precision = length - 1 - (1 if decimals else 0)
-            size = length if scale is None else None
-            out.append(Column(name, TypeCode(base, kind), None, size, precision, scale, not flags & _NOT_NULL))
-        return out
+        return [
+            Column(
+                name,
+                TypeCode(base, kind),
+                None,
+                length if precision is None else None,
+                precision,
+                None if precision is None else decimals,
+                is_nullable,
+            )
+            for name, kind, base, _, _, length, decimals, _, precision, is_nullable in columns.fields
+        ]
 
     def session_state(self) -> SessionState:
         """What the server has reported of the session."""

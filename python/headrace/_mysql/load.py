@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from .._core import Flow
 from .._native import Columns, MySqlWire, Result
@@ -14,21 +14,10 @@ from .core import quote_identifier
 if TYPE_CHECKING:
     from .core import MySqlCore
 
-DUPLICATES: Final = {"error": "", "ignore": "IGNORE ", "replace": "REPLACE "}
+DUPLICATES: Final = {"error": "", "ignore": "IGNORE", "replace": "REPLACE"}
 _SKIPPED = re.compile(r"Skipped: (\d+)")
 _AT_ROW = re.compile(r" at row (\d+)$")
 _DUPLICATE_ENTRY: Final = 1062
-_YEAR, _BIT, _VECTOR, _GEOMETRY = 13, 16, 242, 255
-FieldKind = Literal["text", "date", "bytes", "integer", "float", "decimal"]
-_KINDS: Final[dict[int, FieldKind]] = {
-    **dict.fromkeys((1, 2, 3, 8, 9, _YEAR, _BIT), "integer"),
-    **dict.fromkeys((4, 5), "float"),
-    **dict.fromkeys((0, 246), "decimal"),
-    **dict.fromkeys((7, 10, 12), "date"),
-}
-_BYTES: Final = frozenset((_VECTOR, _GEOMETRY))
-_STRINGS: Final = frozenset((15, *range(249, 255)))
-_BINARY_COLLATION: Final = 63
 _AUTOCOMMIT: Final = 2
 """Of the session's status: ``SERVER_STATUS_AUTOCOMMIT``."""
 _NO_NOTES: Final = "SET @headrace_notes = @@sql_notes, sql_notes = 0"
@@ -61,34 +50,11 @@ def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[st
     return cast("Columns", results[0].columns)
 
 
-def statement(table: str | Sequence[str], columns: Columns, duplicates: str) -> tuple[str, list[FieldKind]]:
-    """LOAD DATA for rows that :meth:`Wire.my_infile_rows` writes, and what the columns are of: bytes are written in
-    hexadecimal, because the file as a whole is text."""
+def statement(table: str | Sequence[str], columns: Columns, duplicates: str) -> str:
+    """LOAD DATA for rows that :meth:`MySqlWire.infile_rows` writes."""
     if duplicates not in DUPLICATES:
         raise ProgrammingError(f"duplicates={duplicates!r} is not one of {', '.join(DUPLICATES)}")
-    targets: list[str] = []
-    assigned: list[str] = []
-    kinds: list[FieldKind] = []
-    for i, (name, kind, extended, _, collation, *_) in enumerate(columns.fields):
-        column = quote_identifier(name)
-        is_bytes = not extended and (kind in _BYTES or (kind in _STRINGS and collation == _BINARY_COLLATION))
-        is_bytes |= extended == "vector"
-        kinds.append("bytes" if is_bytes else _KINDS.get(kind, "text"))
-        # As text, the year 0 would be 2000, and bits would be characters.
-        if is_bytes or kind in (_BIT, _YEAR):
-            targets.append(f"@headrace_{i}")
-            value = f"UNHEX(@headrace_{i})" if is_bytes else f"CAST(@headrace_{i} AS UNSIGNED)"
-            assigned.append(f"{column} = {value}")
-        else:
-            targets.append(column)
-    sets = f" SET {', '.join(assigned)}" if assigned else ""
-    # Written so that no SQL mode changes what it means.
-    return (
-        f"LOAD DATA LOCAL INFILE 'rows' {DUPLICATES[duplicates]}INTO TABLE {quote_table(table)} CHARACTER SET utf8mb4 "
-        "FIELDS TERMINATED BY x'09' ENCLOSED BY '' ESCAPED BY x'5C' LINES STARTING BY '' TERMINATED BY x'0A' "
-        f"({', '.join(targets)}){sets}",
-        kinds,
-    )
+    return MySqlWire.load_statement(quote_table(table), columns, DUPLICATES[duplicates])
 
 
 class Guard:

@@ -272,12 +272,13 @@ class AsyncConnection(LoopConnection[R]):
         core, wire = self._core, self._core.wire
         limit = until(timeout)
         load.check_allowed(core)
-        sql, kinds = load.statement(table, await self._run(load.columns_of(core, table, columns), limit), duplicates)
+        targets = await self._run(load.columns_of(core, table, columns), limit)
+        sql = load.statement(table, targets, duplicates)
 
         async def send_block(future: Any, block: Iterable[Any], sent: int) -> int:
             iterator, ended = iter(block), False
             while not ended:
-                count, ended = wire.infile_rows(future, iterator, kinds, sent)
+                count, ended = wire.infile_rows(future, iterator, targets, sent)
                 sent += count
                 await self._wait(wire.drained(), limit)
             return sent

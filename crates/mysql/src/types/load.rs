@@ -7,7 +7,6 @@ use super::encode::{
 };
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
-use std::str::FromStr;
 
 /// What a field is for: all of them are text to the server, which reads a number or a date in them by the column's type
 /// alone, and not by the value's as in a statement.
@@ -30,22 +29,6 @@ pub enum FieldKind {
 impl FieldKind {
     fn is_number(self) -> bool {
         matches!(self, Self::Integer | Self::Float | Self::Decimal)
-    }
-}
-
-impl FromStr for FieldKind {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "text" => Ok(Self::Text),
-            "date" => Ok(Self::Date),
-            "bytes" => Ok(Self::Bytes),
-            "integer" => Ok(Self::Integer),
-            "float" => Ok(Self::Float),
-            "decimal" => Ok(Self::Decimal),
-            _ => Err(format!("{name:?} is not one of text, date, bytes, integer, float, decimal")),
-        }
     }
 }
 

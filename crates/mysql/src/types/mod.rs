@@ -9,6 +9,7 @@ mod decoder;
 mod encode;
 mod literal;
 mod load;
+mod name;
 mod text;
 
 pub use decode::decode_binary_row;

@@ -42,13 +42,14 @@ impl Described for Columns {
         self.fields.iter().map(|field| field.name.as_str()).collect()
     }
 
-    /// One tuple per column: name, type number, MariaDB's name of an extended type or format ('' for none), flags,
-    /// collation number, length in bytes, decimals, table.
+    /// One tuple per column: name, type number, SQL name of the type, flags, collation number, length in bytes, decimals,
+    /// table, precision of a DECIMAL or None, whether it can be NULL.
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = self.fields.iter().map(|f| {
-            let extended = f.extended_type.as_deref().or(f.extended_format.as_deref()).unwrap_or("");
-            let flags = f.flags.bits();
-            (f.name.as_str(), f.kind.0, extended, flags, f.collation, f.length, f.decimals, f.table.as_str())
+            let precision = f.decimal().map(|(precision, _)| precision);
+            let (flags, table) = (f.flags.bits(), f.table.as_str());
+            let name = f.name.as_str();
+            (name, f.kind.0, f.type_name(), flags, f.collation, f.length, f.decimals, table, precision, f.is_nullable())
         });
         PyList::new(py, rows.collect::<Vec<_>>())
     }

@@ -5,6 +5,7 @@ mod setup;
 
 use crate::args::{Args, sequence};
 use crate::call::{Block, PyCall, Want};
+use crate::columns::Columns;
 use crate::engine::Dialect as _;
 use crate::errors::{self, Fault};
 use crate::params::PyValue;
@@ -12,7 +13,8 @@ use crate::query::Sql;
 use crate::wire::{Held, State, Wire, blocking};
 use dialect::{MyMachine, MySql};
 use headrace_core::{Protocol as _, limits};
-use headrace_mysql::machine::{AsText, Execute, InfileState, Request, Road, Rows};
+use headrace_mysql::machine::{self, AsText, Execute, InfileState, Request, Road, Rows};
+use headrace_mysql::packets::column::Column;
 use headrace_mysql::packets::reply::ServerError;
 use headrace_mysql::types::write_line;
 use pyo3::prelude::*;
@@ -373,19 +375,27 @@ impl MySqlWire {
         Ok(true)
     }
 
-    /// Encodes rows for a LOAD DATA LOCAL until the outbox is full; gives how many there were, and whether they are at
-    /// their end. `kinds` says of each column what it is of, `first` is the number of the first row.
+    /// The statement that loads rows which [`Self::infile_rows`] writes for these columns, into `table`, a name as SQL has
+    /// it. `duplicates` is its word for rows whose key is there already, if any.
+    #[staticmethod]
+    fn load_statement(py: Python<'_>, table: &str, columns: &Bound<'_, Columns>, duplicates: &str) -> PyResult<String> {
+        let columns = columns.get().of::<machine::Columns>(py)?;
+        Ok(headrace_mysql::sql::load_data(table, &columns.fields, duplicates))
+    }
+
+    /// Encodes rows for a LOAD DATA LOCAL of these columns until the outbox is full; gives how many there were, and whether
+    /// they are at their end. `first` is the number of the first row.
     fn infile_rows(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
         rows: &Bound<'_, PyIterator>,
-        kinds: Vec<String>,
+        columns: &Bound<'_, Columns>,
         first: u64,
     ) -> PyResult<(u64, bool)> {
         let wire = slf.as_super().get();
-        let kinds = kinds.iter().map(|name| name.parse()).collect::<Result<Vec<_>, String>>();
-        let kinds = kinds.map_err(|message| errors::programming(py, &message))?;
+        let columns = columns.get().of::<machine::Columns>(py)?;
+        let kinds: Vec<_> = columns.fields.iter().map(Column::field_kind).collect();
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.id_of(&state, ticket) else { return Ok((0, true)) };

@@ -195,7 +195,7 @@ def _single(value: float, decimals: int) -> str:
 
 def reader(field: Any, conversions: Mapping[Any, Any], use_unicode: bool, charset: str) -> Callable[[Any], Any] | None:
     """What turns the decoded values of a column into what its user wants; None where they are that already."""
-    _name, kind, extended, flags, collation, length, decimals, _table = field
+    _name, kind, base, flags, collation, length, decimals, *_ = field
     asked = conversions.get(kind)
     if not callable(asked) and asked is not None:
         asked = next((make for flag, make in asked if flag is None or flag & flags), None)
@@ -208,7 +208,7 @@ def reader(field: Any, conversions: Mapping[Any, Any], use_unicode: bool, charse
         return lambda value: asked(as_sent(value))
     if asked is None and kind in _DEFAULTS and kind not in _TEXTS:
         return as_sent
-    if extended in ("uuid", "inet4", "inet6"):
+    if base in ("uuid", "inet4", "inet6"):
         return str
     if kind in _TEXTS and not use_unicode and collation != _BINARY_COLLATION:
         return lambda value: value.encode(charset)

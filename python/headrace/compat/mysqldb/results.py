@@ -28,7 +28,7 @@ class Result:
         # The length of a text column is in bytes, which is what MySQLdb says too.
         return tuple(
             (name, kind, None, length, length, decimals, 0 if flags & 1 else 1)
-            for name, kind, _extended, flags, _collation, length, decimals, _table in self._fields
+            for name, kind, _base, flags, _collation, length, decimals, *_ in self._fields
         )
 
     def field_flags(self) -> tuple[int, ...]:
@@ -74,7 +74,7 @@ class Result:
         """The keys of such dicts: a column's name, with its table in front where there is another of that name before
         it, or everywhere (``how`` 2)."""
         seen: list[str] = []
-        for name, *_, table in self._fields:
+        for name, _, _, _, _, _, _, table, *_ in self._fields:
             seen.append(f"{table}.{name}" if table and (how > 1 or name in seen) else name)
         return seen
 
