@@ -209,6 +209,7 @@ class BlockingConnection(Generic[R]):
         ticket = core.submit_script(sql)
         if pipeline is not None:
             cursor._is_pending(ticket, pipeline)
+            core.wire.nudge()
         else:
             try:
                 cursor._take(self._wait(ticket, timeout))
@@ -331,19 +332,25 @@ class BlockingConnection(Generic[R]):
             return
         end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
-        for cursor in cursors:
-            try:
-                cursor._resolve(limit)
-            except errors.PipelineAborted as error:
-                first = first or error
-            except errors.Error as error:
-                if first is None or isinstance(first, errors.PipelineAborted):
-                    first = error
-            except BaseException:
-                self._forsake(cursors)
-                raise
+        try:
+            for cursor in cursors:
+                # Most are answered by the time that the first one is waited for.
+                if cursor._pending is None or cursor._has_taken(cursor._pending.take_result()):
+                    continue
+                try:
+                    cursor._resolve(limit)
+                except errors.PipelineAborted as error:
+                    first = first or error
+                except errors.Error as error:
+                    if first is None or isinstance(first, errors.PipelineAborted):
+                        first = error
+        except BaseException:
+            self._forsake(cursors)
+            raise
         if end is not None:
             self._wait(end, limit)
+        if core.wire.has_notices():
+            core.notices()
         if first is not None and not quiet:
             raise first
 

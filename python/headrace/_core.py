@@ -82,6 +82,13 @@ class Pipelined:
         """Each statement stands for itself."""
         self.unanswered = False
         """It has statements that no Sync is behind: their answers may stay in the server's buffer."""
+        self.submitted = 0
+        """How many statements it has had."""
+
+    def is_due(self, every: int) -> bool:
+        """Counts a statement; returns true for each one in ``every``."""
+        self.submitted += 1
+        return not self.submitted % every
 
     def resolved(self, cursor: Any) -> None:
         """There is nothing more to ask of a cursor whose result was waited for. They come in order as a rule: those

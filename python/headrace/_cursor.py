@@ -49,7 +49,7 @@ class BlockingCursor(CursorBase[R]):
         core = self._core
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
-            if not len(pipeline.cursors) % defaults.PIPELINE_NUDGE:
+            if pipeline.is_due(defaults.PIPELINE_NUDGE):
                 core.wire.nudge()
             return
         ticket = core.submit(sql, params)
@@ -75,6 +75,7 @@ class BlockingCursor(CursorBase[R]):
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
             self._keeps_rows = returning
+            core.wire.nudge()
             return self
         ticket = core.submit_batch(sql, rows, returning)
         self._keeps_rows = returning
@@ -171,7 +172,7 @@ class BlockingCursor(CursorBase[R]):
         self._closed = True
         self._rows = None
         self._result = None
-        self._more = []
+        self._more = ()
 
     def __enter__(self: Self) -> Self:
         return self

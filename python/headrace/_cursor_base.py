@@ -54,7 +54,8 @@ class CursorBase(Generic[R]):
         self._row_factory: RowFactory[Any] = row_factory
         self._closed = False
         self._result: Result | None = None
-        self._more: list[Result] = []
+        self._more: list[Result] | tuple[()] = ()
+        """Further results, the last one first. No list where there are none: the collector would look at each."""
         self._rows: list[Any] | None = None
         self._position = 0
         self._make: Callable[[Any], Any] | None = None
@@ -68,7 +69,7 @@ class CursorBase(Generic[R]):
     def _clear(self) -> None:
         self._keeps_rows = True
         self._result = None
-        self._more = []
+        self._more = ()
         self._rows = None
         self._position = 0
         self._pending = None
@@ -95,16 +96,23 @@ class CursorBase(Generic[R]):
         if not results:
             self._clear()
             return
-        self._more = list(results[1:])
-        self._more.reverse()
+        self._more = list(results[:0:-1])
         self._set(results[0])
 
     def _take(self, outcome: Any) -> None:
         if isinstance(outcome, Result):
-            self._more = []
+            self._more = ()
             self._set(outcome)
         else:
             self._set_all(outcome)
+
+    def _has_taken(self, outcome: Any) -> bool:
+        """Takes the result that was pending; returns false if it is None, as there is none yet."""
+        if outcome is None:
+            return False
+        self._pending = None
+        self._take(outcome)
+        return True
 
     def _failed(self, error: DatabaseError) -> None:
         """Keeps what came before the statement that failed, where there were several in one text."""

@@ -5,6 +5,7 @@ from .errors import DatabaseError
 
 class Ticket:
     def done(self) -> bool: ...
+    def take_result(self) -> Any | None: ...
 
 class Columns:
     @property

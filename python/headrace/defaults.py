@@ -52,8 +52,13 @@ INTERRUPT_PATIENCE: Final = 0.3
 """Seconds that Ctrl-C waits for the server to end a statement. The next one waits for what it takes beyond that."""
 CANCEL_LOOK: Final = 0.05
 """Seconds at most between two looks, on a loop, whether it had an effect."""
-PIPELINE_NUDGE: Final = 64
-"""Statements of a blocking pipeline after which what was queued is sent, and what has come is read."""
+PIPELINE_NUDGE: Final = 8
+"""Statements of a blocking pipeline after which what was queued is sent, and what has come is read, unless that was
+done a moment ago."""
+PIPELINE_TURN: Final = 64
+"""Statements of an asyncio pipeline after which the loop has a turn, to send what was queued and read what has come."""
+INFORMIX_BEHIND: Final = 64
+"""Statements of ``fetchmany`` on Informix that are under way at a time."""
 FETCH_SIZE: Final = 2_000
 """Rows fetched at a time by a streaming cursor."""
 ARRAY_SIZE: Final = 1

@@ -46,6 +46,14 @@ impl Ticket {
     fn done(&self) -> bool {
         self.is_done()
     }
+
+    /// Takes the result, which spends the ticket. None, and nothing is taken, where there is none yet or it is an error.
+    fn take_result(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let mut slot = self.outcome.lock().ok()?;
+        let result = slot.as_ref()?.as_ref().ok()?.clone_ref(py);
+        *slot = None;
+        Some(result)
+    }
 }
 
 /// Who is told: a ticket of a blocking connection, or a future of a loop.
@@ -242,7 +250,7 @@ impl<D: Dialect> PyCall<D> {
         let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
         let result =
             RequestResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params };
-        Ok(Py::new(py, result)?.into_any())
+        Ok(ffi::unseen(py, result)?.into_any())
     }
 
     /// The error of one of several statements, with the results of those before it.
@@ -316,7 +324,7 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
-        match Py::new(py, Columns::new(columns.clone())) {
+        match ffi::unseen(py, Columns::new(columns.clone())) {
             Ok(columns) => {
                 let columns = columns.into_any();
                 if let Some(copy) = self.copy.as_ref().filter(|_| !self.script) {

@@ -3,9 +3,9 @@
 //! PyO3's safe constructors check more than a row of a million needs. Each function here states what must hold; all
 //! of them need the interpreter attached, which the `Python` token proves.
 
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
+use pyo3::{PyClass, ffi};
 
 /// An owned reference: what every constructor here returns. `None` means that Python raised.
 pub type Object<'py> = Option<Bound<'py, PyAny>>;
@@ -62,6 +62,23 @@ impl<'py> RowTuple<'py> {
         let _ = atomic;
         self.tuple
     }
+}
+
+/// A new object that the garbage collector does not look at: for classes without a `__traverse__`, of which there are
+/// several for each statement. To the collector they refer to nothing but their class, so it cannot collect what they are
+/// part of in any case; yet every class of PyO3 is one that it visits.
+pub fn unseen<T>(py: Python<'_>, value: T) -> PyResult<Py<T>>
+where
+    T: PyClass<BaseType = PyAny> + Into<PyClassInitializer<T>>,
+{
+    let object = Py::new(py, value)?;
+    #[cfg(not(Py_GIL_DISABLED))]
+    // SAFETY: the object is new and of a class with the collector's header, which every class of PyO3 has. It may be taken
+    // out of the collector's list at any time, and more than once: its deallocation does it again.
+    unsafe {
+        ffi::PyObject_GC_UnTrack(object.as_ptr().cast());
+    }
+    Ok(object)
 }
 
 /// A list of exactly the given items.

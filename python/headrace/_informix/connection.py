@@ -97,7 +97,7 @@ class Connection(BlockingConnection[R]):
         try:
             for row in rows:
                 tickets.append(self._core.submit(sql, row))
-                if len(tickets) >= defaults.PIPELINE_NUDGE:
+                if len(tickets) >= defaults.INFORMIX_BEHIND:
                     take()
             while tickets:
                 take()

@@ -158,6 +158,8 @@ class LoopConnection(Generic[R]):
         ticket = core.submit_script(sql)
         if pipeline is not None:
             cursor._is_pending(ticket, pipeline)
+            if pipeline.is_due(defaults.PIPELINE_TURN):
+                await asyncio.sleep(0)
         else:
             try:
                 cursor._take(await self._wait(ticket, timeout))
@@ -261,19 +263,25 @@ class LoopConnection(Generic[R]):
             return
         end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
-        for cursor in cursors:
-            try:
-                await cursor._resolve(limit)
-            except errors.PipelineAborted as error:
-                first = first or error
-            except errors.Error as error:
-                if first is None or isinstance(first, errors.PipelineAborted):
-                    first = error
-            except BaseException:
-                self._forsake(cursors, end)
-                raise
+        try:
+            for cursor in cursors:
+                # Most are answered by the time that the first one is waited for.
+                if cursor._pending is None or cursor._has_taken(_result_of(cursor._pending)):
+                    continue
+                try:
+                    await cursor._resolve(limit)
+                except errors.PipelineAborted as error:
+                    first = first or error
+                except errors.Error as error:
+                    if first is None or isinstance(first, errors.PipelineAborted):
+                        first = error
+        except BaseException:
+            self._forsake(cursors, end)
+            raise
         if end is not None:
             await self._wait(end, limit)
+        if core.wire.has_notices():
+            core.notices()
         if first is not None and not quiet:
             raise first
 
@@ -412,6 +420,11 @@ def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where
         else:
             wire.close()
     warnings.warn(f"an asyncio connection ({where}) was dropped without close()", ResourceWarning, stacklevel=2)
+
+
+def _result_of(future: asyncio.Future[Any]) -> Any | None:
+    """The result of a future, or None if there is none yet or it is an error."""
+    return future.result() if future.done() and not future.cancelled() and future.exception() is None else None
 
 
 def _look_at(future: asyncio.Future[Any]) -> None:

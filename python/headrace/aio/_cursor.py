@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from .. import defaults
 from .._core import Limit
 from .._cursor_base import CursorBase, Params
 from ..errors import DatabaseError, InterfaceError
@@ -35,6 +36,8 @@ class LoopCursor(CursorBase[R]):
         started = time.perf_counter_ns() if core.timing else 0
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
+            if pipeline.is_due(defaults.PIPELINE_TURN):
+                await asyncio.sleep(0)
             return self
         future = core.submit(sql, params)
         self._clear()
@@ -58,6 +61,8 @@ class LoopCursor(CursorBase[R]):
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
             self._keeps_rows = returning
+            if pipeline.is_due(defaults.PIPELINE_TURN):
+                await asyncio.sleep(0)
             return self
         future = core.submit_batch(sql, rows, returning)
         self._keeps_rows = returning
@@ -142,7 +147,7 @@ class LoopCursor(CursorBase[R]):
         self._closed = True
         self._rows = None
         self._result = None
-        self._more = []
+        self._more = ()
 
     async def __aenter__(self: Self) -> Self:
         return self

@@ -109,7 +109,7 @@ class AsyncConnection(LoopConnection[R]):
         try:
             for row in rows:
                 futures.append(self._core.submit(sql, row))
-                if len(futures) >= defaults.PIPELINE_NUDGE:
+                if len(futures) >= defaults.INFORMIX_BEHIND:
                     await take()
             while futures:
                 await take()

@@ -16,7 +16,11 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How often [`Wire::nudge`] sends and reads at most.
 const NUDGE_TURNS: usize = 16;
 
-/// How long it waits at most.
+/// How often it moves bytes at most. A system call for each statement of a pipeline would cost more than the statement; in
+/// this time a program queues some dozens, which keep a server busy for longer than it takes to queue as many again.
+const NUDGE_PAUSE: Duration = Duration::from_micros(250);
+
+/// How long it waits at most for what nothing more can be sent without.
 const NUDGE_WAIT: Duration = Duration::from_millis(10);
 
 impl Wire {
@@ -249,14 +253,20 @@ impl Wire {
         done.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 
-    /// Sends what the socket takes at once, and reads what is there: a pipeline is on its way while more is queued.
-    /// Where nothing more can be sent before an answer has come, the description of a new statement, it waits a little.
+    /// Sends what the socket takes at once, and reads what is there: a pipeline is on its way while more of it is queued.
+    /// Does nothing where it was called a moment ago.
+    ///
+    /// Where nothing more can be sent before an answer has come, the description of a new statement, it waits a little,
+    /// but not again before something has come. A connection that is lost tells those who wait for an answer, and whoever
+    /// queues something next.
     fn nudge(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.hold(py)?;
         let now = Instant::now();
+        if state.nudged.is_some_and(|nudged| now.duration_since(nudged) < NUDGE_PAUSE) {
+            return Ok(());
+        }
         for _ in 0..NUDGE_TURNS {
-            self.check_open(py, &state)?;
-            if let Io::Transport { .. } = state.io {
+            if !matches!(state.io, Io::Blocking(_)) {
                 break;
             }
             self.transmit(py, &mut state);
@@ -265,11 +275,20 @@ impl Wire {
             }
             let (machine, outbox) = state.parts();
             let stuck = machine.in_flight() < machine.queued() && outbox.len() < limits::OUTBOX_HIGH_BYTES;
-            let until = if stuck { now + NUDGE_WAIT } else { now };
-            if self.turn(py, &mut state, Some(until))? == Progress::Timeout {
-                break;
+            let until = if stuck && !state.nudged_in_vain { now + NUDGE_WAIT } else { now };
+            match self.turn(py, &mut state, Some(until))? {
+                Progress::Received => state.nudged_in_vain = false,
+                // There is more to encode.
+                Progress::Sent => {}
+                Progress::Timeout if stuck => {
+                    state.nudged_in_vain = true;
+                    break;
+                }
+                Progress::Timeout | Progress::Tick | Progress::Eof => break,
             }
         }
+        // Its own time does not count, or a pipeline whose bytes take long would do nothing else.
+        state.nudged = Some(Instant::now());
         Ok(())
     }
 

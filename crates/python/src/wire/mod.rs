@@ -70,6 +70,10 @@ pub(crate) struct State {
     /// A cancelled request that its caller did not see out, without a number all of them, and until when the server may
     /// take to answer. Further requests are held back.
     pub(crate) owed: Option<(Option<u64>, Instant)>,
+    /// When [`Wire::nudge`] moved bytes last.
+    nudged: Option<Instant>,
+    /// It has waited for an answer that did not come, and nothing has come since.
+    nudged_in_vain: bool,
 }
 
 /// Counters of one kind of operation.

@@ -3,8 +3,8 @@
 use super::{Io, State, Wire};
 use crate::call::{Completion, Ticket};
 use crate::engine::Engine;
-use crate::errors;
 use crate::sink::{Settings, Unrepresentable};
+use crate::{errors, ffi};
 use headrace_connection::{Connection, Limits, TlsSettings};
 use headrace_core::{Cancellation, Fatal, FatalKind, Outbox, limits};
 use headrace_io::{Address, Connecting, TcpOptions};
@@ -103,6 +103,8 @@ impl Wire {
             drained: None,
             gates: Vec::new(),
             owed: None,
+            nudged: None,
+            nudged_in_vain: false,
         };
         Ok(Self {
             state: Mutex::new(state),
@@ -185,7 +187,7 @@ impl Wire {
     /// A ticket or a future, as the connection needs it.
     pub(crate) fn completion(&self, py: Python<'_>) -> PyResult<Completion> {
         match &self.event_loop {
-            None => Ok(Completion::Ticket(Py::new(py, Ticket::default())?)),
+            None => Ok(Completion::Ticket(ffi::unseen(py, Ticket::default())?)),
             Some(event_loop) => {
                 let future = event_loop.bind(py).call_method0(pyo3::intern!(py, "create_future"))?;
                 Ok(Completion::Future(future.unbind()))
