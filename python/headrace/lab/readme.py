@@ -20,6 +20,7 @@ ROWS = (
     ("fetch_types", 100_000, "fetch 100,000, decimals, moments, NULL", "idle"),
     ("fetch_wide", 10_000, "fetch 10,000 rows × 50", "idle"),
     ("pipeline", 10_000, "10,000 pipelined selects", "idle"),
+    ("pipeline_execute", 10_000, "10,000 pipelined executes of one row", "idle"),
     ("executemany", 10_000, "executemany 10,000", "idle"),
     ("executemany", 100_000, "executemany 100,000", "idle"),
     ("bulk_in", 100_000, "COPY or LOAD DATA, 100,000 rows", "idle"),

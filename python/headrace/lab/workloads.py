@@ -178,6 +178,13 @@ WORKLOADS: Final = {
             more={"informix": (100,)},
         ),
         Workload("pipeline", "pipelined selects of 10, 5, 1 rows in turn", (PIPELINED,), (PIPELINED,), {}),
+        Workload(
+            "pipeline_execute",
+            "selects of one row, each by a call of its own, none waited for before the next is sent",
+            (PIPELINED,),
+            (PIPELINED,),
+            {},
+        ),
         Workload("bulk_in", "rows in by COPY, or LOAD DATA", (100_000,), (100_000,), {}),
         Workload("bulk_out", "rows out by COPY", (100_000,), (100_000,), {}),
         Workload("connect", "connect and close", (1,), (1,), {1: 20}),
@@ -224,6 +231,11 @@ def pipeline_params() -> list[int]:
     return [(10, 5, 1)[i % 3] for i in range(PIPELINED)]
 
 
+def keys() -> list[int]:
+    """The users that the pipelined selects of one row look for."""
+    return [1 + i % data.USERS for i in range(PIPELINED)]
+
+
 def material(sql: Sql, workload: str, size: int) -> Any:
     """What a contestant is given, made before the clock runs: a statement, rows to insert, parameters, or nothing."""
     if workload in ("fetch", "fetch_types", "fetch_wide"):
@@ -232,6 +244,8 @@ def material(sql: Sql, workload: str, size: int) -> Any:
         return data.plain_rows(size)
     if workload in ("select_one_row", "select_systables_first_10"):
         return sql.catalog(size)
+    if workload == "pipeline_execute":
+        return keys()
     return pipeline_params() if workload == "pipeline" else None
 
 
@@ -251,6 +265,8 @@ def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | 
         return digest_rows([data.user_row(KEY)] * inner)
     if workload == "pipeline":
         return digest_rows(data.user_row(i) for n in pipeline_params() for i in range(1, n + 1))
+    if workload == "pipeline_execute":
+        return digest_rows(map(data.user_row, keys()))
     if workload == "connect" or workload in WRITERS:
         return None
     return digest_rows(data.rows_of(workload, size, aware))

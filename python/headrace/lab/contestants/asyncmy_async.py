@@ -67,13 +67,20 @@ class Contestant(Async):
                 await cursor.executemany(statement, data)
         return size
 
-    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        statement, rows = self.sql.pipeline("%s"), Rows()
+    async def _one_by_one(self, statement: str, data: Any) -> Rows:
+        # It can only ask and wait, one after the other.
+        rows = Rows()
         async with self.conn.cursor() as cursor:
             for n in data:
                 await cursor.execute(statement, (n,))
                 rows += await cursor.fetchall()
         return rows
+
+    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        return await self._one_by_one(self.sql.pipeline("%s"), data)
+
+    async def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        return await self._one_by_one(self.sql.select_one("%s"), data)
 
     async def connect(self, size: int, inner: int, data: Any) -> int:
         async def once() -> None:

@@ -57,6 +57,11 @@ class Contestant(Async):
         # asyncpg's fetchmany gives one flat list.
         return await self.conn.fetchmany(self.sql.pipeline("$1"), [(n,) for n in data])
 
+    async def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        # It has no pipeline: its fetchmany is one call for all, and executemany gives no rows.
+        statement = await self.conn.prepare(self.sql.select_one("$1"))
+        return [await statement.fetchrow(n) for n in data]
+
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
         await self.conn.copy_records_to_table("target", schema_name=self.sql.schema, records=data, columns=d.COLUMNS)
         return size

@@ -93,6 +93,14 @@ class Contestant(Sync):
         self.link.exchange("limit", self.requests["limit"])
         return 0
 
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> int:
+        self.prepare("one", self.sql.select_one("$1"))
+        if "each" not in self.requests:
+            # Each stands for itself, so each has a Sync.
+            self.requests["each"] = b"".join(bind_execute("one", [struct.pack("!i", n)]) + SYNC for n in data)
+        self.link.exchange("each", self.requests["each"], len(data))
+        return 0
+
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
         if "copy" not in self.requests:
             rows = b"PGCOPY\n\xff\r\n\0" + bytes(8)

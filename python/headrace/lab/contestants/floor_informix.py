@@ -92,10 +92,17 @@ class Contestant(PreparedFloor):
     # In autocommit a batch is a transaction of its own.
     executemany = executemany_autocommit = _batch
 
-    def pipeline(self, size: int, inner: int, data: Any) -> int:
-        if "pipeline" not in self.requests:
-            number = self.number(self.sql.pipeline("?"))
+    def _pipelined(self, sql: str, data: Any) -> int:
+        key = ("pipelined", sql)
+        if key not in self.requests:
+            number = self.number(sql)
             one = [open_fetch(number, bind([n]), FIRST_FETCH) + close(number) for n in data]
-            self.requests["pipeline"] = (b"".join(one), 2 * len(one))
-        self.link.exchange("pipeline", *self.requests["pipeline"])
+            self.requests[key] = (b"".join(one), 2 * len(one))
+        self.link.exchange(key, *self.requests[key])
         return 0
+
+    def pipeline(self, size: int, inner: int, data: Any) -> int:
+        return self._pipelined(self.sql.pipeline("?"), data)
+
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> int:
+        return self._pipelined(self.sql.select_one("?"), data)

@@ -117,9 +117,16 @@ class Contestant(PreparedFloor):
             self.link.load(self.sql.target, self.requests[key][0])
         return 0
 
-    def pipeline(self, size: int, inner: int, data: Any) -> int:
-        if "limit" not in self.requests:
-            number = self.number(self.sql.pipeline("?"))
-            self.requests["limit"] = (b"".join(execute(number, [n]) for n in data), len(data))
-        self.link.exchange("limit", *self.requests["limit"])
+    def _pipelined(self, sql: str, data: Any) -> int:
+        key = ("pipelined", sql)
+        if key not in self.requests:
+            number = self.number(sql)
+            self.requests[key] = (b"".join(execute(number, [n]) for n in data), len(data))
+        self.link.exchange(key, *self.requests[key])
         return 0
+
+    def pipeline(self, size: int, inner: int, data: Any) -> int:
+        return self._pipelined(self.sql.pipeline("?"), data)
+
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> int:
+        return self._pipelined(self.sql.select_one("?"), data)

@@ -62,6 +62,12 @@ class Contestant(Async):
     async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
         return await self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
 
+    async def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        conn, statement = self.conn, self.sql.select_one(*self.sql.own(1))
+        async with conn.pipeline():
+            cursors = [await conn.execute(statement, (n,)) for n in data]
+        return [await cursor.fetchone() for cursor in cursors]
+
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
         if self.sql.loads_rows:
             return await self.conn.load_rows((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]

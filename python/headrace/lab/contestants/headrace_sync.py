@@ -63,6 +63,12 @@ class Contestant(Sync):
     def pipeline(self, size: int, inner: int, data: Any) -> Rows:
         return self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
 
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        conn, statement = self.conn, self.sql.select_one(*self.sql.own(1))
+        with conn.pipeline():
+            cursors = [conn.execute(statement, (n,)) for n in data]
+        return [cursor.fetchone() for cursor in cursors]
+
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
         if self.sql.loads_rows:
             return self.conn.load_rows((self.sql.schema, "target"), data, columns=d.COLUMNS)  # type: ignore[no-any-return]

@@ -70,12 +70,18 @@ class Contestant(Async):
             await (await self.conn.cursor()).executemany(statement, data)
         return size
 
-    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+    async def _one_by_one(self, statement: str, data: Any) -> Rows:
         # It can only ask and wait, one after the other.
-        statement, rows = self.sql.pipeline("?"), Rows()
+        rows = Rows()
         for n in data:
             rows += await self._ask(self.conn, statement, n)
         return rows
+
+    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        return await self._one_by_one(self.sql.pipeline("?"), data)
+
+    async def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        return await self._one_by_one(self.sql.select_one("?"), data)
 
     async def connect(self, size: int, inner: int, data: Any) -> int:
         async def once() -> None:

@@ -128,13 +128,19 @@ class MySqlDbLike(Sync):
                 os.unlink(path)
         return size
 
-    def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+    def _one_by_one(self, statement: str, data: Any) -> Rows:
         # It can only ask and wait, one after the other.
-        cursor, statement, rows = self.repeating(), self.sql.pipeline(self.mark), Rows()
+        cursor, rows = self.repeating(), Rows()
         for n in data:
             cursor.execute(statement, (n,))
             rows += cursor.fetchall()
         return rows
+
+    def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        return self._one_by_one(self.sql.pipeline(self.mark), data)
+
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        return self._one_by_one(self.sql.select_one(self.mark), data)
 
     def connect(self, size: int, inner: int, data: Any) -> int:
         self.timed(inner, lambda: self.connected().close())

@@ -65,6 +65,13 @@ class Contestant(Sync):
                 statement.run(a=a, b=b, c=c, d=d, e=e)
         return size
 
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        # It can only ask and wait, one after the other.
+        statement, rows = self.conn.prepare(self.sql.select_one(":id")), Rows()
+        for n in data:
+            rows += statement.run(id=n)
+        return rows
+
     def connect(self, size: int, inner: int, data: Any) -> int:
         self.timed(inner, lambda: self._connect().close())
         return 0

@@ -57,6 +57,12 @@ class Contestant(Sync):
                 rows += cursor.fetchall()
         return rows
 
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
+        conn, statement = self.conn, self.sql.select_one("%s")
+        with conn.pipeline():
+            cursors = [conn.execute(statement, (n,), prepare=True, binary=True) for n in data]
+        return [cursor.fetchone() for cursor in cursors]
+
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
         with self.conn.cursor() as cursor, cursor.copy(self.sql.copy_in("(FORMAT BINARY)")) as copy:
             copy.set_types(["int4", "varchar", "int4", "float8", "date"])
