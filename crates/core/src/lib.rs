@@ -9,6 +9,7 @@
 //! * [`session`]: what a session is whatever its requests are: opening, cancelling, closing, what is in flight;
 //! * [`sqlstate`]: what a server's error means: SQLSTATEs, and PEP 249's classes;
 //! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
+//! * [`transitions`]: state machines as tables, checked in debug builds;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the caller's types cannot hold;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ pub mod session;
 pub mod sink;
 pub mod sqlstate;
 pub mod statements;
+pub mod transitions;
 pub mod words;
 
 pub use buffer::{Inbox, Outbox};

@@ -1,6 +1,6 @@
 //! What the tests, benchmarks and fuzz targets of every protocol crate share: values to send, sinks, a response handler
 //! that keeps what it received, recorded conversations replayed cut and split, what a client sent
-//! by the names of its messages, and the loop of the fuzz targets.
+//! by the names of its messages, which rows of a state machine's table are taken, and the loop of the fuzz targets.
 
 #![forbid(unsafe_code)]
 
@@ -9,6 +9,7 @@ mod handler;
 mod replay;
 mod sink;
 mod trace;
+mod transitions;
 mod value;
 
 pub use fuzz::drive;
@@ -16,4 +17,5 @@ pub use handler::{Completion, Dialect, Received, Shared, TestHandler};
 pub use replay::{Peer, Replay, Step, hex, read_recording, server_bytes, unhex, write_recording};
 pub use sink::{CheckedSink, DiscardSink, TextSink};
 pub use trace::Trace;
+pub use transitions::{assert_documented, assert_taken};
 pub use value::{TestParameters, TestValue};

@@ -1,0 +1,162 @@
+//! State machines whose transitions are a table: what may follow what is declared once, checked wherever a state changes in a
+//! debug build, and printed for the documentation.
+//!
+//! A machine has an enum for its states, each with what is valid only in it, and one function that changes the state. What the
+//! table speaks of is the states' and the events' [`Name`]s, which [`names!`](crate::names) declares. Tests see which rows are
+//! taken, by [`observe`], so that a row that nothing takes does not stay.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+/// A state or an event without its data.
+pub trait Name: Copy + PartialEq + 'static {
+    /// All of them, in the order of their declaration.
+    const ALL: &'static [Self];
+
+    /// The word for it.
+    fn name(self) -> &'static str;
+    /// What it means, in the documentation.
+    fn meaning(self) -> &'static str;
+}
+
+/// Declares an enum of states or events, each with what it means, and implements [`Name`](transitions::Name) for it.
+#[macro_export]
+macro_rules! names {
+    ($(#[$attribute:meta])* $visibility:vis enum $name:ident { $($variant:ident = $meaning:literal,)+ }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $name {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl $crate::transitions::Name for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($variant),)+
+                }
+            }
+
+            fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $meaning,)+
+                }
+            }
+        }
+    };
+}
+
+/// The transitions of a state machine: a state, an event and the state that follows.
+#[derive(Debug)]
+pub struct Transitions<S: 'static, E: 'static> {
+    /// A name that no other table has.
+    pub machine: &'static str,
+    /// The rows. What is not among them does not happen.
+    pub rows: &'static [(S, E, S)],
+}
+
+/// Is told of a row that is taken: the machine and the row's number.
+pub type Observer = fn(&'static str, usize);
+
+static OBSERVER: OnceLock<Observer> = OnceLock::new();
+
+/// Has every row that is taken from here on told to `observer`, by the thread that takes it; in debug builds only. The first
+/// observer stays.
+pub fn observe(observer: Observer) {
+    let _ = OBSERVER.set(observer);
+}
+
+impl<S: Name, E: Name> Transitions<S, E> {
+    /// Checks in debug builds that the table has this row. Costs nothing in others.
+    ///
+    /// # Panics
+    /// Where it has not, in debug builds.
+    #[inline]
+    pub fn take(&self, from: S, event: E, to: S) {
+        if cfg!(debug_assertions) {
+            self.check(from, event, to);
+        }
+    }
+
+    #[cold]
+    fn check(&self, from: S, event: E, to: S) {
+        let Some(row) = self.rows.iter().position(|row| *row == (from, event, to)) else {
+            panic!(
+                "{}: {} becomes {} at {}, which its table does not have",
+                self.machine,
+                from.name(),
+                to.name(),
+                event.name()
+            );
+        };
+        if let Some(observer) = OBSERVER.get() {
+            observer(self.machine, row);
+        }
+    }
+
+    /// A row in words.
+    pub fn show(&self, row: usize) -> String {
+        let (from, event, to) = self.rows[row];
+        format!("{} at {}: {}", from.name(), event.name(), to.name())
+    }
+
+    /// The states and the transitions as Markdown. Rows that stand together and differ only in the first state are one.
+    pub fn markdown(&self) -> String {
+        let mut out = String::from("| state | |\n|---|---|\n");
+        for state in S::ALL {
+            let _ = writeln!(out, "| {} | {} |", state.name(), state.meaning());
+        }
+        out += "\n| from | event | to |\n|---|---|---|\n";
+        for rows in self.rows.chunk_by(|(_, event, to), next| (event, to) == (&next.1, &next.2)) {
+            let from: Vec<&str> = rows.iter().map(|(from, ..)| from.name()).collect();
+            let (_, event, to) = rows[0];
+            let _ = writeln!(out, "| {} | {} | {} |", from.join(", "), event.meaning(), to.name());
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    names! {
+        /// A door.
+        enum Door {
+            Open = "one can go through",
+            Shut = "one cannot",
+        }
+    }
+
+    names! {
+        enum Hand {
+            Pull = "it is pulled",
+            Push = "it is pushed",
+        }
+    }
+
+    static DOOR: Transitions<Door, Hand> = Transitions {
+        machine: "door",
+        rows: &[
+            (Door::Open, Hand::Pull, Door::Shut),
+            (Door::Shut, Hand::Pull, Door::Shut),
+            (Door::Shut, Hand::Push, Door::Open),
+        ],
+    };
+
+    #[test]
+    fn a_table_is_printed_with_what_its_words_mean() {
+        let expected = "| state | |\n|---|---|\n| Open | one can go through |\n| Shut | one cannot |\n\n\
+            | from | event | to |\n|---|---|---|\n| Open, Shut | it is pulled | Shut |\n| Shut | it is pushed | Open |\n";
+        assert_eq!(DOOR.markdown(), expected);
+        DOOR.take(Door::Shut, Hand::Push, Door::Open);
+    }
+
+    #[test]
+    #[cfg_attr(not(debug_assertions), ignore = "checked in debug builds only")]
+    #[should_panic(expected = "door: Open becomes Open at Push, which its table does not have")]
+    fn what_the_table_does_not_have_is_found_in_debug_builds() {
+        DOOR.take(Door::Open, Hand::Push, Door::Open);
+    }
+}
