@@ -1,6 +1,7 @@
 //! COPY: described and begun in one transaction, fed and ended.
 
-use super::request::{Copy, Request, Stage};
+use super::entry::Stage;
+use super::request::{Copy, Request};
 use super::statement::Columns;
 use super::{CopyState, Machine, PgCaller};
 use crate::messages::backend::{self, Field};

@@ -5,7 +5,8 @@
 //! first result on whose types have to be looked up, the messages of a request are held. Once the request is over its
 //! types are looked up, composite types each time, and what was held is decoded.
 
-use super::request::{Entry, Failure, Request, Stage};
+use super::entry::{Entry, Failure, Stage};
+use super::request::Request;
 use super::statement::Columns;
 use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field, header};

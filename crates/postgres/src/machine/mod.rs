@@ -5,6 +5,7 @@
 
 mod control;
 mod copy;
+mod entry;
 mod held;
 mod pooled;
 mod portals;
@@ -23,12 +24,12 @@ use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::messages::tag::field;
 use crate::types::TypeRegistry;
+use entry::{Entry, Stage};
 use headrace_core::{
     Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Queue, Session,
     Statements, TransactionStatus, limits,
 };
 use portals::Portals;
-use request::{Entry, Stage};
 use startup::Startup;
 use statement::Key;
 use std::collections::{BTreeMap, VecDeque};

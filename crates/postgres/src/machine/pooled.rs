@@ -7,7 +7,8 @@
 //! what they were when it was prepared. So once a statement was used again, the process that answers is asked for its
 //! number: the one that the connection was opened to has no pooler in front of it.
 
-use super::request::{Entry, Request};
+use super::entry::Entry;
+use super::request::Request;
 use super::statement::{Key, Lookup, Statement};
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;

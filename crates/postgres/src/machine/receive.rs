@@ -1,6 +1,7 @@
 //! The receiving half: from the inbox to the callers.
 
-use super::request::{Entry, Failure, Prepare, Request, Stage};
+use super::entry::{Entry, Failure, Stage};
+use super::request::{Prepare, Request};
 use super::startup::State;
 use super::statement::{Columns, Key, Lookup, Statement};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};

@@ -1,7 +1,8 @@
 //! The sending half: from the queue to the outbox.
 
 use super::control::{self, Control};
-use super::request::{Cursor, Entry, Execute, Failure, Prepare, Request, Rows, Stage};
+use super::entry::{Entry, Failure, Stage};
+use super::request::{Cursor, Execute, Prepare, Request, Rows};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;

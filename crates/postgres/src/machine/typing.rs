@@ -6,7 +6,8 @@
 //! convert it to what is sent for the column's own type, the type is left to the server: whole numbers of all sizes then
 //! need one statement.
 
-use super::request::{Entry, Execute, Prepare, Request};
+use super::entry::Entry;
+use super::request::{Execute, Prepare, Request};
 use super::statement::{Columns, Lookup, Statement};
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;

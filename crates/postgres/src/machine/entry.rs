@@ -1,0 +1,218 @@
+//! A request in the queue, and how far it has come.
+
+use super::PgCaller;
+use super::held::Held;
+use super::request::{Request, mentions};
+use super::statement::{Columns, Statement};
+use super::typing::Typing;
+use crate::messages::backend::Field;
+use crate::types::Oid;
+pub(super) use headrace_core::Failure;
+use headrace_core::{Caller, Pending, Slot};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How far a request has come.
+///
+/// | from | event | to |
+/// |---|---|---|
+/// | Queued | statement known | Bindable |
+/// | Queued | statement unknown: Parse, Describe, Flush sent | Describing |
+/// | Describing | RowDescription or NoData | Bindable, or Introspecting when a type is unknown |
+/// | Introspecting | ReadyForQuery | Bindable |
+/// | Bindable | one row sent | Sent |
+/// | Bindable | batch begun | Sending |
+/// | Sending | a row of other types, whose statement is unknown | Describing |
+/// | Sending | all rows sent | Answering, or AwaitSync where few are unanswered |
+/// | Answering | few rows are unanswered | AwaitSync, then Sent |
+/// | Queued | COPY sent | Opening, then Copying at CopyInResponse, Sent at any other answer |
+/// | Queued | COPY of rows: its columns are asked for | DescribingCopy |
+/// | DescribingCopy | CommandComplete, or RowDescription where nothing is left out | Opening, or Introspecting |
+/// | Sent | the end of results whose types are to be looked up | Queued, as a request to look them up |
+/// | Queued | types to look up: their query sent | Introspecting, then Sent |
+/// | any but Sent | error | AwaitSync: a Sync must still be sent |
+#[derive(Debug)]
+pub(super) enum Stage {
+    Queued,
+    Describing {
+        parameters: Vec<Oid>,
+    },
+    DescribingCopy {
+        fields: Option<Vec<Field>>,
+        left_out: Vec<i16>,
+    },
+    /// `statement` is the one that then goes on; a COPY is described again.
+    Introspecting {
+        rows: Vec<Vec<Option<String>>>,
+        statement: Option<Arc<Statement>>,
+    },
+    Opening,
+    Bindable,
+    Sending,
+    Answering,
+    Copying,
+    AwaitSync,
+    Sent,
+}
+
+/// A request in the queue.
+#[derive(Debug)]
+pub struct Entry<C: Caller> {
+    pub(super) slot: Slot<C>,
+    pub(super) request: Request,
+    pub(super) stage: Stage,
+    pub(super) statement: Option<Arc<Statement>>,
+    /// The types that the statement is, or will be, prepared with; the request's are moved here.
+    pub(super) hints: Vec<Oid>,
+    /// A batch whose values decide the types of its parameters.
+    pub(super) typing: Option<Box<Typing>>,
+    /// The caller's current row has not been sent.
+    pub(super) pending: bool,
+    pub(super) columns: Option<Arc<Columns>>,
+    /// From which result on the rows have which other columns.
+    pub(super) next_columns: VecDeque<(u64, Arc<Columns>)>,
+    /// The types of this COPY have been looked up.
+    pub(super) looked_up: bool,
+    /// Results that wait for their types.
+    pub(super) held: Option<Box<Held>>,
+    /// Where the outbox stood when the first byte of Bind was written.
+    pub(super) mark: u64,
+    /// Bytes of this request left before `mark` (Parse and Describe).
+    pub(super) described: bool,
+    /// The statement came from the cache, so the server may have forgotten or changed it.
+    pub(super) from_cache: bool,
+    pub(super) retried: bool,
+    /// Its statement was prepared in front of it, without waiting.
+    pub(super) prepares: bool,
+    /// Its portals are described: nothing else vouches for what their rows are.
+    pub(super) describes_portal: bool,
+    /// The portal was asked for its description, which has not come.
+    pub(super) awaits_portal: bool,
+    /// BindComplete has come: what fails before it has executed nothing.
+    pub(super) bound: bool,
+    /// It may end a transaction block, and its answer tells which of the block's cursors are left.
+    pub(super) keeps_cursors: bool,
+    /// The last command that was completed was a ROLLBACK.
+    pub(super) rolled_back: bool,
+    /// Whether this script may set DateStyle itself, once that was asked for.
+    pub(super) sets_style: Option<bool>,
+    /// The first result still to come is the prelude's.
+    pub(super) prelude_open: bool,
+    /// This request brought the BEGIN of its transaction.
+    pub(super) began: bool,
+    /// It was sent, and may be a COPY: see [`Request::may_copy`].
+    pub(super) copies: bool,
+    /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
+    pub(super) fed: bool,
+    pub(super) rows_sent: u64,
+    pub(super) results: u64,
+    /// Rows of the current result so far.
+    pub(super) rows: u64,
+}
+
+impl<C: PgCaller> Entry<C> {
+    pub(super) fn new(slot: Slot<C>, mut request: Request) -> Self {
+        let hints = match &mut request {
+            Request::Execute(execute) => std::mem::take(&mut execute.hints),
+            _ => Vec::new(),
+        };
+        Self {
+            slot,
+            request,
+            stage: Stage::Queued,
+            statement: None,
+            hints,
+            typing: None,
+            pending: false,
+            columns: None,
+            next_columns: VecDeque::new(),
+            looked_up: false,
+            held: None,
+            mark: 0,
+            described: false,
+            from_cache: false,
+            retried: false,
+            prepares: false,
+            describes_portal: false,
+            awaits_portal: false,
+            bound: false,
+            keeps_cursors: false,
+            rolled_back: false,
+            sets_style: None,
+            prelude_open: false,
+            began: false,
+            copies: false,
+            fed: false,
+            rows_sent: 0,
+            results: 0,
+            rows: 0,
+        }
+    }
+
+    /// The same request from its beginning.
+    pub(super) fn again(self) -> Self {
+        let mut fresh = Self::new(Slot { abandoned: false, failure: None, ..self.slot }, self.request);
+        fresh.hints = self.hints;
+        fresh.copies = self.copies;
+        fresh.retried = true;
+        fresh
+    }
+
+    /// Whether statements of this script that have been executed may have set DateStyle.
+    pub(super) fn may_set_style(&mut self) -> bool {
+        if self.results == 0 {
+            return false;
+        }
+        let Request::Script { sql, .. } = &self.request else { return false };
+        let words = ["datestyle", "reset", "discard", "rollback", "commit", "abort"];
+        *self.sets_style.get_or_insert_with(|| mentions(sql, &words))
+    }
+
+    pub(super) fn is_batch(&self) -> bool {
+        matches!(&self.request, Request::Execute(execute) if execute.rows.is_batch())
+    }
+
+    /// The row that a failure now would be about: none once all are answered, and what fails is their commit.
+    pub(super) fn row(&self) -> Option<u64> {
+        let over = matches!(self.stage, Stage::Sent) && self.results >= self.rows_sent;
+        (self.is_batch() && !over).then_some(self.results)
+    }
+}
+
+impl<C: PgCaller> Pending for Entry<C> {
+    type Caller = C;
+
+    fn slot(&self) -> &Slot<C> {
+        &self.slot
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<C> {
+        &mut self.slot
+    }
+
+    fn into_slot(self) -> Slot<C> {
+        self.slot
+    }
+
+    /// The end of a block has to come, and so has the Sync that ends a group of requests.
+    fn replace_discarded(&mut self, before: Option<&Self>) -> bool {
+        if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.request {
+            *sql = instead.clone();
+            return true;
+        }
+        let ends_group = self.request.syncs() && before.is_some_and(|before| !before.request.syncs());
+        if ends_group {
+            self.request = Request::Sync;
+        }
+        ends_group
+    }
+
+    fn is_at_server(&self) -> bool {
+        self.slot.abandoned
+    }
+
+    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
+    fn is_cancellable(&self) -> bool {
+        self.slot.abandoned || matches!(self.request, Request::Sync | Request::AskServer)
+    }
+}
