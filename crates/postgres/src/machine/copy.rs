@@ -2,6 +2,7 @@
 
 use super::entry::Stage;
 use super::request::{Copy, Request};
+use super::stage::Event;
 use super::statement::Columns;
 use super::{CopyState, Machine, PgCaller};
 use crate::messages::backend::{self, Field};
@@ -17,7 +18,7 @@ impl<C: PgCaller> Machine<C> {
         match self.queue.by_id(id) {
             None => CopyState::Ended,
             Some(entry) if entry.slot.failure.is_some() => CopyState::Ended,
-            Some(entry) => match entry.stage {
+            Some(entry) => match entry.stage() {
                 Stage::Copying => CopyState::Streaming,
                 Stage::Sent if entry.results > 0 => CopyState::Ended,
                 _ => CopyState::Waiting,
@@ -44,7 +45,7 @@ impl<C: PgCaller> Machine<C> {
             Some(reason) => frontend::copy_fail(outbox.tail(), reason),
         }
         if let Some(entry) = self.queue.by_id_mut(id) {
-            entry.stage = Stage::Sent;
+            entry.go(Event::CopyEnded, Stage::Sent);
             if !entry.request.is_script() {
                 frontend::sync(outbox.tail());
             }
@@ -66,7 +67,11 @@ impl<C: PgCaller> Machine<C> {
         }
         frontend::flush(out);
         entry.described = true;
-        entry.stage = Stage::DescribingCopy { fields: None, left_out: Vec::new() };
+        let event = match entry.stage() {
+            Stage::IntrospectingCopy { .. } => Event::CatalogueRead,
+            _ => Event::StartDescribeCopy,
+        };
+        entry.go(event, Stage::DescribingCopy { fields: None, left_out: Vec::new() });
     }
 
     /// The columns of the query came, or it has none.
@@ -79,7 +84,7 @@ impl<C: PgCaller> Machine<C> {
         let entry = self.front("RowDescription")?;
         let Request::Copy(Copy { left_out, .. }) = &entry.request else { return Ok(()) };
         let whole = left_out.is_none();
-        if let Stage::DescribingCopy { fields, .. } = &mut entry.stage {
+        if let Stage::DescribingCopy { fields, .. } = entry.stage_mut() {
             *fields = Some(described);
         }
         if whole { self.copy_described(cx, outbox) } else { Ok(()) }
@@ -88,7 +93,7 @@ impl<C: PgCaller> Machine<C> {
     /// The columns of the COPY are known: chooses the format, and begins it.
     pub(super) fn copy_described(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
-        let Stage::DescribingCopy { fields, left_out } = &mut entry.stage else { return Ok(()) };
+        let Stage::DescribingCopy { fields, left_out } = entry.stage_mut() else { return Ok(()) };
         let Some(mut fields) = fields.take() else {
             return Err(Fatal::peer("the server did not describe the columns of a COPY"));
         };
@@ -111,7 +116,7 @@ impl<C: PgCaller> Machine<C> {
             self.registry.mark_asked(&missing);
             let entry = self.front("RowDescription")?;
             entry.looked_up = true;
-            entry.stage = Stage::Introspecting { rows: Vec::new(), statement: None };
+            entry.go(Event::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });
             frontend::query(outbox.tail(), "", &query);
             return Ok(());
         }
@@ -131,7 +136,7 @@ impl<C: PgCaller> Machine<C> {
         let columns = if binary.is_some() { planned } else { Columns::as_text(registry, planned.fields) };
         if entry.slot.caller.is_none() {
             // Discarded while it waited for its description.
-            entry.stage = Stage::AwaitSync;
+            entry.go(Event::Abandoned, Stage::AwaitSync);
             return;
         }
         let out = outbox.tail();
@@ -141,10 +146,10 @@ impl<C: PgCaller> Machine<C> {
         if copy.into {
             // While it takes rows the server reads no Sync.
             frontend::flush(out);
-            entry.stage = Stage::Opening;
+            entry.go(Event::StartCopy, Stage::Opening);
         } else {
             frontend::sync(out);
-            entry.stage = Stage::Sent;
+            entry.go(Event::CopySent, Stage::Sent);
         }
         entry.rows_sent = 1;
         let columns = Arc::new(columns);
@@ -170,12 +175,21 @@ impl<C: PgCaller> Machine<C> {
         if tag != tag::backend::COPY_IN_RESPONSE && differs {
             return Err(Fatal::peer("the server copies another number of columns than it described"));
         }
+        let comes = match entry.stage() {
+            Stage::Opening | Stage::Sent => true,
+            // Of a text that is executed for one row or many, and is refused.
+            Stage::AwaitSync | Stage::Sending | Stage::Answering => !wanted,
+            _ => false,
+        };
+        if !comes {
+            return Err(Fatal::peer("the server began a COPY although none was sent"));
+        }
+        if tag == tag::backend::COPY_IN_RESPONSE && wanted && !differs && entry.slot.caller.is_some() {
+            entry.go(Event::CopyInResponse, Stage::Copying);
+            entry.fed = entry.request.is_script();
+        }
         match (tag, wanted && !differs, &mut entry.slot.caller) {
-            (tag::backend::COPY_IN_RESPONSE, true, Some(caller)) => {
-                entry.stage = Stage::Copying;
-                entry.fed = entry.request.is_script();
-                caller.bulk_ready(cx, binary, columns);
-            }
+            (tag::backend::COPY_IN_RESPONSE, true, Some(caller)) => caller.bulk_ready(cx, binary, columns),
             (tag::backend::COPY_IN_RESPONSE, ..) => {
                 let reason = match (wanted, differs) {
                     (true, true) => "the table has other columns than were described",
@@ -187,13 +201,13 @@ impl<C: PgCaller> Machine<C> {
                     // In the extended protocol the server ignores a Sync that comes before.
                     frontend::sync(outbox.tail());
                 }
-                entry.stage = Stage::Sent;
+                entry.go(Event::CopyRefused, Stage::Sent);
             }
-            (_, _, caller) => {
-                if matches!(entry.stage, Stage::Opening) {
-                    entry.stage = Stage::Sent;
+            _ => {
+                if matches!(entry.stage(), Stage::Opening) {
+                    entry.go(Event::CopyOutResponse, Stage::Sent);
                 }
-                if let Some(caller) = caller {
+                if let Some(caller) = &mut entry.slot.caller {
                     caller.bulk_ready(cx, binary, columns);
                 }
             }
@@ -204,7 +218,7 @@ impl<C: PgCaller> Machine<C> {
     /// Makes a COPY fail whose caller is gone; says whether it was so.
     pub(super) fn abandon_copy(&mut self, outbox: &mut Outbox) -> bool {
         let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_none()) else { return false };
-        entry.stage = Stage::Sent;
+        entry.go(Event::CopyEnded, Stage::Sent);
         let extended = !entry.request.is_script();
         frontend::copy_fail(outbox.tail(), "cancelled by the client");
         if extended {

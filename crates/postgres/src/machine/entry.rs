@@ -3,64 +3,22 @@
 use super::PgCaller;
 use super::held::Held;
 use super::request::{Request, mentions};
+pub(super) use super::stage::Stage;
+use super::stage::{CatalogueRow, Event, TRANSITIONS};
 use super::statement::{Columns, Statement};
 use super::typing::Typing;
-use crate::messages::backend::Field;
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Caller, Pending, Slot};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How far a request has come.
-///
-/// | from | event | to |
-/// |---|---|---|
-/// | Queued | statement known | Bindable |
-/// | Queued | statement unknown: Parse, Describe, Flush sent | Describing |
-/// | Describing | RowDescription or NoData | Bindable, or Introspecting when a type is unknown |
-/// | Introspecting | ReadyForQuery | Bindable |
-/// | Bindable | one row sent | Sent |
-/// | Bindable | batch begun | Sending |
-/// | Sending | a row of other types, whose statement is unknown | Describing |
-/// | Sending | all rows sent | Answering, or AwaitSync where few are unanswered |
-/// | Answering | few rows are unanswered | AwaitSync, then Sent |
-/// | Queued | COPY sent | Opening, then Copying at CopyInResponse, Sent at any other answer |
-/// | Queued | COPY of rows: its columns are asked for | DescribingCopy |
-/// | DescribingCopy | CommandComplete, or RowDescription where nothing is left out | Opening, or Introspecting |
-/// | Sent | the end of results whose types are to be looked up | Queued, as a request to look them up |
-/// | Queued | types to look up: their query sent | Introspecting, then Sent |
-/// | any but Sent | error | AwaitSync: a Sync must still be sent |
-#[derive(Debug)]
-pub(super) enum Stage {
-    Queued,
-    Describing {
-        parameters: Vec<Oid>,
-    },
-    DescribingCopy {
-        fields: Option<Vec<Field>>,
-        left_out: Vec<i16>,
-    },
-    /// `statement` is the one that then goes on; a COPY is described again.
-    Introspecting {
-        rows: Vec<Vec<Option<String>>>,
-        statement: Option<Arc<Statement>>,
-    },
-    Opening,
-    Bindable,
-    Sending,
-    Answering,
-    Copying,
-    AwaitSync,
-    Sent,
-}
-
 /// A request in the queue.
 #[derive(Debug)]
 pub struct Entry<C: Caller> {
     pub(super) slot: Slot<C>,
     pub(super) request: Request,
-    pub(super) stage: Stage,
+    stage: Stage,
     pub(super) statement: Option<Arc<Statement>>,
     /// The types that the statement is, or will be, prepared with; the request's are moved here.
     pub(super) hints: Vec<Oid>,
@@ -149,8 +107,44 @@ impl<C: PgCaller> Entry<C> {
         }
     }
 
+    /// How far it has come.
+    #[inline]
+    pub(super) fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// The same, to change what the state owns.
+    pub(super) fn stage_mut(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+
+    /// Puts it into another state, which `event` brings it to.
+    #[inline]
+    pub(super) fn go(&mut self, event: Event, to: Stage) -> Stage {
+        TRANSITIONS.take(self.stage.state(), event, to.state());
+        std::mem::replace(&mut self.stage, to)
+    }
+
+    /// The server skips what is left of it after an error.
+    pub(super) fn skip_to(&mut self, stage: Stage) {
+        if !matches!(self.stage, Stage::Sent | Stage::AwaitSync) {
+            self.go(Event::Error, stage);
+        }
+    }
+
+    /// Where rows of the query for types go while they are asked for.
+    pub(super) fn catalogue_rows(&mut self) -> Option<&mut Vec<CatalogueRow>> {
+        match &mut self.stage {
+            Stage::Introspecting { rows, .. } | Stage::IntrospectingCopy { rows } | Stage::LookingUp { rows } => {
+                Some(rows)
+            }
+            _ => None,
+        }
+    }
+
     /// The same request from its beginning.
-    pub(super) fn again(self) -> Self {
+    pub(super) fn again(mut self) -> Self {
+        self.go(Event::Again, Stage::Queued);
         let mut fresh = Self::new(Slot { abandoned: false, failure: None, ..self.slot }, self.request);
         fresh.hints = self.hints;
         fresh.copies = self.copies;

@@ -7,6 +7,7 @@
 
 use super::entry::{Entry, Failure, Stage};
 use super::request::Request;
+use super::stage::Event;
 use super::statement::Columns;
 use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field, header};
@@ -118,13 +119,14 @@ impl<C: PgCaller> Machine<C> {
         let Some(mut entry) = self.queue.pop_front() else { return };
         let before = self.queue.last();
         entry.request = Request::LookUp { pipeline: before.and_then(|before| before.request.open_group()) };
-        entry.stage = Stage::Queued;
+        entry.go(Event::ResultsHeld, Stage::Queued);
         self.queue.put_back(entry);
     }
 
     /// Sends what looks up the types of the entry `at`.
     pub(super) fn look_up(&mut self, at: usize, outbox: &mut Outbox) {
-        let Entry { request, held: Some(held), stage, .. } = &mut self.queue[at] else { return };
+        let entry = &mut self.queue[at];
+        let Entry { request, held: Some(held), .. } = entry else { return };
         held.oids.sort_unstable();
         held.oids.dedup();
         let out = outbox.tail();
@@ -136,14 +138,14 @@ impl<C: PgCaller> Machine<C> {
         } else {
             frontend::flush(out);
         }
-        *stage = Stage::Introspecting { rows: Vec::new(), statement: None };
         self.registry.mark_asked(&held.oids);
+        entry.go(Event::StartLookUp, Stage::LookingUp { rows: Vec::new() });
     }
 
     /// The catalogue has told what it knows of the types of the first entry's results.
     pub(super) fn types_are_known(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front("CommandComplete")?;
-        let Stage::Introspecting { rows, .. } = std::mem::replace(&mut entry.stage, Stage::Sent) else { return Ok(()) };
+        let Stage::LookingUp { rows } = entry.go(Event::CatalogueRead, Stage::Sent) else { return Ok(()) };
         if let Some(row) = rows.iter().find(|row| row.get(2).is_some_and(|kind| kind.as_deref() == Some("x"))) {
             let name = row.get(1).and_then(|name| name.as_deref()).unwrap_or_default();
             let why = format!(

@@ -12,11 +12,13 @@ mod portals;
 mod receive;
 mod request;
 mod send;
+mod stage;
 mod startup;
 mod statement;
 mod typing;
 
 pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
+pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls};
 pub use statement::{Columns, Shape, Statement};
 
@@ -318,7 +320,7 @@ impl<C: PgCaller> Session for Machine<C> {
     /// A portal that has the connection for itself, or a COPY that is being fed.
     fn is_occupied(&self) -> bool {
         let tail = self.queue.last();
-        self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage, Stage::Copying))
+        self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage(), Stage::Copying))
     }
 
     /// While a portal has the connection for itself, answers to others' round trips may be under way in front of its next

@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, Failure, Stage};
 use super::request::{Prepare, Request};
+use super::stage::Event;
 use super::startup::State;
 use super::statement::{Columns, Key, Lookup, Statement};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
@@ -60,7 +61,7 @@ impl<C: PgCaller> Machine<C> {
     /// DataRow: as many as are whole.
     fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let entry = self.front("DataRow")?;
-        if let Stage::Introspecting { rows, .. } = &mut entry.stage {
+        if let Some(rows) = entry.catalogue_rows() {
             let (_, total) = header(unread)?.expect("checked by the caller");
             rows.push(text_row(&unread[5..total])?);
             return Ok(total);
@@ -73,7 +74,7 @@ impl<C: PgCaller> Machine<C> {
             }
             return Ok(total);
         }
-        if let Stage::DescribingCopy { left_out, .. } = &mut entry.stage {
+        if let Stage::DescribingCopy { left_out, .. } = entry.stage_mut() {
             let (_, total) = header(unread)?.expect("checked by the caller");
             let row = text_row(&unread[5..total])?;
             left_out.extend(row.iter().flatten().filter_map(|number| number.parse::<i16>().ok()));
@@ -164,7 +165,7 @@ impl<C: PgCaller> Machine<C> {
                 if std::mem::take(&mut entry.awaits_portal) {
                     return Ok(());
                 }
-                if let Stage::DescribingCopy { .. } = entry.stage {
+                if let Stage::DescribingCopy { .. } = entry.stage() {
                     return self.copy_query_described(cx, Vec::new(), outbox);
                 }
                 self.described(None, outbox)
@@ -226,14 +227,14 @@ impl<C: PgCaller> Machine<C> {
             self.forget_statements();
         }
         let entry = self.front("CommandComplete")?;
-        if matches!(entry.stage, Stage::Introspecting { .. }) {
-            if let Request::LookUp { .. } = entry.request {
-                return self.types_are_known(cx);
-            }
-            if entry.rows_sent > 0 {
+        match entry.stage() {
+            Stage::LookingUp { .. } => return self.types_are_known(cx),
+            Stage::Introspecting { .. } if entry.rows_sent > 0 => {
                 self.introspected(outbox);
+                return Ok(());
             }
-            return Ok(());
+            Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => return Ok(()),
+            _ => {}
         }
         if let Request::AskServer = entry.request {
             return Ok(());
@@ -242,7 +243,7 @@ impl<C: PgCaller> Machine<C> {
             entry.prelude_open = false;
             return Ok(());
         }
-        if matches!(entry.stage, Stage::DescribingCopy { .. }) {
+        if matches!(entry.stage(), Stage::DescribingCopy { .. }) {
             return self.copy_described(cx, outbox);
         }
         entry.results += 1;
@@ -284,7 +285,7 @@ impl<C: PgCaller> Machine<C> {
     /// A result is complete: a request that brought no Sync is done with its last one.
     pub(super) fn after_result(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front("a result")?;
-        let done = !entry.request.syncs() && matches!(entry.stage, Stage::Sent | Stage::AwaitSync);
+        let done = !entry.request.syncs() && matches!(entry.stage(), Stage::Sent | Stage::AwaitSync);
         if done && entry.results >= entry.rows_sent {
             self.settle_or_look_up(cx);
         }
@@ -293,7 +294,7 @@ impl<C: PgCaller> Machine<C> {
 
     fn parameter_description(&mut self, body: &[u8]) -> Result<(), Fatal> {
         let described = backend::parameter_description(body)?;
-        match &mut self.front("ParameterDescription")?.stage {
+        match self.front("ParameterDescription")?.stage_mut() {
             Stage::Describing { parameters } => *parameters = described,
             Stage::DescribingCopy { .. } => {}
             _ => return Err(Fatal::peer("the server sent ParameterDescription although no statement was described")),
@@ -304,11 +305,14 @@ impl<C: PgCaller> Machine<C> {
     fn row_description(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         let fields = backend::row_description(body)?;
         let entry = self.front("RowDescription")?;
-        match entry.stage {
+        match entry.stage() {
             Stage::Describing { .. } => self.described(Some(fields), outbox),
-            Stage::Introspecting { .. } => Ok(()),
+            Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } | Stage::LookingUp { .. } => Ok(()),
             Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, outbox),
-            _ if std::mem::take(&mut entry.awaits_portal) => self.portal_described(cx, fields),
+            _ if entry.awaits_portal => {
+                entry.awaits_portal = false;
+                self.portal_described(cx, fields)
+            }
             _ if entry.request.is_script() => self.script_described(cx, fields),
             _ => Err(Fatal::peer("the server described rows although no description was asked for")),
         }
@@ -343,7 +347,7 @@ impl<C: PgCaller> Machine<C> {
     /// The answer to Describe is complete.
     fn described(&mut self, fields: Option<Vec<Field>>, outbox: &mut Outbox) -> Result<(), Fatal> {
         let entry = self.front("NoData")?;
-        let Stage::Describing { parameters } = &mut entry.stage else {
+        let Stage::Describing { parameters } = entry.stage_mut() else {
             return Err(Fatal::peer("the server sent NoData although no statement was described"));
         };
         let parameters = std::mem::take(parameters);
@@ -368,13 +372,13 @@ impl<C: PgCaller> Machine<C> {
             Vec::new()
         };
         if missing.is_empty() {
-            self.plan(&statement);
+            self.plan(&statement, Event::Described);
             return Ok(());
         }
         let query = types::introspection_query(&missing);
         self.registry.mark_asked(&missing);
         let entry = self.front("NoData")?;
-        entry.stage = Stage::Introspecting { rows: Vec::new(), statement: Some(statement) };
+        entry.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
         let out = outbox.tail();
         if entry.rows_sent == 0 {
             frontend::query(out, "", &query);
@@ -390,22 +394,23 @@ impl<C: PgCaller> Machine<C> {
 
     /// The catalogue has told what it knows of the types of the first entry's statement, which can go on.
     fn introspected(&mut self, outbox: &mut Outbox) {
-        let Some(Entry { stage: Stage::Introspecting { rows, statement }, .. }) = self.queue.first_mut() else {
-            return;
-        };
-        let (rows, statement) = (std::mem::take(rows), statement.clone());
+        let Some(entry) = self.queue.first_mut() else { return };
+        let rows = entry.catalogue_rows().map(std::mem::take).unwrap_or_default();
         for row in &rows {
             self.registry.learn(row);
         }
-        match statement {
-            Some(statement) => self.plan(&statement),
+        match entry.stage() {
+            Stage::Introspecting { statement, .. } => {
+                let statement = statement.clone();
+                self.plan(&statement, Event::CatalogueRead);
+            }
             // Outside of a transaction block the query has ended the transaction that the description was part of.
-            None => self.describe_copy(0, outbox),
+            _ => self.describe_copy(0, outbox),
         }
     }
 
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
-    fn plan(&mut self, described: &Statement) {
+    fn plan(&mut self, described: &Statement, event: Event) {
         let registry = &self.registry;
         let hints = self.queue.first().map_or(&[][..], |entry| entry.hints.as_slice());
         let encoder = |(i, oid): (usize, &Oid)| {
@@ -430,7 +435,7 @@ impl<C: PgCaller> Machine<C> {
         };
         let hints = entry.hints.clone();
         entry.statement = Some(statement.clone());
-        entry.stage = Stage::Bindable;
+        entry.go(event, Stage::Bindable);
         let keep = match &entry.request {
             Request::DescribePortal { .. } => false,
             _ if prepare == Prepare::Unnamed => statement.name.is_empty(),
@@ -458,10 +463,15 @@ impl<C: PgCaller> Machine<C> {
         }
         let tail = self.queue.started() - 1;
         let entry = &mut self.queue[0];
-        if let Request::LookUp { .. } = entry.request {
+        let asks_apart = match entry.stage() {
+            Stage::Introspecting { .. } => entry.rows_sent == 0,
+            Stage::IntrospectingCopy { .. } => true,
+            _ => false,
+        };
+        if let Stage::LookingUp { .. } = entry.stage() {
             // Its Sync, where it has one of its own, has been sent.
-            entry.stage = Stage::Sent;
-        } else if matches!(entry.stage, Stage::Introspecting { .. }) && entry.rows_sent == 0 {
+            entry.go(Event::Error, Stage::Sent);
+        } else if asks_apart {
             // Unknown types then arrive as text; ReadyForQuery follows and the statement goes on.
             return Ok(());
         }
@@ -479,12 +489,10 @@ impl<C: PgCaller> Machine<C> {
             entry.slot.failure = Some(Failure::Server { error, row });
         }
         let syncs = entry.request.syncs();
-        let unsent = !matches!(entry.stage, Stage::Sent);
-        if unsent {
-            entry.stage = if entry.request.is_script() { Stage::Sent } else { Stage::AwaitSync };
-        }
-        if tail > 0 && self.group_is_open(tail) && !matches!(self.queue[tail].stage, Stage::Sent) {
-            self.queue[tail].stage = Stage::AwaitSync;
+        let script = entry.request.is_script();
+        entry.skip_to(if script { Stage::Sent } else { Stage::AwaitSync });
+        if tail > 0 && self.group_is_open(tail) {
+            self.queue[tail].skip_to(Stage::AwaitSync);
         }
         if !syncs {
             if self.is_stale() {
@@ -541,10 +549,16 @@ impl<C: PgCaller> Machine<C> {
         }
         let skipping = self.skipping;
         let entry = self.front("ReadyForQuery")?;
-        if matches!(entry.stage, Stage::Introspecting { .. }) {
-            self.introspected(outbox);
-            return Ok(());
-        }
+        let sent = match entry.stage() {
+            Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => {
+                self.introspected(outbox);
+                return Ok(());
+            }
+            Stage::Sent => true,
+            // It was no COPY.
+            Stage::Opening => entry.request.is_script(),
+            _ => false,
+        };
         if std::mem::take(&mut entry.fed) && entry.slot.failure.is_some() {
             // Rows that came later have got a pooler to keep a server connection for us, until the next answer.
             frontend::sync(outbox.tail());
@@ -573,9 +587,7 @@ impl<C: PgCaller> Machine<C> {
             self.settle_front(cx);
             return Ok(());
         }
-        if !entry.request.syncs()
-            || matches!(entry.stage, Stage::Describing { .. } | Stage::DescribingCopy { .. } | Stage::Copying)
-        {
+        if !entry.request.syncs() || !sent {
             return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
         }
         if entry.slot.failure.is_none() && entry.results < entry.rows_sent {

@@ -3,6 +3,7 @@
 use super::control::{self, Control};
 use super::entry::{Entry, Failure, Stage};
 use super::request::{Cursor, Execute, Prepare, Request, Rows};
+use super::stage::Event;
 use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
@@ -17,7 +18,7 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let blocked = match self.queue.last_mut().map(|entry| &entry.stage) {
+            let blocked = match self.queue.last().map(Entry::stage) {
                 None | Some(Stage::Sent) => false,
                 Some(Stage::AwaitSync) => {
                     self.sync_tail(outbox);
@@ -38,7 +39,7 @@ impl<C: PgCaller> Machine<C> {
             if blocked {
                 return;
             }
-            if matches!(self.queue.last_mut().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
+            if matches!(self.queue.last().map(Entry::stage), None | Some(Stage::Sent)) {
                 if !self.has_next() {
                     return;
                 }
@@ -103,7 +104,7 @@ impl<C: PgCaller> Machine<C> {
     /// Sends the Sync that an abandoned entry still owes.
     fn sync_tail(&mut self, outbox: &mut Outbox) {
         if let Some(entry) = self.queue.last_mut() {
-            entry.stage = Stage::Sent;
+            entry.go(Event::SyncSent, Stage::Sent);
             if entry.request.syncs() {
                 frontend::sync(outbox.tail());
             }
@@ -118,7 +119,7 @@ impl<C: PgCaller> Machine<C> {
         if entry.slot.caller.is_none() {
             self.poison(at, outbox);
         } else if entry.rows_sent.saturating_sub(entry.results) <= limits::ROWS_UNANSWERED {
-            entry.stage = Stage::AwaitSync;
+            entry.go(Event::FewUnanswered, Stage::AwaitSync);
         } else {
             return false;
         }
@@ -150,11 +151,11 @@ impl<C: PgCaller> Machine<C> {
         self.queue[at].copies = self.queue[at].request.may_copy();
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
-            self.queue[at].stage = Stage::AwaitSync;
+            self.queue[at].go(Event::StartSkipped, Stage::AwaitSync);
             return;
         }
         if self.queue[at].request.needed_portal().is_some_and(|number| !self.portals.is_open(number)) {
-            self.queue[at].stage = Stage::AwaitSync;
+            self.queue[at].go(Event::StartNeedless, Stage::AwaitSync);
             return;
         }
         if let Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) = self.queue[at].request {
@@ -163,14 +164,20 @@ impl<C: PgCaller> Machine<C> {
         }
         let open = self.block_is_open(at);
         let entry = &mut self.queue[at];
-        entry.stage = Stage::Sent;
+        let (event, stage) = match &entry.request {
+            // What comes next would be read as its data.
+            Request::Script { copy: true, .. } => (Event::StartCopy, Stage::Opening),
+            Request::DescribePortal { .. } => (Event::StartDescribe, Stage::Describing { parameters: Vec::new() }),
+            Request::LookUp { .. } => {
+                self.look_up(at, outbox);
+                return;
+            }
+            _ => (Event::StartWhole, Stage::Sent),
+        };
+        entry.go(event, stage);
         let out = outbox.tail();
         match &entry.request {
-            Request::Script { sql, prelude, copy, ends_block, .. } => {
-                if *copy {
-                    // What comes next would be read as its data.
-                    entry.stage = Stage::Opening;
-                }
+            Request::Script { sql, prelude, ends_block, .. } => {
                 let prelude = prelude.as_deref().filter(|_| !open);
                 entry.prelude_open = prelude.is_some();
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
@@ -196,7 +203,6 @@ impl<C: PgCaller> Machine<C> {
                 frontend::describe(out, Target::Portal, &portal.name);
                 frontend::flush(out);
                 entry.described = true;
-                entry.stage = Stage::Describing { parameters: Vec::new() };
                 entry.statement =
                     Some(Arc::new(Statement::draft(String::new(), "".into(), self.statements.epoch(), self.names)));
             }
@@ -221,8 +227,9 @@ impl<C: PgCaller> Machine<C> {
                 frontend::sync(out);
                 self.server = Server::Pooled;
             }
-            Request::LookUp { .. } => self.look_up(at, outbox),
-            Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) => unreachable!("handled above"),
+            Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) | Request::LookUp { .. } => {
+                unreachable!("handled above")
+            }
         }
     }
 
@@ -297,7 +304,7 @@ impl<C: PgCaller> Machine<C> {
             let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.names);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
             entry.statement = Some(Arc::new(statement));
-            entry.stage = Stage::Bindable;
+            entry.go(Event::StartKnown, Stage::Bindable);
             self.bind_tail(cx, outbox);
             return;
         }
@@ -310,7 +317,7 @@ impl<C: PgCaller> Machine<C> {
         if let Some(statement) = known {
             entry.from_cache = true;
             entry.statement = Some(statement);
-            entry.stage = Stage::Bindable;
+            entry.go(Event::StartKnown, Stage::Bindable);
             self.bind_tail(cx, outbox);
             return;
         }
@@ -373,8 +380,8 @@ impl<C: PgCaller> Machine<C> {
         frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);
         entry.described = true;
-        entry.stage = Stage::Describing { parameters: Vec::new() };
         entry.statement = Some(Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names)));
+        entry.go(Event::StartDescribe, Stage::Describing { parameters: Vec::new() });
     }
 
     /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
@@ -391,7 +398,7 @@ impl<C: PgCaller> Machine<C> {
             entry.columns_from_here(cx, statement.columns.as_ref());
         }
         let Request::Execute(execute) = &entry.request else {
-            entry.stage = Stage::AwaitSync;
+            entry.go(Event::NothingToExecute, Stage::AwaitSync);
             return;
         };
         if entry.described && !begun {
@@ -405,12 +412,12 @@ impl<C: PgCaller> Machine<C> {
             if begun {
                 self.poison(at, outbox);
             } else {
-                entry.stage = Stage::AwaitSync;
+                entry.go(Event::Abandoned, Stage::AwaitSync);
             }
             return;
         }
         if execute.rows.is_batch() {
-            entry.stage = Stage::Sending;
+            entry.go(Event::BatchBegun, Stage::Sending);
             self.note_statement(at, &statement);
             self.send_rows(cx, outbox);
             return;
@@ -418,7 +425,7 @@ impl<C: PgCaller> Machine<C> {
         match send_row(entry, &statement, cx, outbox) {
             Ok(()) => {
                 entry.rows_sent = 1;
-                entry.stage = Stage::AwaitSync;
+                entry.go(Event::RowSent, Stage::AwaitSync);
             }
             Err(error) => self.refuse(at, error, None, cx, outbox),
         }
@@ -450,7 +457,7 @@ impl<C: PgCaller> Machine<C> {
                     Err(error) => Err(error),
                 },
                 Ok(false) => {
-                    entry.stage = Stage::Answering;
+                    entry.go(Event::RowsSent, Stage::Answering);
                     if !self.end_of_batch(outbox) {
                         // Whoever gathers answers, a pooler for one, is to let them go.
                         frontend::flush(outbox.tail());
@@ -500,7 +507,7 @@ impl<C: PgCaller> Machine<C> {
             entry.slot.failure = Some(Failure::Caller { error, row });
             entry.prelude_open = false;
             entry.rows_sent = 0;
-            entry.stage = Stage::AwaitSync;
+            entry.go(Event::Abandoned, Stage::AwaitSync);
         } else if let Some(entry) = self.queue.remove_last() {
             if let Some(number) = entry.request.declared_cursor() {
                 self.portals.close(number);
@@ -542,7 +549,7 @@ impl<C: PgCaller> Machine<C> {
     /// Rows of an abandoned batch are on their way: makes the server fail what it has, so that none of it stays.
     fn poison(&mut self, at: usize, outbox: &mut Outbox) {
         frontend::parse(outbox.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
-        self.queue[at].stage = Stage::AwaitSync;
+        self.queue[at].go(Event::Poisoned, Stage::AwaitSync);
     }
 }
 

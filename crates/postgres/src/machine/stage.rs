@@ -1,0 +1,195 @@
+//! How far a pending request has come: the states, what moves it on, and the table of what follows what.
+//!
+//! The states are those of *sending*: only the request that was started last may be in another one than [`Stage::Sent`], with one
+//! exception, [`Stage::AwaitSync`], in which a request waits for room in the write buffer. Each owns what is valid only while it
+//! lasts; what has been answered so far, and what the answers need, is in [`Entry`](super::entry::Entry).
+//!
+//! Events are of three kinds: the machine starts or goes on with a request, a message of the server's belongs to it, or its
+//! response handler has failed or is gone. [`Entry::go`](super::entry::Entry::go) is the only place that changes a state.
+//!
+//! Not in the table: rows, notices and the answers that only count (they change no state); requests that leave the queue, as
+//! they may in any state when the session ends, in `Sent` when they are answered, and in any but `Sent` when they are taken
+//! back with all that was written of them; and what the server must not send in a state, which ends the session.
+
+use super::statement::Statement;
+use crate::messages::backend::Field;
+use crate::types::Oid;
+use headrace_core::transitions::Transitions;
+use std::sync::Arc;
+
+/// How far a request has come.
+#[derive(Debug)]
+pub(super) enum Stage {
+    Queued,
+    Describing {
+        /// The parameters' types, once ParameterDescription has come.
+        parameters: Vec<Oid>,
+    },
+    Introspecting {
+        rows: Vec<CatalogueRow>,
+        /// The statement that goes on then.
+        statement: Arc<Statement>,
+    },
+    Bindable,
+    Sending,
+    Answering,
+    DescribingCopy {
+        /// The columns of the query, once they have come.
+        fields: Option<Vec<Field>>,
+        /// The numbers of those that are left out.
+        left_out: Vec<i16>,
+    },
+    IntrospectingCopy {
+        rows: Vec<CatalogueRow>,
+    },
+    Opening,
+    Copying,
+    LookingUp {
+        rows: Vec<CatalogueRow>,
+    },
+    AwaitSync,
+    Sent,
+}
+
+/// A row of the query for types.
+pub(super) type CatalogueRow = Vec<Option<String>>;
+
+headrace_core::names! {
+    /// The state of a pending request, without what it owns.
+    pub enum State {
+        Queued = "nothing of it was sent",
+        Describing = "Describe was sent; what it needs of the answer is not there yet",
+        Introspecting = "its statement is described, and types that are not known were asked for",
+        Bindable = "its statement is known",
+        Sending = "a batch whose rows are being sent",
+        Answering = "a batch whose rows are all sent, and too many of them unanswered for its Sync",
+        DescribingCopy = "the columns of a COPY were asked for",
+        IntrospectingCopy = "the types of a COPY's columns were asked for",
+        Opening = "a COPY was sent; what comes next depends on whether the server takes rows",
+        Copying = "the server takes the rows of a COPY",
+        LookingUp = "its results are held, and their types were asked for",
+        AwaitSync = "the Sync that ends it is all that has to be sent",
+        Sent = "all of it was sent",
+    }
+}
+
+headrace_core::names! {
+    /// What changes the state of a pending request.
+    pub enum Event {
+        StartWhole = "it is started, and is sent in one piece",
+        StartKnown = "it is started, and its statement is known",
+        StartDescribe = "it is started, or goes on with a row of other types: Describe is sent",
+        StartCopy = "it is started, and may be a COPY that is fed",
+        StartDescribeCopy = "it is started: the columns of its COPY are asked for",
+        StartLookUp = "it is started: the types of its results are asked for",
+        StartSkipped = "it is started in a group that has failed, and whose rest the server skips",
+        StartNeedless = "it is started, and its portal is not open any more",
+        Described = "the description is there, and all types are known",
+        DescribedUnknown = "the description is there, and has types that are not known",
+        CatalogueRead = "the query for types is answered",
+        NothingToExecute = "it was only to be described",
+        RowSent = "its only row of parameters was sent",
+        BatchBegun = "it has many rows of parameters",
+        RowsSent = "the last row was sent",
+        FewUnanswered = "few rows are unanswered",
+        CopySent = "the COPY is sent",
+        CopyInResponse = "CopyInResponse: the server takes rows",
+        CopyRefused = "CopyInResponse, but nobody has rows for it: CopyFail is sent",
+        CopyOutResponse = "CopyOutResponse",
+        CopyEnded = "the last row was fed, or the feeding has failed",
+        SyncSent = "Sync is sent, where it has one of its own",
+        Abandoned = "nobody waits for it any more, or a value does not fit",
+        Poisoned = "the same, where rows are on their way already: what the server cannot parse makes it take them back",
+        Error = "ErrorResponse, to it or to one before it in its group",
+        Again = "it failed because its statement was stale: it begins anew",
+        ResultsHeld = "it is answered, and the types of its results have to be looked up",
+    }
+}
+
+impl Stage {
+    /// The state's name.
+    pub(super) fn state(&self) -> State {
+        match self {
+            Stage::Queued => State::Queued,
+            Stage::Describing { .. } => State::Describing,
+            Stage::Introspecting { .. } => State::Introspecting,
+            Stage::Bindable => State::Bindable,
+            Stage::Sending => State::Sending,
+            Stage::Answering => State::Answering,
+            Stage::DescribingCopy { .. } => State::DescribingCopy,
+            Stage::IntrospectingCopy { .. } => State::IntrospectingCopy,
+            Stage::Opening => State::Opening,
+            Stage::Copying => State::Copying,
+            Stage::LookingUp { .. } => State::LookingUp,
+            Stage::AwaitSync => State::AwaitSync,
+            Stage::Sent => State::Sent,
+        }
+    }
+}
+
+/// What follows what.
+pub static TRANSITIONS: Transitions<State, Event> = {
+    use Event::*;
+    use State::*;
+    Transitions {
+        machine: "postgres",
+        rows: &[
+            (Queued, StartWhole, Sent),
+            (Queued, StartKnown, Bindable),
+            (Queued, StartDescribe, Describing),
+            (Sending, StartDescribe, Describing),
+            (Queued, StartCopy, Opening),
+            (Queued, StartDescribeCopy, DescribingCopy),
+            (Queued, StartLookUp, LookingUp),
+            (Queued, StartSkipped, AwaitSync),
+            (Queued, StartNeedless, AwaitSync),
+            (Describing, Described, Bindable),
+            (Describing, DescribedUnknown, Introspecting),
+            (DescribingCopy, DescribedUnknown, IntrospectingCopy),
+            (Introspecting, CatalogueRead, Bindable),
+            (IntrospectingCopy, CatalogueRead, DescribingCopy),
+            (LookingUp, CatalogueRead, Sent),
+            (Bindable, NothingToExecute, AwaitSync),
+            (Bindable, RowSent, AwaitSync),
+            (Bindable, BatchBegun, Sending),
+            (Sending, RowsSent, Answering),
+            (Answering, FewUnanswered, AwaitSync),
+            (DescribingCopy, StartCopy, Opening),
+            (DescribingCopy, CopySent, Sent),
+            (Opening, CopyInResponse, Copying),
+            (Sent, CopyInResponse, Copying),
+            (Opening, CopyRefused, Sent),
+            (Sent, CopyRefused, Sent),
+            (AwaitSync, CopyRefused, Sent),
+            (Sending, CopyRefused, Sent),
+            (Answering, CopyRefused, Sent),
+            (Opening, CopyOutResponse, Sent),
+            (Copying, CopyEnded, Sent),
+            (AwaitSync, SyncSent, Sent),
+            (Queued, Abandoned, AwaitSync),
+            (Bindable, Abandoned, AwaitSync),
+            (DescribingCopy, Abandoned, AwaitSync),
+            (Sending, Abandoned, AwaitSync),
+            (Bindable, Poisoned, AwaitSync),
+            (Sending, Poisoned, AwaitSync),
+            (Answering, Poisoned, AwaitSync),
+            (Describing, Error, AwaitSync),
+            (Introspecting, Error, AwaitSync),
+            (Bindable, Error, AwaitSync),
+            (Sending, Error, AwaitSync),
+            (Answering, Error, AwaitSync),
+            (DescribingCopy, Error, AwaitSync),
+            (Opening, Error, AwaitSync),
+            (Copying, Error, AwaitSync),
+            (LookingUp, Error, AwaitSync),
+            (Opening, Error, Sent),
+            (Copying, Error, Sent),
+            (LookingUp, Error, Sent),
+            (Sent, Again, Queued),
+            (Bindable, Again, Queued),
+            (Sending, Again, Queued),
+            (Sent, ResultsHeld, Queued),
+            (AwaitSync, ResultsHeld, Queued),
+        ],
+    }
+};

@@ -1,0 +1,242 @@
+//! A session that a test plays the server of, and what it says.
+
+use crate::support::TestHandler;
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Inbox, Outbox, Session as _};
+use headrace_postgres::machine::{Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls};
+use headrace_postgres::messages::backend::header;
+use headrace_postgres::messages::tag::{self, backend};
+use headrace_testkit::{Completion, Received, Shared, TestValue, Trace};
+
+/// A connection in a test.
+pub struct Session {
+    pub machine: Machine<TestHandler>,
+    pub inbox: Inbox,
+    pub outbox: Outbox,
+}
+
+pub fn msg(tag: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = vec![tag];
+    out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    out.extend_from_slice(body);
+    out
+}
+
+pub fn ready(status: u8) -> Vec<u8> {
+    msg(backend::READY_FOR_QUERY, &[status])
+}
+
+pub fn error(code: &str) -> Vec<u8> {
+    msg(backend::ERROR_RESPONSE, format!("SERROR\0VERROR\0C{code}\0Mno\0\0").as_bytes())
+}
+
+pub fn data_row(values: &[Option<&[u8]>]) -> Vec<u8> {
+    let mut body = (values.len() as u16).to_be_bytes().to_vec();
+    for value in values {
+        match value {
+            None => body.extend_from_slice(&(-1i32).to_be_bytes()),
+            Some(value) => {
+                body.extend_from_slice(&(value.len() as i32).to_be_bytes());
+                body.extend_from_slice(value);
+            }
+        }
+    }
+    msg(backend::DATA_ROW, &body)
+}
+
+pub fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
+    let mut body = (fields.len() as u16).to_be_bytes().to_vec();
+    for (name, oid) in fields {
+        body.extend_from_slice(name.as_bytes());
+        body.push(0);
+        body.extend_from_slice(&[0; 6]);
+        body.extend_from_slice(&oid.to_be_bytes());
+        body.extend_from_slice(&[0, 4, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+    }
+    msg(backend::ROW_DESCRIPTION, &body)
+}
+
+impl Session {
+    /// The names of the messages that were sent since this was last asked.
+    pub fn said(&mut self) -> Trace {
+        Trace::read(&self.outbox.take(), |sent| {
+            let (tag, total) = header(sent).unwrap()?;
+            Some((tag::frontend::name(tag)?.to_owned(), total))
+        })
+    }
+
+    pub fn start() -> Self {
+        let options = Options {
+            purpose: Purpose::Session,
+            parameters: vec![("user".into(), "u".into())],
+            user: "u".into(),
+            password: None,
+            tls: Tls::No,
+            binding: Binding::Prefer,
+            methods: Vec::new(),
+        };
+        let mut outbox = Outbox::new();
+        let machine = Machine::new(options, 16, &mut outbox);
+        let mut session = Self { machine, inbox: Inbox::new(), outbox };
+        session
+            .feed(
+                &[
+                    msg(backend::AUTHENTICATION, &[0, 0, 0, 0]),
+                    msg(backend::BACKEND_KEY_DATA, &[0, 0, 0, 1, 0, 0, 0, 2]),
+                    ready(b'I'),
+                ]
+                .concat(),
+            )
+            .unwrap();
+        assert!(session.machine.is_ready());
+        session.outbox.take();
+        session
+    }
+
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
+        self.inbox.extend(bytes);
+        self.machine.read((), &mut self.inbox, &mut self.outbox)?;
+        self.machine.transmit((), &mut self.outbox);
+        Ok(())
+    }
+
+    /// Feeds the bytes from `from` to `to` of a select's reply.
+    pub fn replay(&mut self, reply: &[u8], from: usize, to: usize) -> Result<(), Fatal> {
+        let pause = describe_reply().len().clamp(from, to);
+        self.feed(&reply[from..pause])?;
+        self.feed(&reply[pause..to])
+    }
+
+    pub fn execute(
+        &mut self,
+        sql: &str,
+        batch: Option<Vec<Vec<TestValue>>>,
+        row: Vec<TestValue>,
+        sync: bool,
+    ) -> Shared {
+        self.execute_as(Prepare::Named, sql, batch, row, sync)
+    }
+
+    pub fn execute_as(
+        &mut self,
+        prepare: Prepare,
+        sql: &str,
+        batch: Option<Vec<Vec<TestValue>>>,
+        row: Vec<TestValue>,
+        sync: bool,
+    ) -> Shared {
+        let rows = if batch.is_some() { Rows::Batch } else { Rows::One };
+        let (mut handler, received) = TestHandler::new(row, batch.unwrap_or_default());
+        handler.rewinds = false;
+        let request = Request::Execute(Execute {
+            sql: sql.into(),
+            hints: Vec::new(),
+            rows,
+            prepare,
+            prelude: None,
+            portal: None,
+            cursor: None,
+            sync,
+            ordered: false,
+            expected: None,
+            pipeline: 0,
+        });
+        self.machine.submit(request, handler);
+        self.machine.transmit((), &mut self.outbox);
+        received
+    }
+}
+
+/// The reply to Parse and Describe of a select of two columns with one parameter.
+pub fn describe_reply() -> Vec<u8> {
+    [
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 23]),
+        row_description(&[("id", 23), ("name", 25)]),
+    ]
+    .concat()
+}
+
+/// The reply to the whole select: three rows. What answers Bind comes only once Bind was sent, so whoever replays this
+/// pauses where the description ends.
+pub fn select_reply() -> Vec<u8> {
+    [
+        describe_reply(),
+        msg(backend::BIND_COMPLETE, b""),
+        data_row(&[Some(&[0, 0, 0, 1]), Some(b"one")]),
+        msg(backend::NOTICE_RESPONSE, b"SNOTICE\0Mby the way\0\0"),
+        data_row(&[Some(&[0, 0, 0, 2]), None]),
+        msg(backend::PARAMETER_STATUS, b"TimeZone\0UTC\0"),
+        data_row(&[Some(&[0, 0, 0, 3]), Some("drei ä".as_bytes())]),
+        msg(backend::COMMAND_COMPLETE, b"SELECT 3\0"),
+        ready(b'I'),
+    ]
+    .concat()
+}
+
+pub fn expected() -> Received {
+    let row = |a: &str, b: &str| vec![a.to_owned(), b.to_owned()];
+    Received {
+        columns: row("id", "name"),
+        rows: vec![row("1", "one"), row("2", "NULL"), row("3", "drei ä")],
+        results: vec![Completion { tag: "SELECT 3".into(), rows: Some(3), ..Completion::default() }],
+        end: Some("done".into()),
+        error: None,
+    }
+}
+
+/// The answer to Parse and Describe.
+pub fn described(parameters: &[u32], columns: &[(&str, u32)]) -> Vec<u8> {
+    let mut types = (parameters.len() as u16).to_be_bytes().to_vec();
+    types.extend(parameters.iter().flat_map(|oid| oid.to_be_bytes()));
+    let rows = if columns.is_empty() { msg(backend::NO_DATA, b"") } else { row_description(columns) };
+    [msg(backend::PARSE_COMPLETE, b""), msg(backend::PARAMETER_DESCRIPTION, &types), rows].concat()
+}
+
+/// CommandComplete.
+pub fn completed(tag: &str) -> Vec<u8> {
+    msg(backend::COMMAND_COMPLETE, format!("{tag}\0").as_bytes())
+}
+
+/// CopyInResponse or CopyOutResponse of one column of text.
+pub fn copy_response(tag: u8) -> Vec<u8> {
+    msg(tag, &[0, 0, 1, 0, 0])
+}
+
+/// An execution of one row, or of a batch.
+pub fn execution(sql: &str, rows: Rows, sync: bool) -> Request {
+    Request::Execute(Execute {
+        sql: sql.into(),
+        hints: Vec::new(),
+        rows,
+        prepare: Prepare::Named,
+        prelude: None,
+        portal: None,
+        cursor: None,
+        sync,
+        ordered: false,
+        expected: None,
+        pipeline: 0,
+    })
+}
+
+/// A script; `copy` says that it is a COPY whose rows are at hand.
+pub fn script(sql: &str, copy: bool) -> Request {
+    Request::Script { sql: sql.into(), prelude: None, copy, ends_block: false, discarded: None }
+}
+
+impl Session {
+    /// Asks for something, and returns its number too.
+    pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (u64, Shared) {
+        let (mut handler, received) = TestHandler::new(row, batch);
+        handler.rewinds = false;
+        let id = self.machine.submit(request, handler);
+        self.machine.transmit((), &mut self.outbox);
+        (id, received)
+    }
+
+    /// The server says something that it may say.
+    pub fn tell(&mut self, messages: &[Vec<u8>]) {
+        self.feed(&messages.concat()).unwrap();
+    }
+}

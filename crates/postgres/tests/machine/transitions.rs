@@ -1,0 +1,63 @@
+//! The table of states: every row is taken by a conversation, and the documentation shows it.
+
+use crate::{conversations, copy, refusals, replay, types};
+use headrace_postgres::machine::TRANSITIONS;
+use headrace_testkit::{assert_documented, assert_taken};
+use std::path::Path;
+
+#[test]
+fn every_row_of_the_table_is_taken() {
+    assert_taken(
+        &TRANSITIONS,
+        &[
+            replay::a_reply_split_at_every_byte_gives_the_same_rows,
+            conversations::a_batch_names_the_row_that_failed,
+            conversations::a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_then,
+            conversations::what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_away,
+            conversations::nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open,
+            conversations::nothing_is_sent_behind_a_copy_before_it_is_answered,
+            conversations::the_end_of_a_block_is_sent_though_nobody_waits_for_it,
+            conversations::a_value_that_does_not_fit_sends_nothing_of_a_known_statement,
+            conversations::a_batch_that_was_partly_sent_is_made_to_fail_on_the_server,
+            conversations::after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs,
+            conversations::a_forgotten_statement_is_prepared_again,
+            conversations::a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one,
+            conversations::in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat,
+            conversations::a_discarded_request_keeps_the_order,
+            conversations::a_portal_says_itself_what_its_rows_are,
+            conversations::who_is_the_first_to_wait_hears_why_the_server_ended_the_session,
+            conversations::nobody_leaves_an_answer_unread_that_is_under_way_in_front_of_a_portals_end,
+            copy::rows_are_fed_once_the_server_takes_them,
+            copy::rows_of_a_copy_out_of_the_server_need_no_more_of_us,
+            copy::types_that_are_not_known_are_looked_up_and_the_columns_described_again,
+            copy::an_error_ends_a_copy_wherever_it_stands,
+            copy::a_copy_that_nobody_feeds_any_more_fails,
+            copy::a_script_feeds_each_of_its_copies,
+            copy::a_script_that_fails_ends_its_copy,
+            copy::a_script_may_copy_out_of_the_server,
+            copy::where_nobody_has_rows_the_server_is_told_so,
+            copy::a_copy_that_is_executed_is_refused_whatever_was_sent_of_it,
+            copy::a_copy_that_nobody_sent_ends_the_session,
+            refusals::nothing_is_fetched_from_a_portal_that_is_not_open,
+            refusals::too_many_parameters_behind_others_of_a_group_still_end_it,
+            refusals::a_first_row_that_does_not_fit_sends_nothing_but_the_end_of_its_description,
+            refusals::an_error_stops_a_batch_wherever_it_stands,
+            refusals::an_error_right_behind_a_description_binds_nothing,
+            refusals::a_value_that_a_kept_statement_does_not_take_is_tried_on_a_fresh_one,
+            types::a_statement_goes_on_when_its_types_are_known,
+            types::a_statement_that_is_only_described_is_not_executed,
+            types::in_the_middle_of_a_batch_types_are_asked_for_without_ending_its_group,
+            types::an_error_at_the_query_for_types_ends_a_batch,
+            types::a_batch_that_is_given_up_while_it_is_described_is_taken_back,
+            types::results_of_a_script_wait_for_their_types,
+            types::results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is_skipped,
+            types::results_that_come_before_the_rest_could_be_sent_are_looked_up_too,
+        ],
+    );
+}
+
+#[test]
+fn the_documentation_shows_the_table() {
+    let page = "../../docs/explanation/state-machines.md";
+    assert_documented(&TRANSITIONS, &Path::new(env!("CARGO_MANIFEST_DIR")).join(page));
+}
