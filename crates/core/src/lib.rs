@@ -2,6 +2,7 @@
 //!
 //! * [`buffer`]: the inbox and the outbox, bytes on their way in and out;
 //! * [`sink`]: where decoded values go;
+//! * [`column`]: the columns of a result, described alike for every database;
 //! * [`params`]: where the values to encode come from;
 //! * [`protocol`]: what a pump may ask of a protocol, and a protocol of its caller;
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
@@ -17,6 +18,7 @@
 pub mod buffer;
 mod cache;
 pub mod civil;
+pub mod column;
 pub mod limits;
 pub mod params;
 pub mod placeholders;
@@ -30,6 +32,7 @@ pub mod transitions;
 pub mod words;
 
 pub use buffer::{Inbox, Outbox};
+pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, shortened};
 pub use queue::{Failure, Pending, Queue, Slot};

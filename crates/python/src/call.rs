@@ -324,7 +324,7 @@ impl<D: Dialect> Caller for PyCall<D> {
     }
 
     fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
-        match ffi::unseen(py, Columns::new(columns.clone())) {
+        match ffi::unseen(py, Columns::new::<D>(columns.clone())) {
             Ok(columns) => {
                 let columns = columns.into_any();
                 if let Some(copy) = self.copy.as_ref().filter(|_| !self.script) {

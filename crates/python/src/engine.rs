@@ -4,20 +4,21 @@
 //! compiled for its protocol.
 
 use crate::call::{Completion, PyCall};
-use crate::columns::Described;
+use crate::columns::Plan;
 use crate::errors;
 use crate::query::Query;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Diagnostics, Inbox, NextStep, Outbox, Protocol, Session, limits};
+use headrace_core::{Column, Diagnostics, Inbox, NextStep, Outbox, Protocol, Session, limits};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::any::Any;
 use std::fmt::Debug;
 
 /// What Python has to know of a protocol.
 pub trait Dialect: Sized + 'static {
-    /// The columns of a result.
-    type Columns: Described;
+    /// The plan for the columns of a result.
+    type Columns: Plan;
     /// The server's error.
     type ServerError: Diagnostics;
     /// The machine.
@@ -25,6 +26,11 @@ pub trait Dialect: Sized + 'static {
 
     /// The exception for a server's error.
     fn error(py: Python<'_>, error: &Self::ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr;
+    /// A column as `Columns.fields` has it: its name, and what this database alone says of one.
+    ///
+    /// # Errors
+    /// What Python raises.
+    fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>>;
     /// Whether an error of a later statement of the same text leaves what the earlier ones did.
     const RESULTS_STAND: bool;
     /// A statement in the server's style of parameters.

@@ -127,7 +127,7 @@ impl<C: IfxCaller> Machine<C> {
         decoders: Vec<Decoder>,
         row: &[u8],
     ) -> Result<(), Fatal> {
-        let columns = Arc::new(Columns { fields, decoders, codeset: self.codeset, large: false, wanted: Vec::new() });
+        let columns = Arc::new(Columns::of_row(fields, decoders, self.codeset));
         let Some(caller) = self.entry(group.entry).and_then(|entry| entry.slot.caller.as_mut()) else { return Ok(()) };
         caller.columns(cx, &columns);
         let mut sink = caller.rows(cx);

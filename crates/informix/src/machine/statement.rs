@@ -7,8 +7,8 @@ use crate::messages::client::ReturnType;
 use crate::messages::kind;
 use crate::messages::server::{Description, Field};
 use crate::types::put::Plan;
-use crate::types::{Decoder, code, decode::Inner};
-use headrace_core::{Epoch, Prepared};
+use crate::types::{self, Decoder, code, decode::Inner};
+use headrace_core::{Column, Described, Epoch, Prepared};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
@@ -25,9 +25,22 @@ pub struct Columns {
     pub(super) large: bool,
     /// What SQ_RET_TYPE asks for; empty where the server's own choice is right.
     pub(super) wanted: Vec<ReturnType>,
+    described: Arc<[Column]>,
+}
+
+impl Described for Columns {
+    fn columns(&self) -> &Arc<[Column]> {
+        &self.described
+    }
 }
 
 impl Columns {
+    /// Plans for a row that is no result of a statement: its values are all in it.
+    pub(super) fn of_row(fields: Vec<Field>, decoders: Vec<Decoder>, codeset: CodeSet) -> Self {
+        let described = types::columns(&fields, &decoders);
+        Self { fields, decoders, codeset, large: false, wanted: Vec::new(), described }
+    }
+
     /// Plans for a result.
     pub fn new(fields: Vec<Field>, capabilities: Capabilities, codeset: CodeSet) -> Self {
         let decoders: Vec<Decoder> = fields.iter().map(|field| Decoder::new(field, capabilities)).collect();
@@ -42,7 +55,7 @@ impl Columns {
             true => fields.iter().zip(&decoders).map(|(field, decoder)| return_type(field, decoder)).collect(),
             false => Vec::new(),
         };
-        Self { fields, decoders, codeset, large, wanted }
+        Self { described: types::columns(&fields, &decoders), fields, decoders, codeset, large, wanted }
     }
 }
 

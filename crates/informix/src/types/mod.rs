@@ -1,6 +1,7 @@
 //! Column values ([`decode`]), parameters ([`encode`]) and rows of an insert cursor ([`put`]); [`packed`] is the base-100
 //! form that DECIMAL, DATETIME and INTERVAL share.
 
+mod column;
 pub mod decode;
 pub mod encode;
 mod literal;
@@ -8,6 +9,7 @@ pub mod packed;
 pub mod put;
 pub mod returned;
 
+pub use column::columns;
 pub use decode::{Decoder, decode_row};
 
 /// Type numbers, the low byte of a type word.

@@ -2,23 +2,31 @@
 
 use super::binding::Binding;
 use crate::packets::capabilities::Capabilities;
-use crate::packets::column::{Column, PrepareOk};
+use crate::packets::column::{Column as Field, PrepareOk};
 use crate::sql::{Kind, Lexer, Modes, is_one_of, words};
-use crate::types::{Decoder, decode_binary_row, decode_text_row};
-use headrace_core::{Epoch, Fatal, Parameters, Prepared, Sink};
-use std::sync::{Arc, Mutex};
+use crate::types::{self, Decoder, decode_binary_row, decode_text_row};
+use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The columns of a result, and how to decode each.
 #[derive(Debug)]
 pub struct Columns {
     /// As the server describes them.
-    pub fields: Vec<Column>,
+    pub fields: Vec<Field>,
     /// One decoder per column.
     pub decoders: Vec<Decoder>,
     /// Whether rows come in the binary protocol.
     pub binary: bool,
     /// The definitions as they came, to see whether they are the same again.
     raw: Vec<u8>,
+    /// Made when it is asked for: a statement that goes as text has a plan for each execution.
+    described: OnceLock<Arc<[Column]>>,
+}
+
+impl Described for Columns {
+    fn columns(&self) -> &Arc<[Column]> {
+        self.described.get_or_init(|| types::columns(&self.fields, &self.decoders))
+    }
 }
 
 impl Columns {
@@ -70,7 +78,7 @@ impl Draft {
         let mut fields = Vec::with_capacity(self.ends.len());
         let mut start = 0;
         for end in self.ends {
-            fields.push(Column::read(&self.raw[start..end], capabilities)?);
+            fields.push(Field::read(&self.raw[start..end], capabilities)?);
             start = end;
         }
         let marks_numbers = capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS);
@@ -87,7 +95,7 @@ impl Draft {
             decoder => decoder,
         });
         let decoders = decoders.collect();
-        Ok(Arc::new(Columns { fields, decoders, binary, raw: self.raw }))
+        Ok(Arc::new(Columns { fields, decoders, binary, raw: self.raw, described: OnceLock::new() }))
     }
 }
 

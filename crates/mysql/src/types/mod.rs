@@ -4,6 +4,7 @@
 //! value for the same column, but for what the server itself rounds when it prints FLOAT as text.
 
 mod civil;
+mod column;
 mod decode;
 mod decoder;
 mod encode;
@@ -12,6 +13,7 @@ mod load;
 mod name;
 mod text;
 
+pub use column::columns;
 pub use decode::decode_binary_row;
 pub use decoder::Decoder;
 pub use encode::{Lists, encode_param, encode_param_for_mysql};

@@ -363,7 +363,7 @@ impl<C: PgCaller> Machine<C> {
             names: draft.names,
             shape: draft.shape,
             typed: false,
-            columns: fields.map(|fields| Arc::new(Columns::undecoded(fields))),
+            columns: fields.map(|fields| Arc::new(Columns::undecoded(&self.registry, fields))),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
         let missing = if self.introspection {

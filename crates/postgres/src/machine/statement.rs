@@ -2,8 +2,8 @@
 
 use crate::messages::backend::Field;
 use crate::sql::begins_with;
-use crate::types::{Decoder, Encoder, Format, Oid, TypeRegistry};
-use headrace_core::{Epoch, Prepared};
+use crate::types::{self, Decoder, Encoder, Format, Oid, TypeRegistry};
+use headrace_core::{Column, Described, Epoch, Prepared};
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ pub struct Columns {
     pub fields: Vec<Field>,
     /// One decoder per column.
     pub decoders: Vec<Decoder>,
+    described: Arc<[Column]>,
     /// The last part of Bind: which format each column is asked for.
     pub(super) formats: Vec<u8>,
     /// Types of columns in text form that have to be looked up before their values can be decoded, each time: composite
@@ -45,7 +46,7 @@ impl Columns {
                 formats.extend_from_slice(&[0, u8::from(format == Format::Binary)]);
             }
         }
-        Self { fields, decoders, formats, unsure }
+        Self { described: types::columns(registry, &fields), fields, decoders, formats, unsure }
     }
 
     /// Plans for a result whose formats the server tells: those of the simple protocol, and those of a portal.
@@ -58,7 +59,7 @@ impl Columns {
             })
             .collect();
         let unsure = registry.unsure(&text_oids(&fields));
-        Self { fields, decoders, formats: vec![0, 0], unsure }
+        Self { described: types::columns(registry, &fields), fields, decoders, formats: vec![0, 0], unsure }
     }
 
     /// Plans for a result that comes as text whatever its types.
@@ -68,13 +69,20 @@ impl Columns {
     }
 
     /// Columns that nothing is known of but their description.
-    pub(super) fn undecoded(fields: Vec<Field>) -> Self {
-        Self { fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new() }
+    pub(super) fn undecoded(registry: &TypeRegistry, fields: Vec<Field>) -> Self {
+        let described = types::columns(registry, &fields);
+        Self { described, fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new() }
     }
 
     /// Whether one format code stands for all columns, however many there are.
     pub(super) fn is_one_format(&self) -> bool {
         matches!(self.formats[..], [0, 0] | [0, 1, ..])
+    }
+}
+
+impl Described for Columns {
+    fn columns(&self) -> &Arc<[Column]> {
+        &self.described
     }
 }
 

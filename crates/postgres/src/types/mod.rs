@@ -3,6 +3,7 @@
 //! A [`Decoder`] or [`Encoder`] is chosen once per column or parameter of a statement; the hot loops only follow it.
 
 mod builtin;
+mod column;
 pub mod copy_binary;
 mod copy_text;
 mod decode;
@@ -15,6 +16,7 @@ mod registry;
 mod text;
 mod write;
 
+pub use column::columns;
 pub use copy_binary::{decode_binary_row, encode_binary_row};
 pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row};

@@ -1,15 +1,17 @@
 //! What Python has to know of Informix.
 
 use crate::call::PyCall;
-use crate::columns::Described;
+use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
+use headrace_core::Column;
+use headrace_core::column::{Kind, Native};
 use headrace_informix::machine::{Columns, Machine};
 use headrace_informix::messages::server::ServerError;
 use headrace_informix::types::{code, name};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::PyTuple;
 
 /// Informix.
 #[derive(Debug)]
@@ -37,32 +39,23 @@ impl Dialect for Informix {
     fn convert(_: &IfxMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
         Query::new(py, headrace_informix::lexer::convert(sql))
     }
-}
 
-impl Described for Columns {
-    fn names(&self) -> Vec<&str> {
-        self.fields.iter().map(|field| field.name.as_str()).collect()
-    }
-
-    /// One tuple per column: name, type number, SQL name of the type, size in bytes or None, precision, scale,
-    /// whether it can be NULL.
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        const NOT_NULL: u16 = 0x0100;
-        let rows = self.fields.iter().map(|f| {
-            let kind = f.type_word & 0xff;
-            let (high, low) = (f.length >> 8 & 0xff, f.length & 0xff);
-            let size = match kind {
-                code::VARCHAR | code::NVARCHAR => Some(low),
-                code::DECIMAL | code::MONEY | code::DATETIME | code::INTERVAL | code::BYTE | code::TEXT => None,
-                _ => Some(f.length),
-            };
-            let (precision, scale) = match kind {
-                code::DECIMAL | code::MONEY => (Some(high), (low != 255).then_some(low)),
-                _ => (None, None),
-            };
-            let sql = name(f.type_word, &f.type_name, f.length);
-            (f.name.as_str(), kind, sql, size, precision, scale, f.type_word & NOT_NULL == 0)
-        });
-        PyList::new(py, rows.collect::<Vec<_>>())
+    /// Name, type number, SQL name of the type, size in bytes or None, precision, scale, whether it can be NULL.
+    fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
+        let Native::Informix { type_word, length, type_name, .. } = &column.native else {
+            return Err(columns::foreign(py));
+        };
+        let number = type_word & 0xff;
+        let size = match number {
+            code::VARCHAR | code::NVARCHAR => Some(length & 0xff),
+            code::DECIMAL | code::MONEY | code::DATETIME | code::INTERVAL | code::BYTE | code::TEXT => None,
+            _ => Some(*length),
+        };
+        let (precision, scale) = match (number, &column.kind) {
+            (code::DECIMAL | code::MONEY, Kind::Decimal { precision, scale }) => (*precision, *scale),
+            _ => (None, None),
+        };
+        let sql = name(*type_word, type_name, *length);
+        (&*column.name, number, sql, size, precision, scale, column.nullable.unwrap_or(true)).into_pyobject(py)
     }
 }

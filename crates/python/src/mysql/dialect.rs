@@ -1,14 +1,16 @@
 //! What Python has to know of MySQL and MariaDB.
 
 use crate::call::PyCall;
-use crate::columns::Described;
+use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
+use headrace_core::Column;
+use headrace_core::column::{Kind, Native};
 use headrace_mysql::machine::{Columns, Machine};
 use headrace_mysql::packets::reply::ServerError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::PyTuple;
 
 /// MySQL and MariaDB.
 #[derive(Debug)]
@@ -35,22 +37,19 @@ impl Dialect for MySql {
     fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         Query::new(py, headrace_mysql::sql::convert(sql, with_params, machine.session().modes()))
     }
-}
 
-impl Described for Columns {
-    fn names(&self) -> Vec<&str> {
-        self.fields.iter().map(|field| field.name.as_str()).collect()
-    }
-
-    /// One tuple per column: name, type number, SQL name of the type, flags, collation number, length in bytes, decimals,
-    /// table, precision of a DECIMAL or None, whether it can be NULL.
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let rows = self.fields.iter().map(|f| {
-            let precision = f.decimal().map(|(precision, _)| precision);
-            let (flags, table) = (f.flags.bits(), f.table.as_str());
-            let name = f.name.as_str();
-            (name, f.kind.0, f.type_name(), flags, f.collation, f.length, f.decimals, table, precision, f.is_nullable())
-        });
-        PyList::new(py, rows.collect::<Vec<_>>())
+    /// Name, type number, SQL name of the type, flags, collation number, length in bytes, decimals, table, precision of a
+    /// DECIMAL or None, whether it can be NULL.
+    fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
+        let Native::MySql { type_number, type_name, flags, collation, length, decimals, table } = &column.native else {
+            return Err(columns::foreign(py));
+        };
+        let precision = match column.kind {
+            Kind::Decimal { precision, .. } => precision,
+            _ => None,
+        };
+        let (name, type_name, table) = (&*column.name, &**type_name, &**table);
+        let nullable = column.nullable.unwrap_or(true);
+        (name, type_number, type_name, flags, collation, length, decimals, table, precision, nullable).into_pyobject(py)
     }
 }

@@ -1,15 +1,17 @@
 //! What Python has to know of PostgreSQL.
 
 use crate::call::PyCall;
-use crate::columns::Described;
+use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::globals::globals;
 use crate::query::Query;
+use headrace_core::Column;
+use headrace_core::column::Native;
 use headrace_postgres::machine::{Columns, Machine};
 use headrace_postgres::messages::backend::ServerError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyTuple};
 
 /// PostgreSQL.
 #[derive(Debug)]
@@ -37,18 +39,12 @@ impl Dialect for Postgres {
     fn convert(_: &PgMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         Query::new(py, headrace_postgres::sql::convert(sql, with_params))
     }
-}
 
-impl Described for Columns {
-    fn names(&self) -> Vec<&str> {
-        self.fields.iter().map(|field| field.name.as_str()).collect()
-    }
-
-    /// One tuple per column: name, type oid, type size in bytes, type modifier, table oid, column number, SQL name
-    /// of the type.
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let rows =
-            self.fields.iter().map(|f| (f.name.as_str(), f.type_oid, f.type_size, f.type_modifier, f.table, f.number));
-        PyList::new(py, rows.collect::<Vec<_>>())
+    /// Name, type oid, type size in bytes, type modifier, table oid, column number.
+    fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
+        let Native::Postgres { type_oid, type_modifier, type_size, table_oid, column_number } = column.native else {
+            return Err(columns::foreign(py));
+        };
+        (&*column.name, type_oid, type_size, type_modifier, table_oid, column_number).into_pyobject(py)
     }
 }

@@ -1,0 +1,152 @@
+//! What a column has, as [`headrace_core::column`] describes it.
+
+use super::decode::Inner;
+use super::{Decoder, qualifier};
+use crate::messages::server::Field;
+use headrace_core::column::{Column, Fraction, Kind, Native, Part};
+use std::sync::Arc;
+
+/// Flag of a type word: no value is NULL.
+const NOT_NULL: u16 = 0x0100;
+
+/// The columns that the server describes as `fields`, which are decoded by `decoders`.
+pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
+    let column = |(field, decoder): (&Field, &Decoder)| Column {
+        name: field.name.as_str().into(),
+        kind: kind(field, decoder),
+        nullable: Some(field.type_word & NOT_NULL == 0),
+        native: Native::Informix {
+            type_word: field.type_word,
+            extended_id: field.extended_id,
+            type_name: field.type_name.as_str().into(),
+            length: field.length,
+        },
+    };
+    fields.iter().zip(decoders).map(column).collect()
+}
+
+fn kind(field: &Field, decoder: &Decoder) -> Kind {
+    match decoder {
+        Decoder::Char(_) | Decoder::VarChar | Decoder::Large(true, _) => Kind::Text,
+        Decoder::SmallInt => Kind::Int { bits: 16, signed: true },
+        Decoder::Int => Kind::Int { bits: 32, signed: true },
+        Decoder::BigInt | Decoder::Int8 => Kind::Int { bits: 64, signed: true },
+        Decoder::Float => Kind::Float { bits: 64 },
+        Decoder::SmallFloat => Kind::Float { bits: 32 },
+        Decoder::Decimal(_, scale) => Kind::Decimal {
+            precision: Some((field.length >> 8 & 0xff) as u16),
+            scale: scale.and_then(|scale| i16::try_from(scale).ok()),
+        },
+        Decoder::Date => Kind::Date,
+        Decoder::DateTime(_, first, last) => datetime(*first, *last),
+        Decoder::Interval(_, first) => {
+            let last = (field.length & 15) as u8;
+            Kind::Interval { first: part(*first), last: part(last), fraction: fraction(last) }
+        }
+        Decoder::Large(false, _) => Kind::Bytes,
+        Decoder::Envelope(Inner::Text) => Kind::Text,
+        Decoder::Envelope(Inner::Boolean) => Kind::Bool,
+        Decoder::Envelope(Inner::Json) => Kind::Json,
+        Decoder::Envelope(Inner::Bytes) => Kind::Bytes,
+        Decoder::Envelope(Inner::Locator(_)) => Kind::Other(field.type_name.as_str().into()),
+        Decoder::Envelope(Inner::Distinct(decoder)) => kind(field, decoder),
+    }
+}
+
+/// A DATETIME of parts that are neither a date, a time nor both is text.
+fn datetime(first: u8, last: u8) -> Kind {
+    match (first, last) {
+        (qualifier::YEAR, qualifier::DAY) => Kind::Date,
+        (qualifier::YEAR, qualifier::HOUR..) => Kind::Timestamp(fraction(last)),
+        (qualifier::HOUR, _) => Kind::Time(fraction(last)),
+        _ => Kind::Text,
+    }
+}
+
+/// FRACTION(n) is the number of SECOND and n.
+fn fraction(last: u8) -> Fraction {
+    Fraction::new(last.saturating_sub(qualifier::SECOND))
+}
+
+fn part(code: u8) -> Part {
+    match code {
+        qualifier::YEAR => Part::Year,
+        qualifier::MONTH => Part::Month,
+        qualifier::DAY => Part::Day,
+        qualifier::HOUR => Part::Hour,
+        qualifier::MINUTE => Part::Minute,
+        _ => Part::Second,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capabilities::Capabilities;
+    use crate::types::{code, extended};
+
+    fn described(type_word: u16, extended_id: i32, source_type: i32, length: i32) -> Column {
+        let field = Field {
+            name: "c".into(),
+            type_word,
+            extended_id,
+            owner: String::new(),
+            type_name: "clob".into(),
+            source_type,
+            length,
+        };
+        let decoder = Decoder::new(&field, Capabilities::default());
+        columns(&[field], &[decoder])[0].clone()
+    }
+
+    #[test]
+    fn each_type_has_a_kind_with_digits_and_qualifiers() {
+        let int = |bits| Kind::Int { bits, signed: true };
+        let decimal = |scale| Kind::Decimal { precision: Some(10), scale };
+        let interval = |first, last, fraction| Kind::Interval { first, last, fraction: Fraction::new(fraction) };
+        for (number, length, expected) in [
+            (code::CHAR, 10, Kind::Text),
+            (code::NVARCHAR, 10, Kind::Text),
+            (code::SMALLINT, 2, int(16)),
+            (code::SERIAL, 4, int(32)),
+            (code::BIGSERIAL, 8, int(64)),
+            (code::INT8, 10, int(64)),
+            (code::FLOAT, 8, Kind::Float { bits: 64 }),
+            (code::SMALLFLOAT, 4, Kind::Float { bits: 32 }),
+            (code::DECIMAL, 10 << 8 | 2, decimal(Some(2))),
+            (code::MONEY, 10 << 8 | 4, decimal(Some(4))),
+            (code::DECIMAL, 10 << 8 | 255, decimal(None)),
+            (code::DATE, 4, Kind::Date),
+            (code::DATETIME, 8 << 8 | 0x04, Kind::Date),
+            (code::DATETIME, 14 << 8 | 0x0a, Kind::Timestamp(Fraction::NONE)),
+            (code::DATETIME, 19 << 8 | 0x0f, Kind::Timestamp(Fraction::new(5))),
+            (code::DATETIME, 4 << 8 | 0x68, Kind::Time(Fraction::NONE)),
+            (code::DATETIME, 9 << 8 | 0x6d, Kind::Time(Fraction::new(3))),
+            (code::DATETIME, 4 << 8 | 0x24, Kind::Text),
+            (code::INTERVAL, 6 << 8 | 0x02, interval(Part::Year, Part::Month, 0)),
+            (code::INTERVAL, 10 << 8 | 0x4c, interval(Part::Day, Part::Second, 2)),
+            (code::BYTE, 56, Kind::Bytes),
+            (code::TEXT, 56, Kind::Text),
+            (code::BOOLEAN, 1, Kind::Bool),
+            (code::SET, 0, Kind::Text),
+        ] {
+            assert_eq!(described(number, 0, 0, length).kind, expected, "{number} {length:#x}");
+        }
+    }
+
+    #[test]
+    fn extended_types_are_told_by_their_number_or_their_source() {
+        for (id, flags, source, expected) in [
+            (extended::BOOLEAN, 0, 0, Kind::Bool),
+            (extended::CLOB, 0, 0, Kind::Other("clob".into())),
+            (extended::JSON, 0, 0, Kind::Json),
+            (extended::BSON, 0, 0, Kind::Bytes),
+            (2048, code::DISTINCT, i32::from(code::INTEGER), Kind::Int { bits: 32, signed: true }),
+            (2049, 0, 0, Kind::Bytes),
+        ] {
+            assert_eq!(described(code::UDTVAR | flags, id, source, 0).kind, expected, "{id}");
+        }
+        assert_eq!(described(code::INTEGER, 0, 0, 4).nullable, Some(true));
+        assert_eq!(described(code::INTEGER | NOT_NULL, 0, 0, 4).nullable, Some(false));
+    }
+}

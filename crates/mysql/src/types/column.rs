@@ -1,0 +1,131 @@
+//! What a column has, as [`headrace_core::column`] describes it.
+
+use super::Decoder;
+use crate::packets::column::Column as Field;
+use headrace_core::column::{Column, Fraction, Kind, Native, Part};
+use std::sync::Arc;
+
+/// The columns that the server defines as `fields`, which are decoded by `decoders`.
+pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
+    let column = |(field, decoder): (&Field, &Decoder)| Column {
+        name: field.name.as_str().into(),
+        kind: kind(field, *decoder),
+        nullable: Some(field.is_nullable()),
+        native: Native::MySql {
+            type_number: field.kind.0,
+            type_name: field.type_name().into(),
+            flags: field.flags.bits(),
+            collation: field.collation,
+            length: field.length,
+            decimals: field.decimals,
+            table: field.table.as_str().into(),
+        },
+    };
+    fields.iter().zip(decoders).map(column).collect()
+}
+
+fn kind(field: &Field, decoder: Decoder) -> Kind {
+    match decoder {
+        Decoder::Null => Kind::Null,
+        Decoder::Int(bytes) => Kind::Int { bits: bytes * 8, signed: true },
+        Decoder::UInt(bytes) => Kind::Int { bits: bytes * 8, signed: false },
+        Decoder::Float => Kind::Float { bits: 32 },
+        Decoder::Double => Kind::Float { bits: 64 },
+        Decoder::Decimal => decimal(field),
+        Decoder::Date => Kind::Date,
+        Decoder::DateTime => Kind::Timestamp(Fraction::new(field.decimals)),
+        Decoder::Time => {
+            Kind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::new(field.decimals) }
+        }
+        Decoder::Bits(_) | Decoder::DecimalBits(_) | Decoder::DoubtfulBits(_) => Kind::Bits,
+        Decoder::Text => Kind::Text,
+        Decoder::Bytes => Kind::Bytes,
+        Decoder::Json => Kind::Json,
+        Decoder::Uuid => Kind::Uuid,
+        Decoder::Inet => Kind::Inet,
+        Decoder::Vector => Kind::List(Kind::Float { bits: 32 }.into()),
+    }
+}
+
+fn decimal(field: &Field) -> Kind {
+    let (precision, scale) = field.decimal().unzip();
+    Kind::Decimal { precision: precision.and_then(|digits| u16::try_from(digits).ok()), scale: scale.map(i16::from) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packets::capabilities::ColumnFlags;
+    use crate::packets::column::BINARY_COLLATION;
+    use crate::types::ColumnType;
+
+    fn field(kind: ColumnType, flags: u16, length: u32, decimals: u8) -> Field {
+        Field {
+            schema: String::new(),
+            table: "t".into(),
+            org_table: "t".into(),
+            name: "c".into(),
+            org_name: "c".into(),
+            extended_type: None,
+            extended_format: None,
+            collation: BINARY_COLLATION,
+            length,
+            kind,
+            flags: ColumnFlags::from_bits_retain(flags),
+            decimals,
+        }
+    }
+
+    #[test]
+    fn each_type_has_a_kind_with_its_digits() {
+        const UNSIGNED: u16 = 1 << 5;
+        let int = |bits, signed| Kind::Int { bits, signed };
+        let decimal = |precision, scale| Kind::Decimal { precision: Some(precision), scale: Some(scale) };
+        let span =
+            |fraction| Kind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::new(fraction) };
+        for (number, flags, length, decimals, expected) in [
+            (ColumnType::TINY, 0, 4, 0, int(8, true)),
+            (ColumnType::SHORT, UNSIGNED, 5, 0, int(16, false)),
+            (ColumnType::INT24, 0, 9, 0, int(32, true)),
+            (ColumnType::LONGLONG, UNSIGNED, 20, 0, int(64, false)),
+            (ColumnType::YEAR, UNSIGNED, 4, 0, int(16, false)),
+            (ColumnType::FLOAT, 0, 12, 31, Kind::Float { bits: 32 }),
+            (ColumnType::DOUBLE, 0, 22, 31, Kind::Float { bits: 64 }),
+            (ColumnType::NEWDECIMAL, 0, 12, 2, decimal(10, 2)),
+            (ColumnType::NEWDECIMAL, UNSIGNED, 11, 2, decimal(10, 2)),
+            (ColumnType::NEWDECIMAL, 0, 6, 0, decimal(5, 0)),
+            (ColumnType::NEWDECIMAL, UNSIGNED, 65, 0, decimal(65, 0)),
+            (ColumnType::DATE, 0, 10, 0, Kind::Date),
+            (ColumnType::DATETIME, 0, 19, 0, Kind::Timestamp(Fraction::NONE)),
+            (ColumnType::TIMESTAMP, 0, 26, 6, Kind::Timestamp(Fraction::MICROS)),
+            (ColumnType::TIME, 0, 14, 3, span(3)),
+            (ColumnType::BIT, UNSIGNED, 9, 0, Kind::Bits),
+            (ColumnType::BLOB, 0, 65_535, 0, Kind::Bytes),
+            (ColumnType::JSON, 0, 65_535, 0, Kind::Json),
+            (ColumnType::VECTOR, 0, 12, 31, Kind::List(Kind::Float { bits: 32 }.into())),
+            (ColumnType::NULL, 0, 0, 0, Kind::Null),
+        ] {
+            let field = field(number, flags, length, decimals);
+            let decoders = [Decoder::new(&field)];
+            let columns = columns(&[field], &decoders);
+            assert_eq!(columns[0].kind, expected, "{number:?} {flags} {length} {decimals}");
+            assert_eq!((&*columns[0].name, columns[0].nullable), ("c", Some(true)));
+        }
+    }
+
+    #[test]
+    fn strings_are_told_by_collation_and_extended_type() {
+        let text = Field { collation: 33, ..field(ColumnType::VAR_STRING, 1, 30, 0) };
+        let uuid = Field { extended_type: Some("uuid".into()), ..field(ColumnType::STRING, 0, 36, 0) };
+        let json = Field { extended_format: Some("json".into()), ..text.clone() };
+        let inet = Field { extended_type: Some("inet6".into()), ..uuid.clone() };
+        let bytes = field(ColumnType::VAR_STRING, 0, 10, 0);
+        let fields = [text, uuid, json, inet, bytes];
+        let columns = columns(&fields, &fields.each_ref().map(Decoder::new));
+        let kinds: Vec<_> = columns.iter().map(|column| column.kind.clone()).collect();
+        assert_eq!(kinds, [Kind::Text, Kind::Uuid, Kind::Json, Kind::Inet, Kind::Bytes]);
+        assert_eq!(columns[0].nullable, Some(false));
+        let Native::MySql { type_name, .. } = &columns[2].native else { panic!("a column of MySQL's") };
+        assert_eq!(&**type_name, "json");
+    }
+}

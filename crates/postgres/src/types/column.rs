@@ -1,0 +1,197 @@
+//! What a column of a type has, as [`headrace_core::column`] describes it.
+
+use super::builtin::{self, Scalar};
+use super::registry::{self, TypeRegistry};
+use crate::messages::backend::Field;
+use headrace_core::column::{Column, Fraction, Kind, Native, Part};
+use headrace_core::limits;
+use std::sync::Arc;
+
+/// The columns that the server describes as `fields`.
+pub fn columns(registry: &TypeRegistry, fields: &[Field]) -> Arc<[Column]> {
+    let column = |field: &Field| Column {
+        name: field.name.as_str().into(),
+        kind: kind(registry, field.type_oid, field.type_modifier, 0),
+        nullable: None,
+        native: Native::Postgres {
+            type_oid: field.type_oid,
+            type_modifier: field.type_modifier,
+            type_size: field.type_size,
+            table_oid: field.table,
+            column_number: field.number,
+        },
+    };
+    fields.iter().map(column).collect()
+}
+
+/// What a value of the type has; `depth` types are around it.
+fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind {
+    if registry.custom(oid).is_some() {
+        return Kind::Other(registry.name(oid).into());
+    }
+    if depth > limits::NESTING {
+        return Kind::Text;
+    }
+    let inner = |oid, modifier| kind(registry, oid, modifier, depth + 1);
+    match registry.kind(oid) {
+        registry::Kind::Scalar(kind) => scalar(kind, oid, modifier),
+        registry::Kind::Array { element } => Kind::List(inner(element, modifier).into()),
+        registry::Kind::Range { subtype } => Kind::Range(inner(subtype, -1).into()),
+        registry::Kind::Multirange { range } => match inner(range, -1) {
+            Kind::Range(bound) => Kind::Multirange(bound),
+            other => Kind::Multirange(other.into()),
+        },
+        registry::Kind::Composite { fields } => {
+            Kind::Record(fields.iter().map(|(name, oid)| (name.as_str().into(), inner(*oid, -1))).collect())
+        }
+        registry::Kind::Domain { base } => inner(base, modifier),
+        registry::Kind::Enum | registry::Kind::Unknown => Kind::Text,
+    }
+}
+
+fn scalar(scalar: Scalar, oid: u32, modifier: i32) -> Kind {
+    let int = |bits, signed| Kind::Int { bits, signed };
+    match scalar {
+        Scalar::Bool => Kind::Bool,
+        Scalar::Int2 => int(16, true),
+        Scalar::Int4 => int(32, true),
+        Scalar::Int8 => int(64, true),
+        Scalar::Oid => int(32, false),
+        Scalar::UInt8 => int(64, false),
+        Scalar::Float4 => Kind::Float { bits: 32 },
+        Scalar::Float8 => Kind::Float { bits: 64 },
+        Scalar::Numeric => numeric(modifier),
+        Scalar::Text | Scalar::AsText | Scalar::Char | Scalar::MacAddr => Kind::Text,
+        Scalar::Bytea => Kind::Bytes,
+        Scalar::Date => Kind::Date,
+        Scalar::Time => Kind::Time(fraction(modifier)),
+        Scalar::TimeTz => Kind::TimeTz(fraction(modifier)),
+        Scalar::Timestamp => Kind::Timestamp(fraction(modifier)),
+        Scalar::TimestampTz => Kind::TimestampTz(fraction(modifier)),
+        Scalar::Interval => interval(modifier),
+        Scalar::Uuid => Kind::Uuid,
+        Scalar::Json | Scalar::Jsonb => Kind::Json,
+        Scalar::Inet => Kind::Inet,
+        Scalar::Bits => Kind::Bits,
+        Scalar::Void => Kind::Null,
+        Scalar::Record => Kind::Record([].into()),
+        Scalar::Point
+        | Scalar::Line
+        | Scalar::LineSegment
+        | Scalar::Box
+        | Scalar::Path
+        | Scalar::Polygon
+        | Scalar::Circle => Kind::Other(builtin::name(oid).unwrap_or_default().into()),
+    }
+}
+
+/// PostgreSQL: `make_numeric_typmod`. The scale has 11 bits, of which the first is its sign.
+fn numeric(modifier: i32) -> Kind {
+    const HEADER: i32 = 4;
+    match modifier.checked_sub(HEADER).filter(|modifier| *modifier >= 0) {
+        None => Kind::Decimal { precision: None, scale: None },
+        Some(modifier) => Kind::Decimal {
+            precision: Some((modifier >> 16) as u16),
+            scale: Some((modifier as i16 & 0x7ff ^ 1024) - 1024),
+        },
+    }
+}
+
+fn fraction(modifier: i32) -> Fraction {
+    u8::try_from(modifier).map_or(Fraction::MICROS, Fraction::new)
+}
+
+/// PostgreSQL: `INTERVAL_TYPMOD`: the fields of the type as bits, above the digits of the fraction.
+fn interval(modifier: i32) -> Kind {
+    const PARTS: [(i32, Part); 6] = [
+        (1 << 2, Part::Year),
+        (1 << 1, Part::Month),
+        (1 << 3, Part::Day),
+        (1 << 10, Part::Hour),
+        (1 << 11, Part::Minute),
+        (1 << 12, Part::Second),
+    ];
+    let parts = || PARTS.iter().filter(|(bit, _)| modifier < 0 || modifier >> 16 & bit != 0).map(|(_, part)| *part);
+    let (first, last) = (parts().next().unwrap_or(Part::Year), parts().last().unwrap_or(Part::Second));
+    let fraction = match modifier & 0xffff {
+        _ if last != Part::Second => Fraction::NONE,
+        digits => u8::try_from(digits).map_or(Fraction::MICROS, Fraction::new),
+    };
+    Kind::Interval { first, last, fraction }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::registry::UserType;
+
+    const INT: Kind = Kind::Int { bits: 32, signed: true };
+
+    #[test]
+    fn each_type_has_a_kind_with_what_its_modifier_says() {
+        let decimal = |precision, scale| Kind::Decimal { precision: Some(precision), scale: Some(scale) };
+        let interval = |first, last, fraction| Kind::Interval { first, last, fraction: Fraction::new(fraction) };
+        for (oid, modifier, expected) in [
+            (16, -1, Kind::Bool),
+            (21, -1, Kind::Int { bits: 16, signed: true }),
+            (26, -1, Kind::Int { bits: 32, signed: false }),
+            (5069, -1, Kind::Int { bits: 64, signed: false }),
+            (700, -1, Kind::Float { bits: 32 }),
+            (1700, -1, Kind::Decimal { precision: None, scale: None }),
+            (1700, (10 << 16 | 2) + 4, decimal(10, 2)),
+            (1700, (1000 << 16) + 4, decimal(1000, 0)),
+            (1700, (3 << 16 | 0x7fe) + 4, decimal(3, -2)),
+            (1700, (2 << 16 | 5) + 4, decimal(2, 5)),
+            (1043, 24, Kind::Text),
+            (790, -1, Kind::Text),
+            (17, -1, Kind::Bytes),
+            (1083, 3, Kind::Time(Fraction::new(3))),
+            (1266, -1, Kind::TimeTz(Fraction::MICROS)),
+            (1114, 0, Kind::Timestamp(Fraction::NONE)),
+            (1184, -1, Kind::TimestampTz(Fraction::MICROS)),
+            (1186, -1, interval(Part::Year, Part::Second, 6)),
+            (1186, 0x7fff << 16 | 3, interval(Part::Year, Part::Second, 3)),
+            (1186, (1 << 2 | 1 << 1) << 16 | 0xffff, interval(Part::Year, Part::Month, 0)),
+            (1186, (1 << 3 | 1 << 10 | 1 << 11 | 1 << 12) << 16 | 2, interval(Part::Day, Part::Second, 2)),
+            (1186, 1 << 26 | 0xffff, interval(Part::Hour, Part::Hour, 0)),
+            (2950, -1, Kind::Uuid),
+            (3802, -1, Kind::Json),
+            (650, -1, Kind::Inet),
+            (1562, -1, Kind::Bits),
+            (2278, -1, Kind::Null),
+            (2249, -1, Kind::Record([].into())),
+            (600, -1, Kind::Other("point".into())),
+            (1231, (10 << 16 | 2) + 4, Kind::List(decimal(10, 2).into())),
+            (3904, -1, Kind::Range(INT.into())),
+            (4451, -1, Kind::Multirange(INT.into())),
+            (6150, -1, Kind::List(Kind::Multirange(INT.into()).into())),
+            (22, -1, Kind::List(Kind::Int { bits: 16, signed: true }.into())),
+            (99_999, -1, Kind::Text),
+        ] {
+            assert_eq!(kind(&TypeRegistry::default(), oid, modifier, 0), expected, "{oid} {modifier}");
+        }
+    }
+
+    #[test]
+    fn types_of_the_user_are_what_they_are_built_from() {
+        let mut registry = TypeRegistry::default();
+        let mut add = |oid, name: &str, kind| registry.register(oid, UserType { name: name.into(), kind });
+        add(20_001, "mood", registry::Kind::Enum);
+        add(20_002, "positive", registry::Kind::Domain { base: 23 });
+        add(20_003, "pair", registry::Kind::Composite { fields: [("a".into(), 23), ("b".into(), 20_001)].into() });
+        add(20_004, "pair[]", registry::Kind::Array { element: 20_003 });
+        add(20_005, "loop", registry::Kind::Domain { base: 20_005 });
+        registry.set_custom(25, false);
+        let pair = Kind::Record([("a".into(), INT), ("b".into(), Kind::Text)].into());
+        for (oid, expected) in [
+            (20_001, Kind::Text),
+            (20_002, INT),
+            (20_003, pair.clone()),
+            (20_004, Kind::List(pair.into())),
+            (20_005, Kind::Text),
+            (25, Kind::Other("text".into())),
+        ] {
+            assert_eq!(kind(&registry, oid, -1, 0), expected, "{oid}");
+        }
+    }
+}
