@@ -25,6 +25,12 @@ pub trait Described {
     fn columns(&self) -> &Arc<[Column]>;
 }
 
+impl<D: Described + ?Sized> Described for Arc<D> {
+    fn columns(&self) -> &Arc<[Column]> {
+        (**self).columns()
+    }
+}
+
 /// Which values a column has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -1,7 +1,7 @@
 //! What a pump may ask of a protocol, and a protocol of its caller.
 
 use crate::queue::{Pending, Queue};
-use crate::{Diagnostics, Inbox, Outbox, Parameters, Session, Sink, limits};
+use crate::{Described, Diagnostics, Inbox, Outbox, Parameters, Run, Session, limits};
 use std::{error, fmt};
 
 /// The connection cannot go on: the peer broke the protocol, refused us, or is gone.
@@ -201,14 +201,10 @@ pub trait Caller: Sized {
     type Params<'s, 'c: 's>: Parameters<Error = Self::Error>
     where
         Self: 's;
-    /// Where rows go.
-    type Rows<'s, 'c: 's>: Sink
-    where
-        Self: 's;
     /// An error of its own.
     type Error: From<crate::Mismatch>;
     /// What the protocol knows of a result's columns.
-    type Columns;
+    type Columns: Described;
     /// The server's error.
     type ServerError: Diagnostics;
 
@@ -227,8 +223,11 @@ pub trait Caller: Sized {
     fn params<'s, 'c: 's>(&'s mut self, cx: Self::Cx<'c>) -> Self::Params<'s, 'c>;
     /// The columns of the rows to come, before the first of each result that has rows.
     fn columns(&mut self, cx: Self::Cx<'_>, columns: &Self::Columns);
-    /// Where the next rows go. Called once for each run of rows that is in the inbox.
-    fn rows<'s, 'c: 's>(&'s mut self, cx: Self::Cx<'c>) -> Self::Rows<'s, 'c>;
+    /// Takes rows, in the way that suits it: once for each run of rows that is in the inbox.
+    ///
+    /// # Errors
+    /// [`Fatal`] that the run has met with.
+    fn rows<R: Run>(&mut self, cx: Self::Cx<'_>, run: &mut R) -> Result<(), Fatal>;
     /// Starts a batch over from its first row, if that is still possible.
     fn rewind(&mut self, cx: Self::Cx<'_>) -> bool;
     /// A bulk transfer can begin: whether it is binary as a whole, and how many columns it has.

@@ -1,10 +1,22 @@
 //! The queue of pending requests, with a protocol that does nothing.
 
-use headrace_core::{Condition, Diagnostics, Discarded, ErrorClass, Fatal, Pending, Queue, Slot};
+use headrace_core::{
+    Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Fatal, Pending, Queue, Sink, Slot,
+};
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 struct Plain;
+
+#[derive(Debug)]
+struct NoColumns;
+
+impl Described for NoColumns {
+    fn columns(&self) -> &Arc<[Column]> {
+        unreachable!("nothing has columns here")
+    }
+}
 
 struct Refusal(&'static str);
 
@@ -18,11 +30,11 @@ impl Diagnostics for Refusal {
 }
 
 impl Dialect for Plain {
-    type Columns = ();
+    type Columns = Arc<NoColumns>;
     type ServerError = Refusal;
 
-    fn names((): &()) -> Vec<String> {
-        Vec::new()
+    fn read_again<S: Sink>(_: &Arc<NoColumns>, _: &[u8], _: &mut S) -> Result<(), Fatal> {
+        Ok(())
     }
     fn code(error: &Refusal) -> String {
         error.0.to_owned()

@@ -10,7 +10,7 @@ use crate::postgres::CopyBuffer;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::protocol::Summary;
-use headrace_core::{Caller, Outcome};
+use headrace_core::{Caller, Fatal, Outcome, Run};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
@@ -286,7 +286,6 @@ impl<D: Dialect> PyCall<D> {
 impl<D: Dialect> Caller for PyCall<D> {
     type Cx<'a> = Python<'a>;
     type Params<'s, 'c: 's> = PyParams<'s>;
-    type Rows<'s, 'c: 's> = RowSink<'s>;
     type Error = Fault;
     type Columns = Arc<D::Columns>;
     type ServerError = D::ServerError;
@@ -339,8 +338,8 @@ impl<D: Dialect> Caller for PyCall<D> {
         }
     }
 
-    fn rows<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> RowSink<'s> {
-        RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref())
+    fn rows<R: Run>(&mut self, py: Python<'_>, run: &mut R) -> Result<(), Fatal> {
+        run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))
     }
 
     fn bulk_ready(&mut self, py: Python<'_>, binary: bool, columns: usize) {

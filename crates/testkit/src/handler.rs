@@ -1,20 +1,23 @@
 //! A response handler that keeps what it received.
 
-use crate::{TestParameters, TestValue, TextSink};
+use crate::{TestParameters, TestValue, TextSink, ways};
 use headrace_core::protocol::{Caller, Outcome, Summary};
-use headrace_core::{Diagnostics, Mismatch};
+use headrace_core::{Described, Diagnostics, Fatal, Mismatch, Run, Sink};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What a protocol's columns and errors are, and how a test names them.
 pub trait Dialect: 'static {
     /// The protocol's description of a result's columns.
-    type Columns;
+    type Columns: Described + Clone + std::fmt::Debug;
     /// The error that its servers send.
     type ServerError: Diagnostics;
 
-    /// The names of the columns.
-    fn names(columns: &Self::Columns) -> Vec<String>;
+    /// Reads rows of these columns out of the messages that they came in.
+    ///
+    /// # Errors
+    /// [`Fatal`] as the run has it.
+    fn read_again<S: Sink>(columns: &Self::Columns, messages: &[u8], sink: &mut S) -> Result<(), Fatal>;
     /// The code by which an error is known, such as `23505`.
     fn code(error: &Self::ServerError) -> String;
     /// What the server says about it.
@@ -89,7 +92,7 @@ impl Shared {
 
 /// A response handler with one row of parameters, or a batch of them.
 #[derive(Debug)]
-pub struct TestHandler<D> {
+pub struct TestHandler<D: Dialect> {
     received: Shared,
     row: Vec<TestValue>,
     batch: Vec<Vec<TestValue>>,
@@ -98,22 +101,20 @@ pub struct TestHandler<D> {
     pub rewinds: bool,
     /// Whose request it is, as [`Caller::lane`] says.
     pub lane: u64,
-    dialect: std::marker::PhantomData<fn() -> D>,
+    columns: Option<D::Columns>,
 }
 
-impl<D> TestHandler<D> {
+impl<D: Dialect> TestHandler<D> {
     /// With its parameters.
     pub fn new(row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (Self, Shared) {
         let received = Shared::default();
-        let dialect = std::marker::PhantomData;
-        (Self { received: received.clone(), row, batch, next: 0, rewinds: true, lane: 0, dialect }, received)
+        (Self { received: received.clone(), row, batch, next: 0, rewinds: true, lane: 0, columns: None }, received)
     }
 }
 
 impl<D: Dialect> Caller for TestHandler<D> {
     type Cx<'a> = ();
     type Params<'s, 'c: 's> = TestParameters<'s>;
-    type Rows<'s, 'c: 's> = TextSink;
     type Error = Mismatch;
     type Columns = D::Columns;
     type ServerError = D::ServerError;
@@ -137,10 +138,14 @@ impl<D: Dialect> Caller for TestHandler<D> {
         TestParameters(&self.row)
     }
     fn columns(&mut self, (): (), columns: &D::Columns) {
-        self.received.received.borrow_mut().columns = D::names(columns);
+        let names = columns.columns().iter().map(|column| column.name.to_string());
+        self.received.received.borrow_mut().columns = names.collect();
+        self.columns = Some(columns.clone());
     }
-    fn rows<'s, 'c: 's>(&'s mut self, (): ()) -> TextSink {
-        TextSink::new(self.received.rows.clone())
+    fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<(), Fatal> {
+        let columns = self.columns.as_ref().expect("rows without columns");
+        ways::compare(run, columns.columns(), |messages, sink| D::read_again(columns, messages, sink));
+        run.each(&mut TextSink::new(self.received.rows.clone()))
     }
     fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
     fn block(&mut self, (): (), _: &[u8]) {}

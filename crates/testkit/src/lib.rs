@@ -11,6 +11,7 @@ mod sink;
 mod trace;
 mod transitions;
 mod value;
+mod ways;
 
 pub use fuzz::drive;
 pub use handler::{Completion, Dialect, Received, Shared, TestHandler};

@@ -11,6 +11,7 @@ mod locale;
 mod receive;
 mod request;
 mod routine;
+mod run;
 mod send;
 mod side_by_side;
 mod startup;
@@ -18,6 +19,7 @@ mod statement;
 
 pub use interrupt::Interrupt;
 pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
+pub use run::Tuples;
 pub use startup::{Options, Secret};
 pub use statement::{Columns, Statement};
 

@@ -1,12 +1,13 @@
 //! The receiving half: from the inbox to the callers.
 
 use super::request::{Asked, Declare, Entry, Failure, Group, Guard, Reply, Request, Stage};
+use super::run::{HeldRows, Taken, Tuples};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
 use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
-use crate::types::{decode, decode_row};
+use crate::types::decode;
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Slot, limits};
 use std::sync::Arc;
@@ -78,7 +79,6 @@ impl<C: IfxCaller> Machine<C> {
         if group.asked != Asked::Fetch {
             return Err(Fatal::peer("the server sent a row although none was asked for"));
         }
-        let (capabilities, codeset) = (self.capabilities, self.codeset);
         let mut gone;
         let entry = match self.queue.started_by_id_mut(group.entry) {
             Some(entry) => entry,
@@ -89,34 +89,21 @@ impl<C: IfxCaller> Machine<C> {
             }
         };
         let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
-        let wanted = entry.slot.caller.is_some();
-        let plain = columns.as_ref().is_some_and(|columns| !columns.large);
-        let mut sink = entry.slot.caller.as_mut().filter(|_| plain).map(|caller| caller.rows(cx));
-        let (mut at, mut rows, mut bytes) = (0, 0, 0);
-        while unread[at..].starts_with(&[0, 14]) {
-            let (row, used) = match server::read(&unread[at..], capabilities, codeset) {
-                Ok((Message::Tuple(row), used)) => (row, used),
-                Err(Err(fatal)) => return Err(fatal),
-                _ => break,
-            };
-            match (&columns, &mut sink) {
-                (Some(columns), Some(sink)) => {
-                    decode_row(&columns.decoders, columns.codeset, row, &mut std::iter::empty(), sink)?;
-                }
-                (Some(columns), None) if columns.large && wanted => {
+        let mut run = Tuples::new(columns.as_deref(), unread);
+        match (&columns, &mut entry.slot.caller) {
+            (Some(columns), Some(_)) if columns.large => {
+                while let Some(row) = run.next()? {
                     decode::descriptors(&columns.decoders, row)?;
                     entry.held.push(row.to_vec());
                 }
-                _ => {}
             }
-            at += used;
-            rows += 1;
-            bytes += row.len();
+            (Some(_), Some(caller)) if !run.is_empty()? => caller.rows(cx, &mut run)?,
+            _ => {}
         }
-        drop(sink);
+        let Taken { bytes, rows, row_bytes } = run.end()?;
         entry.rows += rows;
-        self.reply.row_bytes += bytes;
-        Ok(at)
+        self.reply.row_bytes += row_bytes;
+        Ok(bytes)
     }
 
     fn message(&mut self, cx: C::Cx<'_>, message: Message<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
@@ -474,11 +461,7 @@ impl<C: IfxCaller> Machine<C> {
         let (held, large) = (std::mem::take(&mut entry.held), std::mem::take(&mut entry.large));
         let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
         if let (Some(columns), Some(caller), None) = (columns, &mut entry.slot.caller, &entry.slot.failure) {
-            let mut sink = caller.rows(cx);
-            let mut values = large.iter().map(Vec::as_slice);
-            for row in &held {
-                decode_row(&columns.decoders, columns.codeset, row, &mut values, &mut sink)?;
-            }
+            caller.rows(cx, &mut HeldRows::new(&columns, &held, &large))?;
         }
         self.next_block(group);
         Ok(())

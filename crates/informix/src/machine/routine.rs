@@ -2,15 +2,16 @@
 //! functions are called that way.
 
 use super::request::{Asked, Failure, Group, Reply, Request, Stage};
+use super::run::HeldRows;
 use super::statement::Columns;
 use super::{IfxCaller, Logging, Machine};
 use crate::messages::client;
 use crate::messages::server::Field;
 use crate::messages::server::Returned;
 use crate::types::decode::{Decoder, Inner};
-use crate::types::{code, decode_row, encode, returned};
+use crate::types::{code, encode, returned};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Mismatch, Outbox, Parameters, Sink};
+use headrace_core::{Fatal, Mismatch, Outbox, Parameters};
 use std::sync::Arc;
 
 /// How a routine is called.
@@ -98,7 +99,7 @@ impl<C: IfxCaller> Machine<C> {
     pub(super) fn returned(&mut self, cx: C::Cx<'_>, group: Group, values: &[Returned<'_>]) -> Result<(), Fatal> {
         let (decoders, row) = returned::row(values, self.capabilities);
         let fields = values.iter().map(|value| value.field.clone()).collect();
-        self.give_row(cx, group, fields, decoders, &row)
+        self.give_row(cx, group, fields, decoders, row)
     }
 
     /// SQ_LODATA: what was read of an object, as one value.
@@ -109,7 +110,7 @@ impl<C: IfxCaller> Machine<C> {
         row.reserve(size + 4);
         row.extend_from_slice(&(size as u32).to_be_bytes());
         pieces.iter().for_each(|piece| row.extend_from_slice(piece));
-        self.give_row(cx, group, vec![field], vec![Decoder::Envelope(Inner::Bytes)], &row)
+        self.give_row(cx, group, vec![field], vec![Decoder::Envelope(Inner::Bytes)], row)
     }
 
     /// SQ_LODATA: so many bytes of an object were written.
@@ -125,18 +126,12 @@ impl<C: IfxCaller> Machine<C> {
         group: Group,
         fields: Vec<Field>,
         decoders: Vec<Decoder>,
-        row: &[u8],
+        row: Vec<u8>,
     ) -> Result<(), Fatal> {
         let columns = Arc::new(Columns::of_row(fields, decoders, self.codeset));
         let Some(caller) = self.entry(group.entry).and_then(|entry| entry.slot.caller.as_mut()) else { return Ok(()) };
         caller.columns(cx, &columns);
-        let mut sink = caller.rows(cx);
-        if columns.decoders.is_empty() {
-            sink.begin_row(0);
-            sink.end_row();
-            return Ok(());
-        }
-        decode_row(&columns.decoders, columns.codeset, row, &mut std::iter::empty(), &mut sink)
+        caller.rows(cx, &mut HeldRows::new(&columns, &[row], &[]))
     }
 
     /// The end of a reply about a routine or an object.

@@ -233,6 +233,31 @@ pub fn read(
     }
 }
 
+/// Reads the row at the front of `bytes`, and says how long its message is; `None` where there is no whole one.
+///
+/// # Errors
+/// [`Fatal`] for a length that no row has.
+#[inline]
+pub fn tuple(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Fatal> {
+    let mut reader = Reader { bytes, at: 0 };
+    let row = match reader.u16() {
+        Ok(SQ_TUPLE) => row(&mut reader),
+        _ => return Ok(None),
+    };
+    match row {
+        Ok(row) => Ok(Some((row, reader.at))),
+        Err(Stop::More(_)) => Ok(None),
+        Err(Stop::Bad(fatal)) => Err(fatal),
+    }
+}
+
+/// What follows the tag of SQ_TUPLE.
+fn row<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], Stop> {
+    let _warnings = r.u16()?;
+    let len = r.len32("a row")?;
+    r.padded(len)
+}
+
 /// How far the message at the front has been looked through, where it has not wholly come: most messages say their length
 /// at the front, but these have parts with a length each. Without this a long one that comes in small pieces would be read
 /// from its beginning each time, which takes a time that grows with the square of its length.
@@ -309,11 +334,7 @@ impl Scan {
 fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet) -> Result<Message<'a>, Stop> {
     let tag = r.u16()?;
     Ok(match tag {
-        SQ_TUPLE => {
-            let _warnings = r.u16()?;
-            let len = r.len32("a row")?;
-            Message::Tuple(r.padded(len)?)
-        }
+        SQ_TUPLE => Message::Tuple(row(r)?),
         SQ_EOT => Message::Eot,
         SQ_DONE => {
             let warnings = r.u16()?;

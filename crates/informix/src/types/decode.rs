@@ -6,6 +6,7 @@ use crate::capabilities::Capabilities;
 use crate::codeset::CodeSet;
 use crate::messages::server::Field;
 use headrace_core::civil::{self, DAY_MICROS};
+use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Fatal, Sink};
 
 /// Bytes by which the server knows a smart large object.
@@ -132,6 +133,27 @@ impl<'a> Cells<'a> {
         self.0 = tail;
         Ok(*head)
     }
+    /// The whole cell of a column.
+    fn next(&mut self, decoder: &Decoder) -> Result<&'a [u8], Fatal> {
+        let width = match decoder {
+            Decoder::Char(n)
+            | Decoder::Decimal(n, _)
+            | Decoder::DateTime(n, ..)
+            | Decoder::Interval(n, _)
+            | Decoder::Large(_, n) => *n,
+            Decoder::VarChar => 1 + usize::from(*self.0.first().ok_or_else(short)?),
+            Decoder::SmallInt => 2,
+            Decoder::Int | Decoder::Date | Decoder::SmallFloat => 4,
+            Decoder::BigInt | Decoder::Float => 8,
+            Decoder::Int8 => 10,
+            Decoder::Envelope(_) => {
+                let (_, rest) = self.0.split_first().ok_or_else(short)?;
+                let (len, _) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+                5 + u32::from_be_bytes(*len) as usize
+            }
+        };
+        self.take(width)
+    }
 }
 
 #[cold]
@@ -162,6 +184,63 @@ pub fn decode_row<'l>(
     Ok(())
 }
 
+/// Finds the cells of one row. `large` gives the values of its BYTE and TEXT columns that are not NULL, in order, which are
+/// their cells. Whether another cell is NULL its own bytes tell.
+///
+/// # Errors
+/// [`Fatal`] as for [`decode_row`].
+pub fn find_cells<'a>(
+    decoders: &[Decoder],
+    row: &'a [u8],
+    large: &mut impl Iterator<Item = &'a [u8]>,
+    grid: &mut Grid<'a>,
+) -> Result<(), Fatal> {
+    let mut cells = Cells(row);
+    for decoder in decoders {
+        let cell = cells.next(decoder)?;
+        grid.push(match decoder {
+            Decoder::Large(..) => large.next_unless(is_null_descriptor(cell)),
+            _ => Some(cell),
+        });
+        if let Decoder::Envelope(Inner::Distinct(decoder)) = decoder {
+            // What is inside has to be as long as its type says.
+            if let Some(value) = envelope(&mut Cells(cell))? {
+                Cells(value).next(decoder)?;
+            }
+        }
+    }
+    grid.end_row();
+    if !cells.0.is_empty() {
+        return Err(Fatal::peer(format!("the server sent a row with {} bytes behind its columns", cells.0.len())));
+    }
+    Ok(())
+}
+
+/// How the cells of a column are decoded.
+#[derive(Debug)]
+pub struct ColumnCell<'d> {
+    /// The decoder of the column.
+    pub decoder: &'d Decoder,
+    /// The code set of its text.
+    pub codeset: CodeSet,
+}
+
+impl DecodeCell for ColumnCell<'_> {
+    #[inline]
+    fn decode<S: Sink>(&self, cell: Option<&[u8]>, sink: &mut S) {
+        match (cell, self.decoder) {
+            (None, _) => sink.null(),
+            (Some(value), Decoder::Large(true, _)) => words(self.codeset, value, false, sink),
+            (Some(value), Decoder::Large(false, _)) => sink.bytes(value),
+            (Some(cell), decoder) => {
+                if decode(decoder, self.codeset, &mut Cells(cell), &mut std::iter::empty(), sink).is_err() {
+                    sink.invalid("the server sent a value that is shorter than its column");
+                }
+            }
+        }
+    }
+}
+
 /// The descriptors of the BYTE and TEXT values of a row that are not NULL.
 ///
 /// # Errors
@@ -177,18 +256,7 @@ pub fn descriptors<'r>(decoders: &[Decoder], row: &'r [u8]) -> Result<Vec<&'r [u
                     found.push(descriptor);
                 }
             }
-            Decoder::Char(n) | Decoder::Decimal(n, _) | Decoder::DateTime(n, ..) | Decoder::Interval(n, _) => {
-                cells.take(*n)?;
-            }
-            Decoder::VarChar => {
-                let [len] = cells.array()?;
-                cells.take(usize::from(len))?;
-            }
-            Decoder::SmallInt => drop(cells.take(2)?),
-            Decoder::Int | Decoder::Date | Decoder::SmallFloat => drop(cells.take(4)?),
-            Decoder::BigInt | Decoder::Float => drop(cells.take(8)?),
-            Decoder::Int8 => drop(cells.take(10)?),
-            Decoder::Envelope(_) => drop(envelope(&mut cells)?),
+            other => drop(cells.next(other)?),
         }
     }
     Ok(found)

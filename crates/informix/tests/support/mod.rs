@@ -4,7 +4,8 @@
 pub mod session;
 mod trace;
 
-use headrace_informix::machine::Columns;
+use headrace_core::{Fatal, Run, Sink};
+use headrace_informix::machine::{Columns, Tuples};
 use headrace_informix::messages::server::{Field, ServerError};
 use headrace_testkit::{Completion, Dialect, TestValue, unhex};
 use std::sync::Arc;
@@ -17,8 +18,8 @@ impl Dialect for Informix {
     type Columns = Arc<Columns>;
     type ServerError = ServerError;
 
-    fn names(columns: &Arc<Columns>) -> Vec<String> {
-        columns.fields.iter().map(|field| field.name.clone()).collect()
+    fn read_again<S: Sink>(columns: &Arc<Columns>, messages: &[u8], sink: &mut S) -> Result<(), Fatal> {
+        Tuples::new(Some(&**columns), messages).each(sink)
     }
     fn code(error: &ServerError) -> String {
         format!("{} {}", error.sqlcode, error.isam)

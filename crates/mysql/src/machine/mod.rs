@@ -11,6 +11,7 @@ mod receive;
 mod reply;
 mod request;
 mod reservation;
+mod run;
 mod send;
 mod session;
 mod startup;
@@ -19,6 +20,7 @@ mod upload;
 mod wire;
 
 pub use request::{AsText, Execute, Request, Road, Rows};
+pub use run::RowPackets;
 pub use session::Session;
 pub use startup::{Options, Tls};
 pub use statement::{Columns, Statement};

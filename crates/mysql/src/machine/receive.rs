@@ -2,6 +2,7 @@
 
 use super::reply::{Expect, Kind, Reply};
 use super::request::Entry;
+use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
 use super::{Machine, MyCaller, Phase};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
@@ -139,23 +140,16 @@ impl<C: MyCaller> Machine<C> {
             return Ok(0);
         }
         let Some(entry) = self.queue.first_mut() else { return Ok(0) };
-        let compressed = self.wire.compression.is_some();
-        let mut sink = entry.slot.caller.as_mut().filter(|_| expect.kind.is_callers()).map(|caller| caller.rows(cx));
-        let mut at = 0;
-        while let Some((len, sequence)) = frame::header(&unread[at..]) {
-            let Some(payload) = unread.get(at + HEADER_BYTES..at + HEADER_BYTES + len) else { break };
-            // These begin the packet that ends the rows; a row of 16 MiB comes in parts.
-            let in_turn = compressed || sequence == expect.sequence;
-            if matches!(payload, [header::EOF | header::ERR, ..]) || len == MAX_PAYLOAD_BYTES || !in_turn {
-                break;
-            }
-            expect.sequence = sequence.wrapping_add(1);
-            if let Some(sink) = &mut sink {
-                columns.row(payload, sink)?;
-            }
-            at += HEADER_BYTES + len;
+        let counted = self.wire.compression.is_none();
+        let mut run = RowPackets::new(columns, unread, counted.then_some(expect.sequence));
+        if !run.is_empty()
+            && let Some(caller) = entry.slot.caller.as_mut().filter(|_| expect.kind.is_callers())
+        {
+            caller.rows(cx, &mut run)?;
         }
-        Ok(at)
+        let (bytes, sequence) = run.end();
+        expect.sequence = sequence.unwrap_or(expect.sequence);
+        Ok(bytes)
     }
 
     pub(super) fn packet(
@@ -231,7 +225,7 @@ impl<C: MyCaller> Machine<C> {
                     // A row in several parts.
                     let entry = self.front()?;
                     if let Some(caller) = entry.slot.caller.as_mut().filter(|_| kind.is_callers()) {
-                        columns.row(payload, &mut caller.rows(cx))?;
+                        caller.rows(cx, &mut LargeRow::new(&columns, payload))?;
                     }
                     self.reply = Reply::Rows { columns };
                     Ok(())

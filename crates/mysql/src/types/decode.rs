@@ -4,10 +4,11 @@
 use super::civil::{Clock, Ymd, timestamp};
 use super::decoder::Decoder;
 use super::text;
+use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Container, Fatal, Sink};
 
 #[cold]
-fn broken() -> Fatal {
+pub(super) fn broken() -> Fatal {
     Fatal::peer("the server sent a row that does not fit its column definitions")
 }
 
@@ -37,6 +38,73 @@ pub fn decode_binary_row<S: Sink>(decoders: &[Decoder], payload: &[u8], sink: &m
     }
     sink.end_row();
     Ok(())
+}
+
+/// Finds the cells of one row: the payload of its packet. A cell of a type without a fixed width begins with its length.
+///
+/// # Errors
+/// [`Fatal`] as for [`decode_binary_row`].
+pub fn find_binary_cells<'a>(decoders: &[Decoder], payload: &'a [u8], grid: &mut Grid<'a>) -> Result<(), Fatal> {
+    let Some((head, mut rest)) = payload.split_at_checked(1 + (decoders.len() + 9) / 8) else { return Err(broken()) };
+    if head[0] != 0 {
+        return Err(broken());
+    }
+    let nulls = &head[1..];
+    for (i, decoder) in decoders.iter().enumerate() {
+        if nulls[(i + 2) / 8] >> ((i + 2) % 8) & 1 == 1 {
+            grid.push(None);
+            continue;
+        }
+        let (cell, tail) = cell(*decoder, rest).ok_or_else(broken)?;
+        grid.push(Some(cell));
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        return Err(broken());
+    }
+    grid.end_row();
+    Ok(())
+}
+
+/// The bytes that [`value`] reads, and what follows them; `None` where it refuses them.
+fn cell(decoder: Decoder, rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let width = match decoder {
+        Decoder::Int(bytes @ (2 | 4 | 8)) | Decoder::UInt(bytes @ (1 | 2 | 4)) => usize::from(bytes),
+        Decoder::Int(_) => 1,
+        Decoder::UInt(_) | Decoder::Double => 8,
+        Decoder::Float => 4,
+        Decoder::Null => 0,
+        Decoder::Date | Decoder::DateTime => {
+            1 + usize::from(*rest.first().filter(|len| matches!(len, 0 | 4 | 7 | 11))?)
+        }
+        Decoder::Time => 1 + usize::from(*rest.first().filter(|len| matches!(len, 0 | 8 | 12))?),
+        _ => rest.len() - lenenc(rest)?.1.len(),
+    };
+    rest.split_at_checked(width)
+}
+
+/// How the cells of a column are decoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// The decoder of the column.
+    pub decoder: Decoder,
+    /// Whether the row came in the binary protocol.
+    pub binary: bool,
+}
+
+impl DecodeCell for Cell {
+    #[inline]
+    fn decode<S: Sink>(&self, cell: Option<&[u8]>, sink: &mut S) {
+        match cell {
+            None => sink.null(),
+            Some(body) if self.binary => {
+                if value(self.decoder, body, sink).is_none() {
+                    sink.invalid("the server sent a value that does not fit its column definition");
+                }
+            }
+            Some(body) => text::value(self.decoder, body, sink),
+        }
+    }
 }
 
 /// Decodes one value and returns what follows it, `None` when the payload is too short.

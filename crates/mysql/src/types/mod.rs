@@ -14,12 +14,12 @@ mod name;
 mod text;
 
 pub use column::columns;
-pub use decode::decode_binary_row;
+pub use decode::{Cell, decode_binary_row, find_binary_cells};
 pub use decoder::Decoder;
 pub use encode::{Lists, encode_param, encode_param_for_mysql};
 pub use literal::{splice_literal, write_literal};
 pub use load::{FieldKind, write_line};
-pub use text::decode_text_row;
+pub use text::{decode_text_row, find_text_cells};
 
 /// The number of a column type. MySQL: "enum_field_types"; MariaDB: "Result set packets, Field types".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

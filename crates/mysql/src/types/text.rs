@@ -1,8 +1,9 @@
 //! Rows of the text protocol into sinks. MySQL: "Text Resultset Row"; MariaDB: "Resultset row, text".
 
 use super::civil::{Clock, Ymd};
-use super::decode::{lenenc, point, span, string, unsigned};
+use super::decode::{broken, lenenc, point, span, string, unsigned};
 use super::decoder::Decoder;
+use headrace_core::run::Grid;
 use headrace_core::{Fatal, Inet, Sink};
 use std::net::IpAddr;
 
@@ -12,7 +13,6 @@ use std::net::IpAddr;
 /// [`Fatal`] when the row's lengths do not add up. A value that is malformed inside its length is the sink's business.
 #[inline]
 pub fn decode_text_row<S: Sink>(decoders: &[Decoder], payload: &[u8], sink: &mut S) -> Result<(), Fatal> {
-    let broken = || Fatal::peer("the server sent a row that does not fit its column definitions");
     let mut rest = payload;
     sink.begin_row(decoders.len());
     for decoder in decoders {
@@ -32,8 +32,32 @@ pub fn decode_text_row<S: Sink>(decoders: &[Decoder], payload: &[u8], sink: &mut
     Ok(())
 }
 
+/// Finds the cells of one row: the payload of its packet.
+///
+/// # Errors
+/// [`Fatal`] as for [`decode_text_row`].
+pub fn find_text_cells<'a>(decoders: &[Decoder], payload: &'a [u8], grid: &mut Grid<'a>) -> Result<(), Fatal> {
+    let mut rest = payload;
+    for _ in decoders {
+        let (cell, tail) = match rest {
+            [0xfb, tail @ ..] => (None, tail),
+            _ => {
+                let (body, tail) = lenenc(rest).ok_or_else(broken)?;
+                (Some(body), tail)
+            }
+        };
+        grid.push(cell);
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        return Err(broken());
+    }
+    grid.end_row();
+    Ok(())
+}
+
 #[inline]
-fn value<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
+pub(super) fn value<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
     match decoder {
         Decoder::Text => sink.text(body),
         Decoder::Bytes => sink.bytes(body),

@@ -1,6 +1,7 @@
 //! How the tests and the fuzz target name MySQL's columns and errors.
 
-use headrace_mysql::machine::Columns;
+use headrace_core::{Fatal, Run, Sink};
+use headrace_mysql::machine::{Columns, RowPackets};
 use headrace_mysql::packets::reply::ServerError;
 use headrace_testkit::Dialect;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ impl Dialect for Mysql {
     type Columns = Arc<Columns>;
     type ServerError = ServerError;
 
-    fn names(columns: &Arc<Columns>) -> Vec<String> {
-        columns.fields.iter().map(|field| field.name.clone()).collect()
+    fn read_again<S: Sink>(columns: &Arc<Columns>, messages: &[u8], sink: &mut S) -> Result<(), Fatal> {
+        RowPackets::new(columns, messages, None).each(sink)
     }
     fn code(error: &ServerError) -> String {
         error.code.to_string()

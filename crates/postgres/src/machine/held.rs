@@ -7,6 +7,7 @@
 
 use super::entry::{Entry, Failure, Stage};
 use super::request::Request;
+use super::run::DataRows;
 use super::stage::Event;
 use super::statement::Columns;
 use super::{Machine, PgCaller};
@@ -195,7 +196,10 @@ impl<C: PgCaller> Machine<C> {
                     caller.columns(cx, columns.insert(Arc::new(described)));
                 }
                 tag::DATA_ROW => {
-                    rest = decode_rows(rest, columns.as_deref(), caller, cx)?;
+                    let Some(columns) = &columns else { return Ok(()) };
+                    let mut run = DataRows::new(columns, rest);
+                    caller.rows(cx, &mut run)?;
+                    rest = &rest[run.end()?.0..];
                     continue;
                 }
                 tag::COMMAND_COMPLETE => {
@@ -238,22 +242,4 @@ impl Known {
         }
         columns
     }
-}
-
-/// Decodes the run of rows that `messages` begins with; what follows them.
-fn decode_rows<'m, C: PgCaller>(
-    messages: &'m [u8],
-    columns: Option<&Columns>,
-    caller: &mut C,
-    cx: C::Cx<'_>,
-) -> Result<&'m [u8], Fatal> {
-    let decoders = columns.map_or(&[][..], |columns| &columns.decoders);
-    let mut rest = messages;
-    let mut sink = caller.rows(cx);
-    while let Some((tag::DATA_ROW, total)) = header(rest)? {
-        let (message, after) = rest.split_at(total);
-        types::decode_row(decoders, &message[5..], &mut sink)?;
-        rest = after;
-    }
-    Ok(rest)
 }

@@ -11,6 +11,7 @@ mod pooled;
 mod portals;
 mod receive;
 mod request;
+mod run;
 mod send;
 mod stage;
 mod startup;
@@ -18,6 +19,7 @@ mod statement;
 mod typing;
 
 pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
+pub use run::DataRows;
 pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls};
 pub use statement::{Columns, Shape, Statement};

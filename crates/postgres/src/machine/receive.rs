@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, Failure, Stage};
 use super::request::{Prepare, Request};
+use super::run::DataRows;
 use super::stage::Event;
 use super::startup::State;
 use super::statement::{Columns, Key, Lookup, Statement};
@@ -85,7 +86,6 @@ impl<C: PgCaller> Machine<C> {
         let Some(columns) = columns else {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
-        let (mut at, mut rows) = (0, 0);
         if entry.held.is_none() && !columns.unsure.is_empty() {
             let columns = columns.clone();
             self.hold_from_here(columns);
@@ -98,18 +98,13 @@ impl<C: PgCaller> Machine<C> {
             entry.rows += 1;
             return Ok(total);
         }
-        let mut sink = entry.slot.caller.as_mut().map(|caller| caller.rows(cx));
-        while let Some((tag::DATA_ROW, total)) = header(&unread[at..])? {
-            let Some(message) = unread.get(at..at + total) else { break };
-            if let Some(sink) = &mut sink {
-                types::decode_row(&columns.decoders, &message[5..], sink)?;
-            }
-            at += total;
-            rows += 1;
+        let mut run = DataRows::new(columns, unread);
+        if let Some(caller) = &mut entry.slot.caller {
+            caller.rows(cx, &mut run)?;
         }
-        drop(sink);
+        let (bytes, rows) = run.end()?;
         entry.rows += rows;
-        Ok(at)
+        Ok(bytes)
     }
 
     fn message(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {

@@ -5,6 +5,7 @@ use super::registry::{Kind, TypeRegistry};
 use super::text::{self, Styled};
 use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, numeric};
 use headrace_core::civil;
+use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Container, Fatal, Inet, Sink, limits};
 
 /// How the values of one column are decoded.
@@ -339,6 +340,42 @@ pub fn decode_row<S: Sink>(decoders: &[Decoder], body: &[u8], sink: &mut S) -> R
     }
     sink.end_row();
     Ok(())
+}
+
+/// Finds the cells of the body of one DataRow of so many columns.
+///
+/// # Errors
+/// [`Fatal`] as for [`decode_row`].
+pub fn find_cells<'a>(body: &'a [u8], columns: usize, grid: &mut Grid<'a>) -> Result<(), Fatal> {
+    let Some((count, mut rest)) = body.split_first_chunk::<2>() else { return Err(broken_row()) };
+    if usize::from(u16::from_be_bytes(*count)) != columns {
+        return Err(broken_row());
+    }
+    for _ in 0..columns {
+        let Some((len, after)) = rest.split_first_chunk::<4>() else { return Err(broken_row()) };
+        let (cell, after) = match i32::from_be_bytes(*len) {
+            -1 => (None, after),
+            len => {
+                let cell = usize::try_from(len).ok().and_then(|len| after.split_at_checked(len));
+                let (cell, after) = cell.ok_or_else(broken_row)?;
+                (Some(cell), after)
+            }
+        };
+        grid.push(cell);
+        rest = after;
+    }
+    if !rest.is_empty() {
+        return Err(broken_row());
+    }
+    grid.end_row();
+    Ok(())
+}
+
+impl DecodeCell for &Decoder {
+    #[inline]
+    fn decode<S: Sink>(&self, cell: Option<&[u8]>, sink: &mut S) {
+        item(self, cell, sink);
+    }
 }
 
 #[cold]

@@ -19,7 +19,7 @@ mod write;
 pub use column::columns;
 pub use copy_binary::{decode_binary_row, encode_binary_row};
 pub use copy_text::{decode_text_line, encode_text_row};
-pub use decode::{Decoder, decode_row};
+pub use decode::{Decoder, decode_row, find_cells};
 pub use encode::Encoder;
 pub use hint::{hint, hint_of};
 pub use introspect::{introspection_query, introspection_query_behind};

@@ -1,6 +1,7 @@
 //! How the tests and the fuzz target name PostgreSQL's columns and errors.
 
-use headrace_postgres::machine::Columns;
+use headrace_core::{Fatal, Run, Sink};
+use headrace_postgres::machine::{Columns, DataRows};
 use headrace_postgres::messages::backend::ServerError;
 use headrace_testkit::Dialect;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ impl Dialect for Postgres {
     type Columns = Arc<Columns>;
     type ServerError = ServerError;
 
-    fn names(columns: &Arc<Columns>) -> Vec<String> {
-        columns.fields.iter().map(|field| field.name.clone()).collect()
+    fn read_again<S: Sink>(columns: &Arc<Columns>, messages: &[u8], sink: &mut S) -> Result<(), Fatal> {
+        DataRows::new(columns, messages).each(sink)
     }
     fn code(error: &ServerError) -> String {
         error.sqlstate().to_owned()

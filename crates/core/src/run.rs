@@ -1,0 +1,105 @@
+//! Rows on their way to a response handler: whole ones, as they lie in the read buffer.
+//!
+//! The protocol hands over a [`Run`], and the handler chooses how to take it, once for all of its rows: row by row into a
+//! [`Sink`], column by column into a [`ColumnSink`], or as the bytes that came. Each way is compiled for its protocol and its
+//! sink, so that there is no choice left to make per value.
+
+use crate::{Fatal, Sink};
+
+/// Whole rows of one result.
+///
+/// It is taken once; a clone, which costs next to nothing, can be taken another way. What is not taken is skipped.
+pub trait Run: Clone {
+    /// Decodes row after row.
+    ///
+    /// # Errors
+    /// [`Fatal`] for a row that does not fit its columns: the connection is out of step. The rows before it are in the sink.
+    fn each<S: Sink>(&mut self, sink: &mut S) -> Result<(), Fatal>;
+
+    /// Finds the cells of all rows, then decodes column after column. The values are those of [`Run::each`].
+    ///
+    /// # Errors
+    /// [`Fatal`] as for [`Run::each`]; nothing is in the sink then.
+    fn by_column<S: ColumnSink>(&mut self, sink: &mut S) -> Result<(), Fatal>;
+
+    /// The messages that the rows came in, whole and nothing besides; nothing is decoded. `None`, and nothing is taken, where
+    /// they do not lie together: a row of many parts, or one whose large values were fetched by themselves.
+    ///
+    /// # Errors
+    /// [`Fatal`] when a message cannot be one.
+    fn bytes(&mut self) -> Result<Option<&[u8]>, Fatal>;
+}
+
+/// Receives the values of a [`Run`] column by column.
+pub trait ColumnSink {
+    /// So many rows begin: each column follows once, in order.
+    fn begin(&mut self, rows: usize);
+    /// The column of this number, from 0.
+    fn column<C: Cells>(&mut self, number: usize, cells: &C);
+}
+
+/// The cells of one column of a run.
+pub trait Cells {
+    /// Decodes them, one value for each row.
+    fn decode<S: Sink>(&self, sink: &mut S);
+}
+
+/// How a protocol decodes a cell of one column.
+pub trait DecodeCell {
+    /// Decodes a cell, `None` for NULL, into one value.
+    fn decode<S: Sink>(&self, cell: Option<&[u8]>, sink: &mut S);
+}
+
+/// Where the cells of a run lie, row after row.
+#[derive(Debug)]
+pub struct Grid<'a> {
+    width: usize,
+    rows: usize,
+    cells: Vec<Option<&'a [u8]>>,
+}
+
+impl<'a> Grid<'a> {
+    /// No rows yet, of so many columns.
+    pub fn new(width: usize) -> Self {
+        Self { width, rows: 0, cells: Vec::new() }
+    }
+
+    /// Adds the next cell of the row that has begun; `None` for NULL.
+    #[inline]
+    pub fn push(&mut self, cell: Option<&'a [u8]>) {
+        self.cells.push(cell);
+    }
+
+    /// The row has all its cells.
+    ///
+    /// # Panics
+    /// When it has fewer or more than there are columns.
+    pub fn end_row(&mut self) {
+        self.rows += 1;
+        assert_eq!(self.cells.len(), self.rows * self.width, "a row has a cell for each column");
+    }
+
+    /// Gives the columns to a sink; `decoder` makes what decodes the cells of the column of a number.
+    pub fn give<S: ColumnSink, D: DecodeCell>(&self, sink: &mut S, decoder: impl Fn(usize) -> D) {
+        sink.begin(self.rows);
+        for number in 0..self.width {
+            sink.column(number, &GridColumn { grid: self, number, decoder: decoder(number) });
+        }
+    }
+}
+
+struct GridColumn<'g, 'a, D> {
+    grid: &'g Grid<'a>,
+    number: usize,
+    decoder: D,
+}
+
+impl<D: DecodeCell> Cells for GridColumn<'_, '_, D> {
+    #[inline]
+    fn decode<S: Sink>(&self, sink: &mut S) {
+        let cells = self.grid.cells.get(self.number..).unwrap_or_default();
+        for cell in cells.iter().step_by(self.grid.width) {
+            self.decoder.decode(*cell, sink);
+        }
+    }
+}
