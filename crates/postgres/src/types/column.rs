@@ -112,7 +112,7 @@ fn interval(modifier: i32) -> Kind {
         (1 << 12, Part::Second),
     ];
     let parts = || PARTS.iter().filter(|(bit, _)| modifier < 0 || modifier >> 16 & bit != 0).map(|(_, part)| *part);
-    let (first, last) = (parts().next().unwrap_or(Part::Year), parts().last().unwrap_or(Part::Second));
+    let (first, last) = (parts().next().unwrap_or(Part::Year), parts().next_back().unwrap_or(Part::Second));
     let fraction = match modifier & 0xffff {
         _ if last != Part::Second => Fraction::NONE,
         digits => u8::try_from(digits).map_or(Fraction::MICROS, Fraction::new),
