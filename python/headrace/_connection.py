@@ -16,7 +16,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from . import defaults, errors
 from ._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
 from ._cursor import BlockingCursor
-from ._native import Result, Wire
+from ._native import Discarded, Result, Wire
 from .errors import ConnectionClosed, OperationalError
 from .rows import RowFactory, tuple_row
 from .types import TransactionStatus
@@ -135,10 +135,10 @@ class BlockingConnection(Generic[R]):
             return
         patience = _patience()
         try:
-            todo, number = wire.abandon(ticket)
-            if todo == 1:
+            discarded, number = wire.abandon(ticket)
+            if discarded == Discarded.ALONE:
                 self._cancel_abandoned(number, patience)
-            elif todo == 0 and number:
+            elif discarded == Discarded.GONE and number:
                 with contextlib.suppress(TimeoutError):
                     # The end of a block is sent in any case: by this, or by whoever waits next.
                     wire.outlast(number, min(patience, defaults.CANCEL_AGAIN))
@@ -446,7 +446,7 @@ class BlockingConnection(Generic[R]):
         if self._core.timing:
             started = time.perf_counter_ns()
             self._core.wire.close()
-            self._core.wire.count(3, time.perf_counter_ns() - started)
+            self._core.wire.count("close", time.perf_counter_ns() - started)
             return
         self._core.wire.close()
 

@@ -283,18 +283,18 @@ class Core(ABC):
 
     def status(self) -> TransactionStatus:
         """Where the connection stands. A block of ``transaction()`` counts from its beginning."""
-        status = TransactionStatus(self.wire.status())
+        status = self.wire.status()
         return TransactionStatus.INTRANS if self.depth and status is TransactionStatus.IDLE else status
 
     def in_transaction(self) -> bool:
         """Whether a transaction block is open, be it that nothing was sent in it yet."""
-        return not self.wire.closed and (self.depth > 0 or self.wire.last_status() != 0)
+        return not self.wire.closed and (self.depth > 0 or self.wire.in_transaction())
 
     def expects_transaction(self) -> bool:
         """Whether a transaction is open once all that was asked for is done: behind a COMMIT that is not answered there
         is none. Unless :meth:`is_settled`, it is a guess."""
         ahead = not self.wire.closed and self.wire.transaction_ahead()
-        return self.wire.last_status() != 0 if ahead is None else ahead
+        return self.wire.in_transaction() if ahead is None else ahead
 
     def is_settled(self) -> bool:
         """Whether what was asked for, and is not answered, tells if a transaction is open behind it."""
@@ -351,7 +351,7 @@ class Core(ABC):
         Nothing is waited for within."""
         # Raises where this thread has the engine's lock, in a batch's iterator: waiting here it would keep it from the
         # one that is within.
-        self.wire.last_status()
+        self.wire.in_transaction()
         with self._order:
             yield
 
@@ -433,9 +433,9 @@ class Core(ABC):
         """
         try:
             status = self.wire.last_status()
-            left = ends and self.crossed and self.autocommit and status != 0
+            left = ends and self.crossed and self.autocommit and status is not TransactionStatus.IDLE
             if left and not (self.within or self.blocks or self.depth or self.wire.closed):
-                yield from self.end(status == TransactionStatus.INERROR)
+                yield from self.end(status is TransactionStatus.INERROR)
         finally:
             self.unfinished.discard(block)
 
@@ -486,8 +486,7 @@ class Core(ABC):
 
 def timings(wire: Wire) -> dict[str, dict[str, int]]:
     """The counters by name."""
-    names = ("connect", "execute", "fetch", "close")
-    return {name: {"count": c, "ns": ns} for name, (c, ns) in zip(names, wire.counters(), strict=True)}
+    return {name: {"count": count, "ns": ns} for name, count, ns in wire.counters()}
 
 
 class Rollback(Exception):

@@ -40,7 +40,7 @@ class BlockingCursor(CursorBase[R]):
             try:
                 self._execute(sql, params, timeout)
             finally:
-                core.wire.count(1, time.perf_counter_ns() - started)
+                core.wire.count("execute", time.perf_counter_ns() - started)
             return self
         self._execute(sql, params, timeout)
         return self
@@ -81,7 +81,7 @@ class BlockingCursor(CursorBase[R]):
         self._keeps_rows = returning
         self._take(self._connection._wait(ticket, timeout))
         if core.timing:
-            core.wire.count(1, time.perf_counter_ns() - started)
+            core.wire.count("execute", time.perf_counter_ns() - started)
         return self
 
     def _resolve(self, limit: Limit) -> None:
@@ -142,7 +142,7 @@ class BlockingCursor(CursorBase[R]):
     def _timed(self, fetch: Any) -> Any:
         started = time.perf_counter_ns()
         result = fetch()
-        self._core.wire.count(2, time.perf_counter_ns() - started)
+        self._core.wire.count("fetch", time.perf_counter_ns() - started)
         return result
 
     def __iter__(self) -> Iterator[R]:

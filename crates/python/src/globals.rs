@@ -47,6 +47,7 @@ globals! {
     enum_type: "enum", "Enum";
     json: "headrace.types", "Json";
     jsonb: "headrace.types", "Jsonb";
+    transaction_status: "headrace.types", "TransactionStatus";
     interval: "headrace.types", "Interval";
     range: "headrace.types", "Range";
     multirange: "headrace.types", "Multirange";

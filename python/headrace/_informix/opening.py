@@ -53,7 +53,7 @@ def connect(
         core.wire.close()
         raise
     if core.timing:
-        core.wire.count(0, time.perf_counter_ns() - started)
+        core.wire.count("connect", time.perf_counter_ns() - started)
     return connection
 
 

@@ -13,7 +13,7 @@ from .._connection import BlockingConnection
 from .._core import Gate, Limit, afresh, overdue, until
 from .._cursor import BlockingCursor
 from .._cursor_base import Params
-from .._native import MySqlWire, Result
+from .._native import MySqlWire, Result, Transfer
 from .._opening import open_wire, plain_password
 from ..errors import ConnectionClosed, DatabaseError, Error, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
@@ -268,14 +268,14 @@ class Connection(BlockingConnection[R]):
             ticket = guard.query(sql, infile=True)
             wire.occupy(gate)
             try:
-                while wire.infile_state(ticket) == 0:
+                while wire.infile_state(ticket) == Transfer.WAITING:
                     self._wait(wire.step(ticket), limit)
-                if wire.infile_state(ticket) == 1:
+                if wire.infile_state(ticket) == Transfer.STREAMING:
                     send(ticket)
             finally:
                 wire.vacate(gate)
                 # What was waited for is a step of the request, not the request.
-                if wire.infile_state(ticket) == 0:
+                if wire.infile_state(ticket) == Transfer.WAITING:
                     self._abandon(ticket)
                 # The protocol has no other way to end it than the end of the file.
                 wire.infile_end(ticket)

@@ -284,7 +284,7 @@ class MySqlCore(Core):
         """COMMIT or ROLLBACK, where there is anything to end."""
         with self.ordered():
             self.check_end(rollback)
-            if self.wire.queued() == 0 and self.wire.last_status() == 0:
+            if self.wire.queued() == 0 and not self.wire.in_transaction():
                 return
             ticket = self.wire.query("ROLLBACK" if rollback else "COMMIT")
         yield ticket
@@ -319,7 +319,7 @@ class MySqlCore(Core):
         """Ends a block, which is counted no more."""
         savepoint, outer = state
         # A deadlock, or a statement that commits by itself, may have ended it.
-        if self.wire.closed or not (self.wire.last_status() != 0 or outer):
+        if self.wire.closed or not (self.wire.in_transaction() or outer):
             return
         tickets: list[Any] = []
         if savepoint is not None and not outer:
@@ -339,7 +339,7 @@ class MySqlCore(Core):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
         self.forget_blocks()
         self.pipelines.clear()
-        if mode == "rollback" and (self.wire.queued() or self.wire.last_status() != 0):
+        if mode == "rollback" and (self.wire.queued() or self.wire.in_transaction()):
             yield self._end_query(True)
         if mode == "rollback" and self.autocommits() != self.autocommit:
             # SET of the last user's: what the next one writes would be rolled back, or kept.

@@ -18,8 +18,6 @@ DUPLICATES: Final = {"error": "", "ignore": "IGNORE", "replace": "REPLACE"}
 _SKIPPED = re.compile(r"Skipped: (\d+)")
 _AT_ROW = re.compile(r" at row (\d+)$")
 _DUPLICATE_ENTRY: Final = 1062
-_AUTOCOMMIT: Final = 2
-"""Of the session's status: ``SERVER_STATUS_AUTOCOMMIT``."""
 _NO_NOTES: Final = "SET @headrace_notes = @@sql_notes, sql_notes = 0"
 _NOTES: Final = "SET sql_notes = @headrace_notes"
 LOADING: Final = (
@@ -81,7 +79,7 @@ class Guard:
         yield reserved
         # Everything in front of it is answered, so this is how things stand.
         begin = "START TRANSACTION"
-        if not core.wire.session()["status"] & _AUTOCOMMIT or core.wire.last_status() != 0:
+        if not core.wire.session()["autocommit"] or core.wire.in_transaction():
             self._savepoint = f"headrace_{next(core.numbers)}"
             begin = f"SAVEPOINT {self._savepoint}"
         self._begun = True

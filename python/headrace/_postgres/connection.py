@@ -15,7 +15,7 @@ from .. import defaults, errors
 from .._connection import BlockingConnection
 from .._core import Gate
 from .._cursor_base import Params
-from .._native import PostgresWire, Result
+from .._native import PostgresWire, Result, Transfer
 from ..errors import ConnectionClosed, OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import Notice, Notify, Xid
@@ -55,7 +55,7 @@ class Connection(BlockingConnection[R]):
     def _abandon_copy(self, ticket: Any, reason: str) -> None:
         """Ends a COPY: with ``reason`` as the client's failure where the server reads, by cancelling it otherwise."""
         wire = self._core.wire
-        if wire.closed or wire.copy_state(ticket) != 1:
+        if wire.closed or wire.copy_state(ticket) != Transfer.STREAMING:
             return self._abandon(ticket)
         try:
             wire.copy_end(ticket, reason)

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._core import Gate, Limit, until
-from .._native import CopyBuffer, PostgresWire, Result
+from .._native import CopyBuffer, PostgresWire, Result, Transfer
 from ..errors import ProgrammingError
 from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
 from .streams import COPYING
@@ -88,7 +88,7 @@ class Copy:
     def __enter__(self) -> Copy:
         core = self._connection._core
         self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement), self._limit)
-        if self._wire.copy_state(self._ticket) == 1:
+        if self._wire.copy_state(self._ticket) == Transfer.STREAMING:
             self._gate = Gate(core, COPYING)
             self._wire.occupy(self._gate)
         return self
@@ -156,7 +156,7 @@ class Copy:
             self._header_sent = True
             self._written += count
             total += count
-            if ended and self._wire.copy_state(self._ticket) != 1:
+            if ended and self._wire.copy_state(self._ticket) != Transfer.STREAMING:
                 self._sent(False)
             self._connection._push(defaults.COPY_BLOCK, self._limit)
             if ended:
@@ -172,7 +172,7 @@ class Copy:
         """Waits for data; false at the end."""
         while True:
             # In this order: between the two looks another thread may bring the last blocks and the end.
-            ended = self._wire.copy_state(self._ticket) == 2
+            ended = self._wire.copy_state(self._ticket) == Transfer.ENDED
             if len(self._buffer):
                 return True
             if ended:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import Block, Core, Flow, Pipelined
 from .._cursor_base import Column, Params
-from .._native import Columns, CopyBuffer, PostgresWire, Result
+from .._native import Columns, CopyBuffer, PostgresWire, Result, Transfer
 from ..errors import InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
 from .conninfo import ConnectOptions
@@ -119,7 +119,7 @@ class ConnectionCore(Core):
 
     def _is_begun(self) -> bool:
         """Whether a transaction is open, or may be by what has been asked for. That of a stream is the stream's."""
-        return not self.wire.is_reserved() and (self.wire.queued() > 0 or self.wire.last_status() != 0)
+        return not self.wire.is_reserved() and (self.wire.queued() > 0 or self.wire.in_transaction())
 
     def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
         """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own.
@@ -148,7 +148,7 @@ class ConnectionCore(Core):
             return
         if outer:
             yield from self._end_block(rollback)
-        elif savepoint is not None and not (rollback and self.wire.last_status() == 0):
+        elif savepoint is not None and not (rollback and not self.wire.in_transaction()):
             release = f"RELEASE SAVEPOINT {quote_identifier(savepoint)}"
             undo = f"ROLLBACK TO SAVEPOINT {quote_identifier(savepoint)}; {release}"
             yield self.wire.script(undo if rollback else release, discarded=undo)
@@ -323,7 +323,7 @@ class ConnectionCore(Core):
             # What was waited for is a step of the request, not the request: it is still in flight.
             self.abandon(ticket)
             raise
-        if buffer.shape is None and self.wire.copy_state(ticket) == 2:
+        if buffer.shape is None and self.wire.copy_state(ticket) == Transfer.ENDED:
             yield ticket
             raise ProgrammingError("the statement is no COPY ... FROM STDIN or COPY ... TO STDOUT")
         return ticket, buffer

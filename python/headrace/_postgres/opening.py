@@ -62,7 +62,7 @@ def connect(
     core.autocommit = autocommit
     core.refresh_begin()
     if core.timing:
-        core.wire.count(0, time.perf_counter_ns() - started)
+        core.wire.count("connect", time.perf_counter_ns() - started)
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
     return connection

@@ -16,7 +16,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from .. import defaults, errors
 from .._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
-from .._native import Result, Wire
+from .._native import Discarded, Result, Wire
 from ..errors import OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import TransactionStatus
@@ -108,7 +108,7 @@ class LoopConnection(Generic[R]):
         """Forgets a request. If the server works on it and has nothing else, a cancel request is sent, and nothing new
         is started before that has done its work: it must not hit another statement."""
         wire = self._core.wire
-        if not wire.closed and wire.abandon(future)[0] == 1:
+        if not wire.closed and wire.abandon(future)[0] == Discarded.ALONE:
             self._start_cancel()
 
     def _start_cancel(self) -> None:
@@ -380,7 +380,7 @@ class LoopConnection(Generic[R]):
         self._dropped.detach()
         self._core.wire.close()
         if self._core.timing:
-            self._core.wire.count(3, time.perf_counter_ns() - started)
+            self._core.wire.count("close", time.perf_counter_ns() - started)
 
     def _ends_itself(self) -> bool:
         """Whether leaving the block neither commits nor rolls back."""

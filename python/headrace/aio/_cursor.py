@@ -47,7 +47,7 @@ class LoopCursor(CursorBase[R]):
             self._failed(error)
             raise
         if core.timing:
-            core.wire.count(1, time.perf_counter_ns() - started)
+            core.wire.count("execute", time.perf_counter_ns() - started)
         return self
 
     async def executemany(
@@ -68,7 +68,7 @@ class LoopCursor(CursorBase[R]):
         self._keeps_rows = returning
         self._take(await self._connection._wait(future, timeout))
         if core.timing:
-            core.wire.count(1, time.perf_counter_ns() - started)
+            core.wire.count("execute", time.perf_counter_ns() - started)
         return self
 
     async def _resolve(self, limit: Limit) -> None:
@@ -116,7 +116,7 @@ class LoopCursor(CursorBase[R]):
         if self._core.timing:
             started = time.perf_counter_ns()
             rows = self._all()
-            self._core.wire.count(2, time.perf_counter_ns() - started)
+            self._core.wire.count("fetch", time.perf_counter_ns() - started)
             return rows
         return self._all()
 

@@ -21,7 +21,7 @@ from typing import IO, Any, TypeVar, overload
 from .. import defaults, errors
 from .._core import Opened, until
 from .._cursor_base import Params
-from .._native import PostgresWire, Result
+from .._native import PostgresWire, Result, Transfer
 from .._postgres.adapters import Adapters
 from .._postgres.connection import server_version
 from .._postgres.core import ConnectionCore, quote_identifier
@@ -70,7 +70,7 @@ class AsyncConnection(LoopConnection[R]):
         if wire.closed:
             return
         try:
-            if wire.copy_state(ticket) == 1:
+            if wire.copy_state(ticket) == Transfer.STREAMING:
                 # The server's complaint about it is what was wanted, and nobody's to hear.
                 ticket.add_done_callback(_heard)
                 wire.copy_end(ticket, reason)

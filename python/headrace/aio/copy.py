@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._core import Limit, Opened, until
-from .._native import CopyBuffer, PostgresWire, Result
+from .._native import CopyBuffer, PostgresWire, Result, Transfer
 from .._postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is_bytes
 from .._postgres.core import CopyOfRows
 from .._postgres.streams import COPYING
@@ -107,7 +107,7 @@ class AsyncCopy:
             self._header_sent = True
             self._written += count
             total += count
-            await self._sent(not (ended and self._wire.copy_state(self._ticket) != 1))
+            await self._sent(not (ended and self._wire.copy_state(self._ticket) != Transfer.STREAMING))
             if ended:
                 return total
 
@@ -115,7 +115,7 @@ class AsyncCopy:
         """The next block, empty at the end."""
         self._passed_on()
         while not len(self._buffer):
-            if self._wire.copy_state(self._ticket) == 2:
+            if self._wire.copy_state(self._ticket) == Transfer.ENDED:
                 return b""
             await self._step()
         block = self._buffer.take()
@@ -148,7 +148,7 @@ class AsyncCopy:
         while True:
             self._passed_on()
             if not len(self._buffer):
-                if self._wire.copy_state(self._ticket) == 2:
+                if self._wire.copy_state(self._ticket) == Transfer.ENDED:
                     return
                 await self._step()
                 continue

@@ -18,7 +18,7 @@ from .._mysql.core import STREAMING, MySqlCore, ServerWarning, SessionState, fir
 from .._mysql.known import known_options
 from .._mysql.opening import is_refusal
 from .._mysql.settings import ConnectOptions
-from .._native import MySqlWire, Result
+from .._native import MySqlWire, Result, Transfer
 from .._opening import no_connection
 from ..errors import ConnectionClosed, DatabaseError, ProgrammingError
 from ..rows import RowFactory, tuple_row
@@ -331,16 +331,16 @@ class AsyncConnection(LoopConnection[R]):
             # Whoever is cancelled meanwhile has nobody left to hear of its error.
             future.add_done_callback(_heard)
             try:
-                while wire.infile_state(future) == 0:
+                while wire.infile_state(future) == Transfer.WAITING:
                     await self._wait(wire.step(future), limit)
-                if wire.infile_state(future) == 1:
+                if wire.infile_state(future) == Transfer.STREAMING:
                     wire.occupy(gate)
                     await send(future)
             finally:
                 opened.ended = True
                 wire.vacate(gate)
                 # The protocol has no other way to end it than the end of the file.
-                if wire.infile_state(future) == 0:
+                if wire.infile_state(future) == Transfer.WAITING:
                     self._abandon(future)
                 wire.infile_end(future)
             results: list[Result] = await self._wait(future, limit)
@@ -442,7 +442,7 @@ async def connect(
         core.wire.close()
         raise
     if core.timing:
-        core.wire.count(0, time.perf_counter_ns() - started)
+        core.wire.count("connect", time.perf_counter_ns() - started)
     return connection
 
 

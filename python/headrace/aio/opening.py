@@ -46,7 +46,7 @@ async def connect(
     core.autocommit = autocommit
     core.refresh_begin()
     if core.timing:
-        core.wire.count(0, time.perf_counter_ns() - started)
+        core.wire.count("connect", time.perf_counter_ns() - started)
     return AsyncConnection(core, row_factory or tuple_row)
 
 

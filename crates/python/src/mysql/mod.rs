@@ -10,10 +10,11 @@ use crate::engine::Dialect as _;
 use crate::errors::{self, Fault};
 use crate::params::PyValue;
 use crate::query::Sql;
-use crate::wire::{Held, State, Wire, blocking};
+use crate::wire::{Held, State, Transfer, Wire, blocking};
 use dialect::{MyMachine, MySql};
 use headrace_core::{Protocol as _, limits};
 use headrace_mysql::machine::{self, AsText, Execute, InfileState, Request, Road, Rows};
+use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_mysql::packets::column::Column;
 use headrace_mysql::packets::reply::ServerError;
 use headrace_mysql::types::write_line;
@@ -345,15 +346,15 @@ impl MySqlWire {
         Ok(wire.mysql_request(py, &mut state, ticket)?.0)
     }
 
-    /// Where a LOAD DATA LOCAL stands: 0 the server has not answered, 1 data can be sent, 2 over.
-    fn infile_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<u8> {
+    /// Where a LOAD DATA LOCAL stands.
+    fn infile_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Transfer> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
         Ok(match id.map(|id| machine.infile_state(id)) {
-            Some(InfileState::Waiting) => 0,
-            Some(InfileState::Streaming(_)) => 1,
-            Some(InfileState::Ended) | None => 2,
+            Some(InfileState::Waiting) => Transfer::Waiting,
+            Some(InfileState::Streaming(_)) => Transfer::Streaming,
+            Some(InfileState::Ended) | None => Transfer::Ended,
         })
     }
 
@@ -456,8 +457,8 @@ impl MySqlWire {
         out.set_item("version", session.version)?;
         out.set_item("mariadb", session.mariadb)?;
         out.set_item("thread_id", session.thread_id)?;
-        out.set_item("capabilities", session.capabilities.bits())?;
-        out.set_item("status", session.status.bits())?;
+        out.set_item("autocommit", session.status.contains(StatusFlags::AUTOCOMMIT))?;
+        out.set_item("backslash_escapes", !session.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))?;
         out.set_item("schema", &session.schema)?;
         out.set_item("variables", &session.variables)?;
         out.set_item("gtids", &session.gtids)?;

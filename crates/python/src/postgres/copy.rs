@@ -9,7 +9,7 @@ use crate::errors::{self, Fault};
 use crate::ffi as cpython;
 use crate::params::PyValue;
 use crate::sink::{RowSink, Rows, Settings};
-use crate::wire::{State, Wire};
+use crate::wire::{State, Transfer, Wire};
 use headrace_core::{Protocol as _, limits};
 use headrace_postgres::machine::{Columns as Described, Copy, CopyState, Request};
 use headrace_postgres::types::{
@@ -155,15 +155,15 @@ impl PostgresWire {
         wire.enqueue(py, state, request, call)
     }
 
-    /// Where a COPY stands: 0 the server has not answered, 1 data can be sent, 2 over.
-    fn copy_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<u8> {
+    /// Where a COPY stands.
+    fn copy_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Transfer> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
-        let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(2) };
+        let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(Transfer::Ended) };
         Ok(match state.connection.machine.of::<Postgres>(py)?.copy_state(id) {
-            CopyState::Waiting => 0,
-            CopyState::Streaming => 1,
-            CopyState::Ended => 2,
+            CopyState::Waiting => Transfer::Waiting,
+            CopyState::Streaming => Transfer::Streaming,
+            CopyState::Ended => Transfer::Ended,
         })
     }
 

@@ -16,10 +16,12 @@ mod collected;
 mod fork;
 mod requests;
 pub(crate) mod setup;
+mod states;
 mod turns;
 
 pub use asyncio::InboxView;
 pub(crate) use fork::after_fork_in_child;
+pub use states::{Discarded, Transfer};
 pub(crate) use turns::{Held, thread_number};
 
 use crate::call::Completion;
@@ -76,6 +78,9 @@ pub(crate) struct State {
     nudged_in_vain: bool,
 }
 
+/// The kinds of operations that are timed.
+const TIMED: [&str; 4] = ["connect", "execute", "fetch", "close"];
+
 /// Counters of one kind of operation.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
@@ -123,7 +128,7 @@ pub struct Wire {
     /// Outside of the lock: whoever cancels does so while another thread holds it.
     cancellation: Mutex<Cancellation>,
     event_loop: Option<Py<PyAny>>,
-    timings: [Counter; 4],
+    timings: [Counter; TIMED.len()],
     /// How long nothing may move while a blocking caller waits.
     limits: Limits,
     /// Statements begin a transaction where none is open.
@@ -243,15 +248,6 @@ impl State {
     }
 }
 
-/// The number that Python has for the status of a transaction, which is libpq's.
-fn number(status: TransactionStatus) -> u8 {
-    match status {
-        TransactionStatus::Idle => 0,
-        TransactionStatus::InTransaction => 2,
-        TransactionStatus::Failed => 3,
-    }
-}
-
 impl Wire {
     /// Whether the connection is closed, as far as anyone has seen.
     fn closed(&self) -> bool {
@@ -294,23 +290,25 @@ impl Wire {
         }
     }
 
-    /// The transaction status: 0 idle, 2 in a transaction, 3 in a failed one; 1 while a request is in flight; 4 closed.
-    fn status(&self, py: Python<'_>) -> PyResult<u8> {
+    /// `headrace.types.TransactionStatus`: where the connection stands.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.closed() {
-            return Ok(4);
+            return states::named_status(py, "UNKNOWN");
         }
-        let state = self.hold(py)?;
-        if !state.connection.machine.is_idle() {
-            return Ok(1);
-        }
-        Ok(number(state.connection.machine.transaction()))
+        let machine = &self.hold(py)?.connection.machine;
+        if machine.is_idle() { states::status(py, machine.transaction()) } else { states::named_status(py, "ACTIVE") }
     }
 
-    /// The transaction status of the last completed request, whatever is in flight: 0, 2 or 3. A transaction that is a
+    /// The status of the transaction as of the last completed request, whatever is in flight. A transaction that is a
     /// portal's own does not count.
-    fn last_status(&self, py: Python<'_>) -> PyResult<u8> {
-        let state = self.hold(py)?;
-        Ok(number(state.connection.machine.shared_transaction()))
+    fn last_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let status = self.hold(py)?.connection.machine.shared_transaction();
+        states::status(py, status)
+    }
+
+    /// Whether a transaction is open as of the last completed request, be it a failed one; as [`Self::last_status`].
+    fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.hold(py)?.connection.machine.shared_transaction() != TransactionStatus::Idle)
     }
 
     /// Whether a transaction is open once everything that was asked for is done; None if only the answers tell.
@@ -369,15 +367,16 @@ impl Wire {
     }
 
     /// Adds to the counters: 0 connect, 1 execute, 2 fetch, 3 close.
-    fn count(&self, kind: usize, nanos: u64) {
-        if let Some(counter) = self.timings.get(kind) {
-            counter.add(nanos);
+    fn count(&self, kind: &str, nanos: u64) {
+        if let Some(kind) = TIMED.iter().position(|timed| *timed == kind) {
+            self.timings[kind].add(nanos);
         }
     }
 
-    /// The counters: (count, nanoseconds) of connect, execute, fetch, close.
-    fn counters(&self) -> Vec<(u64, u64)> {
-        self.timings.iter().map(|c| (c.count.load(Ordering::Relaxed), c.nanos.load(Ordering::Relaxed))).collect()
+    /// The counters: of each kind of operation its name, how many there were, and how many nanoseconds they took.
+    fn counters(&self) -> Vec<(&'static str, u64, u64)> {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        TIMED.into_iter().zip(&self.timings).map(|(name, c)| (name, read(&c.count), read(&c.nanos))).collect()
     }
 
     /// Sets the counters to zero.

@@ -143,18 +143,11 @@ impl Wire {
         Ok(self.forget(py, ticket, false)?.0 == Discarded::Alone)
     }
 
-    /// The same for who will send a cancel request. Gives what has to be done, and the number of the request:
-    ///
-    /// 0: nothing, the server has nothing of it; 1: nothing is started before `hold_requests(False)`, and a cancel request
-    /// can hit nothing else; 2: requests of others are behind it, which a cancel request could hit.
-    fn abandon(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<(u8, u64)> {
+    /// The same for who will send a cancel request. Gives what became of it, and its number: where it is alone with the
+    /// server nothing is started before `hold_requests(False)`.
+    fn abandon(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<(super::Discarded, u64)> {
         let (discarded, id) = self.forget(py, ticket, true)?;
-        let todo = match discarded {
-            Discarded::Gone => 0,
-            Discarded::Alone => 1,
-            Discarded::Followed => 2,
-        };
-        Ok((todo, id))
+        Ok((discarded.into(), id))
     }
 
     /// Leaves a request that was abandoned, or all of them, to whoever waits next, in place of `hold_requests(False)`:

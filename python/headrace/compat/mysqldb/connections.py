@@ -15,8 +15,6 @@ from . import converters, cursors
 from .constants import CLIENT
 from .results import Result
 
-_NO_BACKSLASH_ESCAPES: Final = 512
-_AUTOCOMMIT: Final = 2
 _PROTOCOL: Final = 10
 FALLBACKS: Final = ("loop", "multi")
 _IGNORED: Final = ("named_pipe", "auth_plugin", "local_infile_dir")
@@ -229,7 +227,7 @@ class BaseConnection:
 
     def get_autocommit(self) -> bool:
         """Whether it is on."""
-        return bool(self._session()["status"] & _AUTOCOMMIT)
+        return bool(self._session()["autocommit"])
 
     def _simple(self, statement: str) -> None:
         with self._busy() as connection:
@@ -312,7 +310,7 @@ class BaseConnection:
 
     def escape_string(self, value: str | bytes | bytearray) -> bytes:
         """Text or bytes with what would end or change a string escaped, as this session's SQL mode wants it."""
-        if self._session()["status"] & _NO_BACKSLASH_ESCAPES:
+        if not self._session()["backslash_escapes"]:
             return (value.encode() if isinstance(value, str) else bytes(value)).replace(b"'", b"''")
         return converters.escape_string(value)
 

@@ -1,0 +1,62 @@
+//! States that Python is told, by their names.
+
+use crate::globals::globals;
+use headrace_core::TransactionStatus;
+use pyo3::prelude::*;
+
+/// What became of a request whose result nobody waits for any more.
+#[pyclass(frozen, eq, rename_all = "SCREAMING_SNAKE_CASE", module = "headrace._native")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// The server has nothing of it.
+    Gone,
+    /// The server has it, and a cancel request can hit nothing else.
+    Alone,
+    /// Requests of others are behind it, which a cancel request could hit.
+    Followed,
+}
+
+impl From<headrace_core::Discarded> for Discarded {
+    fn from(discarded: headrace_core::Discarded) -> Self {
+        match discarded {
+            headrace_core::Discarded::Gone => Self::Gone,
+            headrace_core::Discarded::Alone => Self::Alone,
+            headrace_core::Discarded::Followed => Self::Followed,
+        }
+    }
+}
+
+/// Where a COPY or a LOAD DATA LOCAL stands.
+#[pyclass(frozen, eq, rename_all = "SCREAMING_SNAKE_CASE", module = "headrace._native")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// The server has not answered.
+    Waiting,
+    /// Data can be sent.
+    Streaming,
+    /// It is over.
+    Ended,
+}
+
+/// `headrace.types.TransactionStatus`, whose numbers are libpq's, of an open connection that nothing is in flight on.
+///
+/// # Errors
+/// What Python raises.
+pub fn status(py: Python<'_>, status: TransactionStatus) -> PyResult<Bound<'_, PyAny>> {
+    named_status(
+        py,
+        match status {
+            TransactionStatus::Idle => "IDLE",
+            TransactionStatus::InTransaction => "INTRANS",
+            TransactionStatus::Failed => "INERROR",
+        },
+    )
+}
+
+/// The same by its name.
+///
+/// # Errors
+/// What Python raises.
+pub fn named_status<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    globals(py)?.transaction_status.bind(py).getattr(name)
+}
