@@ -39,7 +39,7 @@ pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, shortened};
 pub use queue::{Failure, Pending, Queue, Slot};
 pub use run::{Cells, ColumnSink, Run};
-pub use session::{Cancellation, Certificate, NextStep, Session, TransactionStatus};
+pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};
 pub use sqlstate::{Condition, Diagnostics, ErrorClass, SqlState};
 pub use statements::{Epoch, Prepared, Statements};

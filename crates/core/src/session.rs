@@ -2,6 +2,7 @@
 
 use crate::protocol::Discarded;
 use crate::{Fatal, Outbox};
+use std::time::Instant;
 
 /// What whoever drives a session has to do next, beside moving bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +58,19 @@ pub enum Cancellation {
     Message(Vec<u8>),
     /// By this statement, executed in another session of the same user.
     Statement(String),
-    /// By this byte, sent as urgent data on the connection itself, whenever the machine allows it.
+    /// By this byte, sent as urgent data on the connection itself, whenever [`Session::interrupt`] allows it.
     UrgentByte(u8),
+}
+
+/// Whether what runs can be interrupted by an urgent byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    /// The urgent byte is to be sent now.
+    Send,
+    /// Not yet: the server may not have read the one before.
+    Later,
+    /// Nothing runs, or the one that was sent is still to do its work.
+    Needless,
 }
 
 /// Whether a transaction is open.
@@ -108,6 +120,10 @@ pub trait Session {
     fn process_id(&self) -> i32;
     /// How what runs in this session is cancelled.
     fn cancellation(&self) -> Cancellation;
+    /// Whether the urgent byte of [`Cancellation::UrgentByte`] may be sent now. With [`Interrupt::Send`] it counts as sent.
+    fn interrupt(&mut self, _now: Instant) -> Interrupt {
+        Interrupt::Needless
+    }
     /// Forgets the response handler of request `id`. If nothing of it was sent, it leaves the queue, or makes room for what
     /// has to be sent in its place; otherwise its reply is read and dropped.
     fn discard(&mut self, id: u64) -> Discarded;

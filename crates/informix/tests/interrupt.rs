@@ -2,8 +2,8 @@
 
 mod support;
 
-use headrace_core::{Discarded, Session as _};
-use headrace_informix::machine::{Interrupt, Request, Savepoint};
+use headrace_core::{Discarded, Interrupt, Session as _};
+use headrace_informix::machine::{Request, Savepoint};
 use headrace_testkit::{TestValue as V, unhex};
 use std::time::{Duration, Instant};
 use support::bytes;

@@ -9,7 +9,7 @@
 use super::request::{Asked, Group};
 use super::{IfxCaller, Machine};
 use crate::messages::{client, tag};
-use headrace_core::Outbox;
+use headrace_core::{Interrupt, Outbox};
 use std::time::{Duration, Instant};
 
 /// How long the server is given to read what it works on next.
@@ -31,20 +31,9 @@ pub(super) struct Urgent {
     pinged: bool,
 }
 
-/// Whether the running statement can be interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interrupt {
-    /// The urgent byte is to be sent now.
-    Send,
-    /// Not yet: the server may not have read the one before.
-    Later,
-    /// Nothing runs, or the one that was sent is still to do its work.
-    Needless,
-}
-
 impl<C: IfxCaller> Machine<C> {
-    /// Whether an urgent byte may be sent now. With [`Interrupt::Send`] it counts as sent.
-    pub fn interrupt(&mut self, now: Instant) -> Interrupt {
+    /// [`headrace_core::Session::interrupt`]
+    pub(super) fn may_interrupt(&mut self, now: Instant) -> Interrupt {
         let running = self.groups.len();
         if running == 0 {
             return Interrupt::Needless;

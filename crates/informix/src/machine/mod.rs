@@ -17,7 +17,6 @@ mod side_by_side;
 mod startup;
 mod statement;
 
-pub use interrupt::Interrupt;
 pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
 pub use run::Tuples;
 pub use startup::{Options, Secret};
@@ -29,8 +28,8 @@ use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Session, Statements,
-    TransactionStatus,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, NextStep, Outbox, Protocol, Queue, Session,
+    Statements, TransactionStatus,
 };
 use interrupt::Urgent;
 use request::{Asked, Entry, Group, Reply, Stage};
@@ -38,6 +37,7 @@ use side_by_side::Copies;
 use startup::{Progress, Startup};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A caller that speaks SQLI.
 pub trait IfxCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
@@ -245,6 +245,10 @@ impl<C: IfxCaller> Session for Machine<C> {
     /// [`Machine::interrupt`] says when.
     fn cancellation(&self) -> Cancellation {
         Cancellation::UrgentByte(INTERRUPT)
+    }
+
+    fn interrupt(&mut self, now: Instant) -> Interrupt {
+        self.may_interrupt(now)
     }
 
     /// A batch that is still being sent is rolled back.

@@ -9,8 +9,8 @@ use crate::errors;
 use crate::query::Sql;
 use crate::wire::{Io, Wire};
 use dialect::Informix;
-use headrace_core::{Cancellation, NextStep};
-use headrace_informix::machine::{Declare, Execute, Interrupt, Logging, Position, Request, Road, Rows, Savepoint};
+use headrace_core::{Cancellation, Interrupt, NextStep};
+use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows, Savepoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl InformixWire {
             }
             state = wire.hold(py)?;
         }
-        match state.connection.machine.of::<Informix>(py)?.interrupt(std::time::Instant::now()) {
+        match state.connection.machine.interrupt(std::time::Instant::now()) {
             Interrupt::Later => Ok("later"),
             Interrupt::Needless => Ok("needless"),
             Interrupt::Send => {
