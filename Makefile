@@ -49,7 +49,7 @@ race: build $(STAMPS)/lab
 
 test: build $(STAMPS)/lab $(STAMPS)/test server simulators judge
 	@echo "==> test: the Rust crates"
-	@cargo test --quiet --workspace --exclude headrace-python
+	@cargo test --quiet --workspace --exclude headrace-python --features headrace-io/tokio
 	@echo "==> test: pytest $(TEST_ARGS)"
 	@$(BIN)/python -m pytest $(TEST_ARGS)
 
@@ -90,7 +90,7 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 	@cargo fmt --all --check
-	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+	@cargo clippy --quiet --workspace --all-targets --features headrace-io/tokio -- -D warnings
 
 bench: build $(STAMPS)/test cargo
 	@echo "==> bench: Rust"

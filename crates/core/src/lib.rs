@@ -5,6 +5,7 @@
 //! * [`column`]: the columns of a result, described alike for every database;
 //! * [`params`]: where the values to encode come from;
 //! * [`protocol`]: what a pump may ask of a protocol, and a protocol of its caller;
+//! * [`rows`]: a response handler that keeps rows, for programs that have no better place for them;
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`run`]: rows that lie in the read buffer, and the ways to take them;
 //! * [`queue`]: requests that wait to be sent or are in flight;
@@ -25,6 +26,7 @@ pub mod params;
 pub mod placeholders;
 pub mod protocol;
 pub mod queue;
+pub mod rows;
 pub mod run;
 pub mod session;
 pub mod sink;

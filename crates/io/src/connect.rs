@@ -97,7 +97,7 @@ fn remaining(deadline: Option<Instant>) -> io::Result<Duration> {
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-fn tune(socket: &Socket, options: &TcpOptions) -> io::Result<()> {
+pub(crate) fn tune(socket: &Socket, options: &TcpOptions) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     if options.keepalive {
         let mut keepalive = TcpKeepalive::new();

@@ -1,22 +1,29 @@
-//! The blocking loop: moves bytes between a connection's buffers and a socket.
+//! The loops: each moves bytes between connections' buffers and their sockets.
 //!
-//! It is never writing without being ready to read, so a large batch cannot deadlock, whatever the socket buffers
+//! * [`Link`] is a socket, and the turns of a thread that waits on it; [`blocking`] puts a connection around it;
+//! * [`tokio`], with the feature of that name, waits for any number of connections by tasks.
+//!
+//! A loop is never writing without being ready to read, so a large batch cannot deadlock, whatever the socket buffers
 //! hold; it knows no protocol; and it comes back at least every [`TICK`], so that its owner can look for interrupts.
 #![forbid(unsafe_code)]
 
+pub mod blocking;
 mod connect;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 mod wake;
 
 pub use connect::Connecting;
 pub use wake::Waker;
 
 use headrace_connection::{Arrival, Buffers};
-use headrace_core::Fatal;
 use headrace_core::limits::{INBOX_BYTES, OUTBOX_HIGH_BYTES, TICK};
+use headrace_core::{Fatal, FatalKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
@@ -29,6 +36,15 @@ pub enum Address {
     Tcp(SocketAddr),
     /// A Unix socket.
     Unix(std::path::PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => address.fmt(f),
+            Address::Unix(path) => path.display().fmt(f),
+        }
+    }
 }
 
 /// Options of a TCP connection.
@@ -44,6 +60,14 @@ pub struct TcpOptions {
     pub keepalive_count: Option<u32>,
     /// How long sent data may stay unacknowledged.
     pub user_timeout: Option<Duration>,
+}
+
+/// How many servers in a row may name another one in their place.
+const REDIRECTS: usize = 8;
+
+/// Why there is no connection to `whom`.
+fn failed(whom: impl fmt::Display, error: &io::Error) -> Fatal {
+    Fatal::new(FatalKind::ConnectFailed, format!("connection to {whom} failed: {error}"))
 }
 
 /// What an exchange came to.

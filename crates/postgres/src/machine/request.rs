@@ -97,6 +97,25 @@ pub struct Execute {
     pub pipeline: u64,
 }
 
+impl Execute {
+    /// A statement with one row of parameters that stands for itself: prepared, and kept for the next time.
+    pub fn new(sql: impl Into<Arc<str>>) -> Self {
+        Self {
+            sql: sql.into(),
+            hints: Vec::new(),
+            rows: Rows::One,
+            prepare: Prepare::Named,
+            prelude: None,
+            portal: None,
+            cursor: None,
+            sync: true,
+            ordered: false,
+            expected: None,
+            pipeline: 0,
+        }
+    }
+}
+
 /// A request.
 #[derive(Clone, Debug)]
 pub enum Request {

@@ -1,0 +1,351 @@
+//! A response handler for a program that has no place of its own for rows: it keeps them as [`Datum`]s.
+//!
+//! It serves every protocol, and costs an allocation for each text: who needs speed or types of its own writes a
+//! [`Caller`] with a [`Sink`].
+
+use crate::params::RangeParts;
+use crate::protocol::Summary;
+use crate::{
+    Caller, Column, Container, Described, Diagnostics, Fatal, Inet, Mismatch, Outcome, Parameters, Run, Sink, Value,
+    ValueKind,
+};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A value of its own. Units and epochs are those of [`Sink`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Datum {
+    /// NULL.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number above `i64::MAX`.
+    Uint(u64),
+    /// A floating-point number.
+    Float(f64),
+    /// An exact decimal number.
+    Decimal(String),
+    /// Text; bytes that are not UTF-8 are replaced.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// A date.
+    Date(i32),
+    /// A time of day.
+    Time(i64),
+    /// A time of day with the seconds of its zone east of UTC.
+    TimeTz(i64, i32),
+    /// A date and time without zone.
+    Timestamp(i64),
+    /// An instant.
+    TimestampTz(i64),
+    /// Months, days and microseconds.
+    Interval(i32, i32, i64),
+    /// A UUID.
+    Uuid([u8; 16]),
+    /// A JSON document.
+    Json(String),
+    /// A network address: 4 or 16 bytes, and the bits of the network.
+    Inet(Vec<u8>, u8),
+    /// So many bits.
+    Bits(usize, Vec<u8>),
+    /// A value of a type that the program has registered.
+    Custom(Vec<u8>),
+    /// A value of parts.
+    Parts(Container, Vec<Datum>),
+    /// A value that could not be decoded, and why.
+    Invalid(String),
+}
+
+/// Keeps the rows of one request. `C` and `E` are the protocol's columns and its servers' error.
+#[derive(Debug)]
+pub struct Collector<C, E> {
+    params: Vec<Datum>,
+    reply: Arc<Mutex<Kept<E>>>,
+    columns: PhantomData<fn(C)>,
+}
+
+/// What a [`Collector`] receives.
+#[derive(Debug)]
+pub struct Reply<E>(Arc<Mutex<Kept<E>>>);
+
+#[derive(Debug)]
+struct Kept<E> {
+    columns: Arc<[Column]>,
+    rows: Vec<Vec<Datum>>,
+    affected: u64,
+    outcome: Option<Outcome<E, Mismatch>>,
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub struct Received<E> {
+    /// The columns of its last result that has rows.
+    pub columns: Arc<[Column]>,
+    /// The rows of all its results.
+    pub rows: Vec<Vec<Datum>>,
+    /// Rows that its results count.
+    pub affected: u64,
+    /// How it ended.
+    pub outcome: Outcome<E, Mismatch>,
+}
+
+impl<C, E> Collector<C, E> {
+    /// A handler for a request with these parameters, and where its reply is found.
+    pub fn new(params: Vec<Datum>) -> (Self, Reply<E>) {
+        let reply =
+            Arc::new(Mutex::new(Kept { columns: Arc::default(), rows: Vec::new(), affected: 0, outcome: None }));
+        (Self { params, reply: reply.clone(), columns: PhantomData }, Reply(reply))
+    }
+}
+
+fn open<E>(kept: &Mutex<Kept<E>>) -> MutexGuard<'_, Kept<E>> {
+    // Nothing is left half done in it.
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<E> Reply<E> {
+    /// Returns true once the request is over.
+    pub fn is_over(&self) -> bool {
+        open(&self.0).outcome.is_some()
+    }
+
+    /// Takes the reply, once the request is over.
+    pub fn take(&self) -> Option<Received<E>> {
+        let mut kept = open(&self.0);
+        let outcome = kept.outcome.take()?;
+        let (columns, rows) = (kept.columns.clone(), std::mem::take(&mut kept.rows));
+        Some(Received { columns, rows, affected: kept.affected, outcome })
+    }
+}
+
+impl<C: Described, E: Diagnostics> Caller for Collector<C, E> {
+    type Cx<'a> = ();
+    type Params<'s, 'c: 's>
+        = Row<'s>
+    where
+        Self: 's;
+    type Error = Mismatch;
+    type Columns = C;
+    type ServerError = E;
+
+    fn next_row(&mut self, (): ()) -> Result<bool, Mismatch> {
+        Ok(false)
+    }
+    fn params<'s, 'c: 's>(&'s mut self, (): ()) -> Row<'s> {
+        Row(&self.params)
+    }
+    fn columns(&mut self, (): (), columns: &C) {
+        open(&self.reply).columns = columns.columns().clone();
+    }
+    fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<(), Fatal> {
+        run.each(&mut Rows { rows: &mut open(&self.reply).rows, open: Vec::new() })
+    }
+    fn rewind(&mut self, (): ()) -> bool {
+        false
+    }
+    fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
+    fn block(&mut self, (): (), _: &[u8]) {}
+    fn result(&mut self, (): (), summary: Summary<'_>) {
+        open(&self.reply).affected += summary.rows.unwrap_or_default();
+    }
+    fn finish(self, (): (), outcome: Outcome<E, Mismatch>) {
+        open(&self.reply).outcome = Some(outcome);
+    }
+}
+
+/// Where the rows of a [`Collector`] go.
+struct Rows<'a> {
+    rows: &'a mut Vec<Vec<Datum>>,
+    /// Containers that have begun and not ended.
+    open: Vec<(Container, Vec<Datum>)>,
+}
+
+impl Rows<'_> {
+    fn put(&mut self, value: Datum) {
+        match self.open.last_mut() {
+            Some((_, parts)) => parts.push(value),
+            None => self.rows.last_mut().expect("a row has begun").push(value),
+        }
+    }
+}
+
+fn text(utf8: &[u8]) -> String {
+    String::from_utf8_lossy(utf8).into_owned()
+}
+
+macro_rules! put {
+    ($($name:ident($($value:ident: $kind:ty),*) => $datum:expr;)*) => {
+        $(fn $name(&mut self, $($value: $kind),*) { self.put($datum); })*
+    };
+}
+
+impl Sink for Rows<'_> {
+    fn begin_row(&mut self, columns: usize) {
+        self.rows.push(Vec::with_capacity(columns));
+    }
+    fn end_row(&mut self) {}
+    fn begin(&mut self, container: Container, len: usize) {
+        self.open.push((container, Vec::with_capacity(len)));
+    }
+    fn end(&mut self) {
+        let (container, parts) = self.open.pop().expect("a container has begun");
+        self.put(Datum::Parts(container, parts));
+    }
+    put! {
+        null() => Datum::Null;
+        bool(value: bool) => Datum::Bool(value);
+        int(value: i64) => Datum::Int(value);
+        uint(value: u64) => Datum::Uint(value);
+        float(value: f64) => Datum::Float(value);
+        decimal(ascii: &str) => Datum::Decimal(ascii.to_owned());
+        text(utf8: &[u8]) => Datum::Text(text(utf8));
+        bytes(value: &[u8]) => Datum::Bytes(value.to_vec());
+        date(days: i32) => Datum::Date(days);
+        time(micros: i64) => Datum::Time(micros);
+        timetz(micros: i64, offset: i32) => Datum::TimeTz(micros, offset);
+        timestamp(micros: i64) => Datum::Timestamp(micros);
+        timestamptz(micros: i64) => Datum::TimestampTz(micros);
+        interval(months: i32, days: i32, micros: i64) => Datum::Interval(months, days, micros);
+        uuid(value: &[u8; 16]) => Datum::Uuid(*value);
+        json(utf8: &[u8]) => Datum::Json(text(utf8));
+        inet(value: Inet<'_>) => Datum::Inet(value.address.to_vec(), value.prefix);
+        bits(bits: usize, bytes: &[u8]) => Datum::Bits(bits, bytes.to_vec());
+        custom(_type_id: u32, _binary: bool, bytes: &[u8]) => Datum::Custom(bytes.to_vec());
+        invalid(why: &str) => Datum::Invalid(why.to_owned());
+    }
+}
+
+/// The parameters of a [`Collector`]'s request.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a>(&'a [Datum]);
+
+impl Parameters for Row<'_> {
+    type Value<'v>
+        = &'v Datum
+    where
+        Self: 'v;
+    type Error = Mismatch;
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+    fn get(&self, i: usize) -> Result<&Datum, Mismatch> {
+        Ok(&self.0[i])
+    }
+}
+
+impl Datum {
+    fn is_not<T>(&self, what: &str) -> Result<T, Mismatch> {
+        Err(Mismatch::wrong_type(format!("{self:.40?} is not {what}")))
+    }
+}
+
+macro_rules! getters {
+    ($($name:ident -> $out:ty, $what:literal { $($pattern:pat => $value:expr),+ })*) => {
+        $(fn $name(&self) -> Result<$out, Mismatch> {
+            match self { $($pattern => Ok($value),)+ other => other.is_not($what) }
+        })*
+    };
+}
+
+macro_rules! lenders {
+    ($($name:ident($lent:ty), $what:literal { $($pattern:pat => $value:expr),+ })*) => {
+        $(fn $name<R>(&self, use_it: impl FnOnce($lent) -> R) -> Result<R, Mismatch> {
+            match self { $($pattern => Ok(use_it($value)),)+ other => other.is_not($what) }
+        })*
+    };
+}
+
+impl Value for &Datum {
+    type Error = Mismatch;
+
+    fn kind(&self) -> ValueKind {
+        match self {
+            Datum::Null => ValueKind::Null,
+            Datum::Bool(_) => ValueKind::Bool,
+            Datum::Int(_) | Datum::Uint(_) => ValueKind::Int,
+            Datum::Float(_) => ValueKind::Float,
+            Datum::Decimal(_) => ValueKind::Decimal,
+            Datum::Text(_) => ValueKind::Text,
+            Datum::Bytes(_) | Datum::Custom(_) => ValueKind::Bytes,
+            Datum::Date(_) => ValueKind::Date,
+            Datum::Time(_) => ValueKind::Time,
+            Datum::TimeTz(..) => ValueKind::TimeTz,
+            Datum::Timestamp(_) => ValueKind::Timestamp,
+            Datum::TimestampTz(_) => ValueKind::TimestampTz,
+            Datum::Interval(..) => ValueKind::Interval,
+            Datum::Uuid(_) => ValueKind::Uuid,
+            Datum::Json(_) => ValueKind::Json,
+            Datum::Inet(..) => ValueKind::Inet,
+            Datum::Bits(..) => ValueKind::Bits,
+            Datum::Parts(Container::List, _) => ValueKind::List,
+            Datum::Parts(..) | Datum::Invalid(_) => ValueKind::Other,
+        }
+    }
+    fn describe(&self) -> String {
+        format!("{self:.40?}")
+    }
+    fn int(&self) -> Result<i64, Mismatch> {
+        match self {
+            Datum::Int(n) => Ok(*n),
+            Datum::Uint(n) => Err(Mismatch::out_of_range(format!("{n} does not fit 64 bits with a sign"))),
+            other => other.is_not("a whole number"),
+        }
+    }
+    getters! {
+        bool -> bool, "a truth value" { Datum::Bool(value) => *value }
+        float -> f64, "a number" { Datum::Float(n) => *n, Datum::Int(n) => *n as f64 }
+        date -> i32, "a date" { Datum::Date(days) => *days }
+        time -> i64, "a time of day" { Datum::Time(micros) => *micros }
+        timetz -> (i64, i32), "a time of day with a zone" { Datum::TimeTz(micros, offset) => (*micros, *offset) }
+        timestamp -> i64, "a date and time" { Datum::Timestamp(micros) => *micros }
+        timestamptz -> i64, "an instant" { Datum::TimestampTz(micros) => *micros }
+        interval -> (i32, i32, i64), "a span" { Datum::Interval(months, days, micros) => (*months, *days, *micros) }
+        uuid -> [u8; 16], "a UUID" { Datum::Uuid(bytes) => *bytes }
+        bits -> (usize, Vec<u8>), "a string of bits" { Datum::Bits(bits, bytes) => (*bits, bytes.clone()) }
+        len -> usize, "a list" { Datum::Parts(Container::List, parts) => parts.len() }
+    }
+    lenders! {
+        with_decimal(&str), "a number" {
+            Datum::Decimal(text) => text,
+            Datum::Int(n) => &n.to_string(),
+            Datum::Uint(n) => &n.to_string(),
+            Datum::Float(n) => &n.to_string()
+        }
+        with_text(&[u8]), "text" { Datum::Text(text) => text.as_bytes() }
+        with_bytes(&[u8]), "bytes" { Datum::Bytes(bytes) => bytes }
+        with_json(&[u8]), "a JSON document" { Datum::Json(text) => text.as_bytes() }
+    }
+    fn inet(&self) -> Result<([u8; 16], usize, u8), Mismatch> {
+        let Datum::Inet(address, prefix) = self else { return self.is_not("a network address") };
+        let mut bytes = [0; 16];
+        let len = address.len().min(bytes.len());
+        bytes[..len].copy_from_slice(&address[..len]);
+        Ok((bytes, len, *prefix))
+    }
+    fn item(&self, i: usize) -> Result<Self, Mismatch> {
+        match self {
+            Datum::Parts(Container::List, parts) if i < parts.len() => Ok(&parts[i]),
+            other => other.is_not("a list of so many items"),
+        }
+    }
+    fn field(&self, _: usize, _: &str) -> Result<Self, Mismatch> {
+        self.is_not("a value with fields")
+    }
+    fn range(&self) -> Result<RangeParts<Self>, Mismatch> {
+        self.is_not("a range")
+    }
+    fn floats(&self, _: usize) -> Result<Vec<f64>, Mismatch> {
+        self.is_not("a geometric value")
+    }
+    fn with_custom<R>(&self, _: u32, _: impl FnOnce(&[u8], bool) -> R) -> Result<R, Mismatch> {
+        self.is_not("a value with a dumper of its own")
+    }
+    fn has_custom(&self, _: u32) -> bool {
+        false
+    }
+}

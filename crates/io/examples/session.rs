@@ -1,0 +1,125 @@
+//! A program without Python: connects to a database, asks it something, cancels a statement that takes too long, asks again,
+//! and closes.
+//!
+//!     cargo run -p headrace-io --example session -- postgres 127.0.0.1:5432 postgres secret postgres
+//!     cargo run -p headrace-io --example session -- mysql 127.0.0.1:3306 root secret test
+//!     cargo run -p headrace-io --example session -- informix 127.0.0.1:9088 informix secret stores ol_informix
+//!
+//! The protocol is a type that knows no socket; `databases` has what differs between the three. `Connection` puts buffers (and
+//! TLS, where it is asked for) around it, and `Client` is the loop that moves their bytes while this thread waits.
+
+mod databases;
+
+use databases::{Database, Informix, MySql, Postgres, Target};
+use headrace_core::rows::{Datum, Received, Reply};
+use headrace_core::{Cancellation, Diagnostics, Fatal, Interrupt, Outcome};
+use headrace_io::blocking::{Client, cancel};
+use headrace_io::{Address, TcpOptions};
+use std::time::{Duration, Instant};
+
+/// How long opening a session, or an answer, may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [database, address, user, password, name, rest @ ..] = &arguments[..] else {
+        return Err("session postgres|mysql|informix ADDRESS:PORT USER PASSWORD DATABASE [DBSERVERNAME]".into());
+    };
+    let target = Target {
+        address: Address::Tcp(address.parse()?),
+        user: user.clone(),
+        password: password.clone(),
+        database: name.clone(),
+        server: rest.first().cloned().unwrap_or_default(),
+    };
+    match database.as_str() {
+        "postgres" => visit::<Postgres>(&target, "select $1 || ' from headrace', 6 * 7", "select pg_sleep(60)")?,
+        "mysql" => {
+            let slow = "select count(*) from information_schema.columns a, information_schema.columns b, \
+                        information_schema.columns c where a.table_name > concat(b.table_name, c.table_name)";
+            visit::<MySql>(&target, "select concat(?, ' from headrace'), 6 * 7", slow)?;
+        }
+        "informix" => {
+            let greeting = "select ? || ' from headrace', 6 * 7 from systables where tabid = 1";
+            let slow = "select count(*) from syscolumns a, syscolumns b, syscolumns c, syscolumns d \
+                        where a.colno + b.colno + c.colno + d.colno = 7";
+            visit::<Informix>(&target, greeting, slow)?;
+        }
+        other => return Err(format!("{other:?} is not one of postgres, mysql, informix").into()),
+    }
+    Ok(())
+}
+
+fn visit<D: Database>(target: &Target, greeting: &str, slow: &str) -> Result<(), Fatal> {
+    let mut client = open::<D>(target)?;
+    println!("connected, process {}", client.connection.machine.process_id());
+
+    // Both are on their way before the first is answered: the loop sends what there is.
+    let first = D::ask(&mut client.connection, greeting, vec![Datum::Text("one".into())]);
+    let second = D::ask(&mut client.connection, greeting, vec![Datum::Text("two".into())]);
+    for reply in [first, second] {
+        println!("answered: {:?}", rows(wait(&mut client, &reply, PATIENCE)?));
+    }
+
+    let slow = D::ask(&mut client.connection, slow, Vec::new());
+    if wait(&mut client, &slow, Duration::from_millis(300))?.is_none() {
+        stop(&mut client, target)?;
+        match wait(&mut client, &slow, PATIENCE)?.map(|received| received.outcome) {
+            Some(Outcome::Server { error, .. }) => {
+                println!("cancelled: {:?} error: {}", error.class(), error.message())
+            }
+            other => println!("not cancelled: {other:?}"),
+        }
+    }
+
+    let again = D::ask(&mut client.connection, greeting, vec![Datum::Text("after".into())]);
+    println!("answered: {:?}", rows(wait(&mut client, &again, PATIENCE)?));
+    client.close(());
+    println!("closed");
+    Ok(())
+}
+
+fn open<D: Database>(target: &Target) -> Result<Client<D>, Fatal> {
+    let connection = D::connection(target)?;
+    Client::open(&target.address, &TcpOptions::default(), connection, (), Some(Instant::now() + PATIENCE))
+}
+
+/// Waits for a reply; `None` where it takes longer.
+fn wait<D: Database>(
+    client: &mut Client<D>,
+    reply: &Reply<D::Error>,
+    patience: Duration,
+) -> Result<Option<Received<D::Error>>, Fatal> {
+    client.drive((), Some(Instant::now() + patience), |_| reply.is_over())?;
+    Ok(reply.take())
+}
+
+/// Cancels what the server runs, in the way that its protocol has. The answer comes as ever, most often an error.
+fn stop<D: Database>(client: &mut Client<D>, target: &Target) -> Result<(), Fatal> {
+    let deadline = Some(Instant::now() + PATIENCE);
+    match client.connection.machine.cancellation() {
+        Cancellation::Message(message) => cancel(&target.address, &TcpOptions::default(), message, deadline),
+        Cancellation::Statement(statement) => {
+            let mut other = open::<D>(target)?;
+            let reply = D::ask(&mut other.connection, &statement, Vec::new());
+            wait(&mut other, &reply, PATIENCE)?;
+            other.close(());
+            Ok(())
+        }
+        Cancellation::UrgentByte(byte) => {
+            if client.connection.machine.interrupt(Instant::now()) == Interrupt::Send {
+                client.link().hangup().urge(byte).map_err(|error| Fatal::gone(error.to_string()))?;
+            }
+            Ok(())
+        }
+        Cancellation::Impossible => Ok(()),
+    }
+}
+
+fn rows<E: std::fmt::Debug>(received: Option<Received<E>>) -> Result<Vec<Vec<Datum>>, String> {
+    match received {
+        Some(Received { rows, outcome: Outcome::Done, .. }) => Ok(rows),
+        Some(received) => Err(format!("{:?}", received.outcome)),
+        None => Err("no answer in time".into()),
+    }
+}

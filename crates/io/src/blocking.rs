@@ -1,0 +1,141 @@
+//! The blocking loop around a connection: its thread waits.
+
+use crate::{Address, Link, Progress, REDIRECTS, TcpOptions, failed};
+use headrace_connection::{Connection, Driven};
+use headrace_core::{Fatal, FatalKind, NextStep};
+use std::io;
+use std::net::ToSocketAddrs;
+use std::time::Instant;
+
+/// A connection on which its thread waits.
+#[derive(Debug)]
+pub struct Client<M: ?Sized> {
+    /// What it drives. Requests are submitted to its machine, and sent by the next [`Client::drive`].
+    pub connection: Connection<M>,
+    link: Link,
+}
+
+impl<M: Driven + ?Sized> Client<M> {
+    /// Connects, and opens the session; also with another server, where the first one says so. Where the server asks a
+    /// question, [`Connection::next_step`] is not [`NextStep::Ready`] yet.
+    ///
+    /// # Errors
+    /// [`Fatal`]: there is no connection. Nothing was submitted, so nobody waits.
+    pub fn open(
+        address: &Address,
+        options: &TcpOptions,
+        mut connection: Connection<M>,
+        cx: M::Cx<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<Self, Fatal> {
+        let link = connect(address, options, deadline)?;
+        connection.connected()?;
+        let mut client = Self { connection, link };
+        for _ in 0..=REDIRECTS {
+            let opened = |connection: &mut Connection<M>| connection.next_step() != NextStep::Exchange;
+            if !client.drive(cx, deadline, opened)? {
+                return Err(Fatal::new(FatalKind::ConnectFailed, "the session was not opened in time"));
+            }
+            let NextStep::Reconnect { host, port, .. } = client.connection.next_step() else { return Ok(client) };
+            client.link = connect_by_name(host, port, options, deadline)?;
+            client.connection.reconnected()?;
+        }
+        Err(Fatal::new(FatalKind::ConnectFailed, format!("the servers redirect more than {REDIRECTS} times")))
+    }
+
+    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where `deadline` has passed,
+    /// or where a response handler is full; what was submitted is then still under way.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection has ended, and everybody who waited was told.
+    pub fn drive(
+        &mut self,
+        cx: M::Cx<'_>,
+        deadline: Option<Instant>,
+        mut done: impl FnMut(&mut Connection<M>) -> bool,
+    ) -> Result<bool, Fatal> {
+        loop {
+            if done(&mut self.connection) {
+                return Ok(true);
+            }
+            if !self.connection.may_read() || self.turn(cx, deadline)? == Progress::Timeout {
+                return Ok(done(&mut self.connection));
+            }
+        }
+    }
+
+    /// Moves bytes once: encodes, sends, waits for something to come, and handles it. Comes back after
+    /// [`headrace_core::limits::TICK`] at the latest.
+    ///
+    /// # Errors
+    /// As [`Client::drive`].
+    pub fn turn(&mut self, cx: M::Cx<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
+        self.connection.transmit(cx);
+        match self.link.exchange(&mut self.connection.buffers, deadline) {
+            Ok(Progress::Eof) => {
+                Err(self.connection.lost(cx, &Fatal::gone("the server closed the connection unexpectedly")))
+            }
+            Ok(progress) => match self.connection.handle(cx) {
+                Ok(()) => Ok(progress),
+                Err(fatal) => Err(self.connection.end(cx, &fatal)),
+            },
+            Err(fatal) => Err(self.connection.lost(cx, &fatal)),
+        }
+    }
+
+    /// The socket.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Ends the session in an orderly way, and whoever still waits for an answer.
+    pub fn close(mut self, cx: M::Cx<'_>) {
+        self.connection.say_goodbye();
+        // A TLS layer that has failed says nothing.
+        let goodbye = self.connection.buffers.take_outgoing().unwrap_or_default();
+        self.connection.end(cx, &Fatal::new(FatalKind::Closed, "the connection is closed"));
+        self.link.farewell(&goodbye);
+    }
+}
+
+/// Sends a message that cancels what another connection to the same server runs, and waits until the server has taken it.
+///
+/// # Errors
+/// What the system says.
+pub fn cancel(
+    address: &Address,
+    options: &TcpOptions,
+    message: Vec<u8>,
+    deadline: Option<Instant>,
+) -> Result<(), Fatal> {
+    let mut link = connect(address, options, deadline)?;
+    let mut buffers = headrace_connection::Buffers::new();
+    *buffers.outbox.tail() = message;
+    loop {
+        match link.exchange(&mut buffers, deadline)? {
+            Progress::Eof => return Ok(()),
+            Progress::Timeout => {
+                return Err(Fatal::new(FatalKind::NoAnswer, "the cancel request was not taken in time"));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn connect(address: &Address, options: &TcpOptions, deadline: Option<Instant>) -> Result<Link, Fatal> {
+    let timeout = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    Link::connect(address, timeout, options).map_err(|error| failed(address, &error))
+}
+
+/// Connects to the first address of a host that takes a connection.
+fn connect_by_name(host: &str, port: u16, options: &TcpOptions, deadline: Option<Instant>) -> Result<Link, Fatal> {
+    let unknown = |error: io::Error| failed(format_args!("{host}:{port}"), &error);
+    let mut refused = unknown(io::Error::new(io::ErrorKind::NotFound, "the host has no address"));
+    for address in (host, port).to_socket_addrs().map_err(unknown)? {
+        match connect(&Address::Tcp(address), options, deadline) {
+            Ok(link) => return Ok(link),
+            Err(fatal) => refused = fatal,
+        }
+    }
+    Err(refused)
+}

@@ -1,0 +1,217 @@
+//! The loop on tokio: as many connections as a program likes, waited for by tasks.
+//!
+//! A future of this module can be dropped at any time: all that was received or is to be sent is in the connection, and the
+//! next [`Client::drive`] goes on there. That is how a deadline is set (`tokio::time::timeout`), and how a program waits for
+//! the connection and for something else at a time (`tokio::select!`). A dropped [`Client::open`] drops the socket with it.
+
+use crate::{Address, Progress, REDIRECTS, TcpOptions, connect, failed};
+use headrace_connection::{Arrival, Buffers, Connection, Driven};
+use headrace_core::limits::{INBOX_BYTES, OUTBOX_HIGH_BYTES};
+use headrace_core::{Fatal, FatalKind, NextStep};
+use socket2::SockRef;
+use std::io;
+use tokio::io::{Interest, Ready};
+use tokio::net::{TcpStream, UnixStream};
+
+/// A connection on which tasks wait.
+#[derive(Debug)]
+pub struct Client<M: ?Sized> {
+    /// What it drives. Requests are submitted to its machine, and sent by the next [`Client::drive`].
+    pub connection: Connection<M>,
+    stream: Stream,
+}
+
+impl<M: Driven + ?Sized> Client<M> {
+    /// Connects, and opens the session; also with another server, where the first one says so. Where the server asks a
+    /// question, [`Connection::next_step`] is not [`NextStep::Ready`] yet.
+    ///
+    /// # Errors
+    /// [`Fatal`]: there is no connection. Nothing was submitted, so nobody waits.
+    pub async fn open(
+        address: &Address,
+        options: &TcpOptions,
+        mut connection: Connection<M>,
+        cx: M::Cx<'_>,
+    ) -> Result<Self, Fatal> {
+        let stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
+        connection.connected()?;
+        let mut client = Self { connection, stream };
+        for _ in 0..=REDIRECTS {
+            client.drive(cx, |connection| connection.next_step() != NextStep::Exchange).await?;
+            let NextStep::Reconnect { host, port, .. } = client.connection.next_step() else { return Ok(client) };
+            let elsewhere = Stream::connect_by_name(host, port, options).await;
+            client.stream = elsewhere.map_err(|error| failed(format_args!("{host}:{port}"), &error))?;
+            client.connection.reconnected()?;
+        }
+        Err(Fatal::new(FatalKind::ConnectFailed, format!("the servers redirect more than {REDIRECTS} times")))
+    }
+
+    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where a response handler is
+    /// full.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection has ended, and everybody who waited was told.
+    pub async fn drive(
+        &mut self,
+        cx: M::Cx<'_>,
+        mut done: impl FnMut(&mut Connection<M>) -> bool,
+    ) -> Result<bool, Fatal> {
+        while !done(&mut self.connection) {
+            if !self.connection.may_read() {
+                return Ok(false);
+            }
+            self.connection.transmit(cx);
+            match self.stream.exchange(&mut self.connection.buffers).await {
+                Ok(Progress::Eof) => {
+                    let reason = Fatal::gone("the server closed the connection unexpectedly");
+                    return Err(self.connection.lost(cx, &reason));
+                }
+                Ok(_) => self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?,
+                Err(fatal) => return Err(self.connection.lost(cx, &fatal)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends a byte out of band, which whatever is in flight does not wait for.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn urge(&self, byte: u8) -> io::Result<()> {
+        self.stream.socket().send_out_of_band(&[byte]).map(drop)
+    }
+
+    /// Ends the session in an orderly way, and whoever still waits for an answer.
+    pub fn close(mut self, cx: M::Cx<'_>) {
+        self.connection.say_goodbye();
+        // A TLS layer that has failed says nothing, and a peer that takes nothing any more need not hear it.
+        let goodbye = self.connection.buffers.take_outgoing().unwrap_or_default();
+        let _ = self.stream.try_write(&goodbye);
+        self.connection.end(cx, &Fatal::new(FatalKind::Closed, "the connection is closed"));
+    }
+}
+
+#[derive(Debug)]
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    async fn connect(address: &Address, options: &TcpOptions) -> io::Result<Self> {
+        match address {
+            Address::Tcp(address) => Self::tuned(TcpStream::connect(address).await?, options),
+            Address::Unix(path) => UnixStream::connect(path).await.map(Self::Unix),
+        }
+    }
+
+    async fn connect_by_name(host: &str, port: u16, options: &TcpOptions) -> io::Result<Self> {
+        Self::tuned(TcpStream::connect((host, port)).await?, options)
+    }
+
+    fn tuned(stream: TcpStream, options: &TcpOptions) -> io::Result<Self> {
+        connect::tune(&SockRef::from(&stream), options)?;
+        Ok(Self::Tcp(stream))
+    }
+
+    fn socket(&self) -> SockRef<'_> {
+        match self {
+            Self::Tcp(stream) => SockRef::from(stream),
+            Self::Unix(stream) => SockRef::from(stream),
+        }
+    }
+
+    async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        match self {
+            Self::Tcp(stream) => stream.ready(interest).await,
+            Self::Unix(stream) => stream.ready(interest).await,
+        }
+    }
+
+    fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.try_read(into),
+            Self::Unix(stream) => stream.try_read(into),
+        }
+    }
+
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.try_write(bytes),
+            Self::Unix(stream) => stream.try_write(bytes),
+        }
+    }
+
+    /// Sends what the socket takes, and waits until something was received, or there is room in a full outbox. It never waits
+    /// to send without being ready to receive: a large batch would block both sides.
+    async fn exchange(&self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
+        let had = buffers.outbox.len();
+        loop {
+            let unsent = match self.push(buffers) {
+                Ok(unsent) => unsent,
+                Err(error) => {
+                    // A peer that takes no more may have said why.
+                    while buffers.inbox.unread().len() < INBOX_BYTES
+                        && matches!(self.pull(buffers), Ok(Some(Progress::Received)))
+                    {}
+                    return Err(error);
+                }
+            };
+            if had >= OUTBOX_HIGH_BYTES && buffers.outbox.len() < OUTBOX_HIGH_BYTES {
+                return Ok(Progress::Sent);
+            }
+            let interest = if unsent { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+            let ready = self.ready(interest).await.map_err(|error| lost(&error))?;
+            if ready.is_readable()
+                && let Some(progress) = self.pull(buffers)?
+            {
+                return Ok(progress);
+            }
+        }
+    }
+
+    /// Sends what the socket takes; returns true if anything is left.
+    fn push(&self, buffers: &mut Buffers) -> Result<bool, Fatal> {
+        loop {
+            let bytes = buffers.outgoing()?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            match self.try_write(bytes) {
+                Ok(n) => buffers.sent(n),
+                Err(error) if is_nothing(&error) => return Ok(true),
+                Err(error) => return Err(lost(&error)),
+            }
+        }
+    }
+
+    /// Receives what is there, if anything is.
+    fn pull(&self, buffers: &mut Buffers) -> Result<Option<Progress>, Fatal> {
+        if buffers.is_at_end() {
+            return Ok(Some(Progress::Eof));
+        }
+        buffers.make_room();
+        match self.try_read(buffers.landing()) {
+            Ok(0) => Ok(Some(Progress::Eof)),
+            Ok(n) => match buffers.received(n) {
+                Ok(Arrival::Data) => Ok(Some(Progress::Received)),
+                Ok(Arrival::End) => Ok(Some(Progress::Eof)),
+                Err(error) => {
+                    // Tells the peer why, if it is still there.
+                    let _ = self.push(buffers);
+                    Err(error)
+                }
+            },
+            Err(error) if is_nothing(&error) => Ok(None),
+            Err(error) => Err(lost(&error)),
+        }
+    }
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+fn lost(error: &io::Error) -> Fatal {
+    Fatal::gone(format!("the connection to the server was lost: {error}"))
+}

@@ -1,0 +1,90 @@
+"""Programs in Rust, without Python, on the engine: the examples of ``crates/io`` against real servers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.lab.mariadb import start_mariadb
+from headrace.lab.servers import Server, start_postgresql
+from headrace.testing import InformixServer, informix
+from served import Served, served
+
+ROOT = Path(__file__).parents[2]
+CONNECTIONS = 1000
+
+
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    """The folder of the built examples."""
+    assert shutil.which("cargo"), "the examples in Rust are built by cargo: install Rust by rustup (https://rustup.rs)"
+    features = ["--package", "headrace-io", "--features", "tokio", "--examples"]
+    subprocess.run(["cargo", "build", "--quiet", *features], cwd=ROOT, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "examples"
+
+
+def run(program: Path, *arguments: str) -> str:
+    """What it prints."""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def to_postgresql(server: Server) -> list[str]:
+    return ["postgres", f"127.0.0.1:{server.port}", "postgres", "secret", "postgres", ""]
+
+
+def to_mysql(server: Served) -> list[str]:
+    where = server.where
+    return ["mysql", f"127.0.0.1:{where['port']}", where["user"], where["password"], "test", ""]
+
+
+def to_informix(server: InformixServer) -> list[str]:
+    address = f"{server.host}:{server.port}"
+    return ["informix", address, server.user, server.password, server.database, server.server]
+
+
+def check(printed: str) -> None:
+    """Two answers on their way at once, a statement cancelled, and a connection that is as good as before."""
+    texts = re.findall(r'Text\("(\w+) from headrace"\)', printed)
+    assert texts == ["one", "two", "after"], printed
+    assert len(re.findall(r'(?:Int\(|Decimal\(")42', printed)) == 3, printed
+    assert re.search(r"^cancelled: Operational error: ", printed, re.MULTILINE), printed
+    assert printed.startswith("connected, process ")
+    assert printed.endswith("closed\n")
+
+
+def test_session_on_postgresql(programs: Path, server: Server) -> None:
+    check(run(programs / "session", *to_postgresql(server)))
+
+
+def test_session_on_mariadb(programs: Path, mariadb_served: Served) -> None:
+    check(run(programs / "session", *to_mysql(mariadb_served)))
+
+
+def test_session_on_mysql(programs: Path, mysql_served: Served) -> None:
+    check(run(programs / "session", *to_mysql(mysql_served)))
+
+
+def test_session_on_informix(programs: Path, informix_server: InformixServer) -> None:
+    check(run(programs / "session", *to_informix(informix_server)))
+
+
+@pytest.fixture(scope="module")
+def crowded() -> Iterator[list[str]]:
+    """A server of each kind that takes a third of a thousand connections."""
+    most = CONNECTIONS // 3 + 20
+    postgresql = start_postgresql(settings={"max_connections": most, "shared_buffers": "16MB"})
+    with postgresql as one, start_mariadb(settings={"max-connections": str(most)}) as two, informix() as three:
+        yield [*to_postgresql(one), *to_mysql(served("mariadb", two)), *to_informix(three)]
+
+
+def test_thousand_connections_of_three_protocols_in_one_thread(programs: Path, crowded: list[str]) -> None:
+    printed = run(programs / "thousand", str(CONNECTIONS), *crowded)
+    assert printed == f"{CONNECTIONS} connections in one thread, {CONNECTIONS * 3} right answers\n"
