@@ -23,24 +23,15 @@
 //! don't for COM_STMT_BULK_EXECUTE and answer with an error that has no number. The batch is then undone and done
 //! again with a fresh statement.
 //!
-//! | from | event | to |
-//! |---|---|---|
-//! | Idle | first row there: guard and row sent | Rows |
-//! | Rows | no more rows, or a failure | Drain |
-//! | Drain | all replies there; not taken in bulk, and the caller can begin anew | Rows |
-//! | Drain | all replies there; a chunk failed: ROLLBACK sent | Undo |
-//! | Drain | all replies there otherwise | Close |
-//! | Undo | the table has transactions | Repeat |
-//! | Undo | it has none, so rows sent again would be rows applied twice | Close |
-//! | Repeat | all replies there | Close |
-//! | Close | COMMIT, RELEASE or ROLLBACK sent | Closing |
-//! | Closing | all replies there | (done), or anew from the beginning with a fresh statement |
+//! How far a batch has come is a state of its own: see [`super::stage`].
 
 use super::chunk::{Chunk, Frame};
+use super::entry::{Failure, Stage};
 use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
-use super::request::{AsText, Execute, Failure, Road, Rows, Stage};
+use super::request::{AsText, Execute, Road, Rows};
 use super::send::write_row;
 use super::session::Session;
+use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
 use super::statement::Statement;
 use super::{Machine, MyCaller};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
@@ -64,17 +55,6 @@ enum Guard {
     Savepoint,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Idle,
-    Rows,
-    Drain,
-    Undo,
-    Repeat { next: usize },
-    Close,
-    Closing,
-}
-
 /// A batch on its way.
 #[derive(Debug)]
 pub(super) struct Batch {
@@ -96,10 +76,6 @@ pub(super) struct Batch {
     chunks: u64,
     /// The chunk that failed, and the number of its savepoint.
     failed: Option<(Chunk, u64)>,
-    /// The row of it that failed alone.
-    found: Option<u64>,
-    /// The reply of Repeat that comes next is that of this row.
-    repeated: usize,
     /// The server does not take this statement in bulk, after all.
     unsupported: bool,
     /// The kept statement was stale: once more with a fresh one.
@@ -117,7 +93,13 @@ pub(super) struct Batch {
 impl Batch {
     /// Whether it is being undone, or closed.
     pub(super) fn is_ending(&self) -> bool {
-        matches!(self.phase, Phase::Undo | Phase::Close | Phase::Closing)
+        matches!(self.phase, Phase::Undo { .. } | Phase::Close | Phase::Closing)
+    }
+
+    /// Puts it into another state, which `event` brings it to.
+    fn go(&mut self, event: BatchEvent, to: Phase) {
+        BATCH_TRANSITIONS.take(self.phase.state(), event, to.state());
+        self.phase = to;
     }
 
     /// Whether it has begun a transaction that is only its own.
@@ -139,8 +121,6 @@ impl Batch {
             flying: VecDeque::new(),
             chunks: 0,
             failed: None,
-            found: None,
-            repeated: 0,
             unsupported: false,
             again: false,
             lost: false,
@@ -216,7 +196,7 @@ enum Pulled {
 
 impl<C: MyCaller> Machine<C> {
     fn batch(&mut self) -> Option<&mut Batch> {
-        match &mut self.queue.last_mut()?.stage {
+        match self.queue.last_mut()?.stage_mut() {
             Stage::Batch(batch) => Some(batch),
             _ => None,
         }
@@ -229,13 +209,16 @@ impl<C: MyCaller> Machine<C> {
         let Some(entry) = self.queue.last_mut() else { return false };
         let (pending, abandoned) = (entry.pending, entry.slot.caller.is_none());
         let given_up = entry.slot.failure.is_some() || abandoned;
-        if self.kill_due && !held && pending == 0 && !matches!(self.batch(), Some(batch) if batch.phase == Phase::Idle)
+        if self.kill_due
+            && !held
+            && pending == 0
+            && !matches!(self.batch(), Some(batch) if matches!(batch.phase, Phase::Idle))
         {
             // It must not meet what ends the batch.
             return self.take_kill(outbox);
         }
         let Some(batch) = self.batch() else { return false };
-        match batch.phase {
+        match &batch.phase {
             Phase::Idle if pending > 0 => false,
             Phase::Idle if given_up => {
                 let failure = self.queue.last_mut().and_then(|entry| entry.slot.failure.take());
@@ -254,7 +237,7 @@ impl<C: MyCaller> Machine<C> {
                 true
             }
             Phase::Rows if given_up => {
-                batch.phase = Phase::Drain;
+                batch.go(BatchEvent::GivenUp, Phase::Drain);
                 true
             }
             Phase::Rows => self.send_rows(cx, outbox),
@@ -264,31 +247,31 @@ impl<C: MyCaller> Machine<C> {
                 true
             }
             Phase::Drain => {
-                match &batch.failed {
-                    // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled again.
-                    Some((_, number)) if batch.guard != Guard::None && !abandoned => {
+                // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled again.
+                match batch.failed.take() {
+                    Some((chunk, number)) if batch.guard != Guard::None && !abandoned => {
                         let sql = match (number, batch.guard) {
                             (0, Guard::Savepoint) => "ROLLBACK TO SAVEPOINT headrace_batch".to_owned(),
                             (0, _) => "ROLLBACK".to_owned(),
                             _ => format!("ROLLBACK TO SAVEPOINT headrace_chunk_{}", number % 2),
                         };
-                        batch.phase = Phase::Undo;
+                        batch.go(BatchEvent::ChunkFailed, Phase::Undo { chunk });
                         self.own_query(&sql, Kind::Undo, outbox);
                     }
-                    _ => batch.phase = Phase::Close,
+                    _ => batch.go(BatchEvent::Answered, Phase::Close),
                 }
                 true
             }
-            Phase::Undo => false,
+            Phase::Undo { .. } => false,
             Phase::Repeat { .. } if abandoned => {
-                batch.phase = Phase::Close;
+                batch.go(BatchEvent::GivenUp, Phase::Close);
                 true
             }
-            Phase::Repeat { next } => self.repeat(next, pending, outbox),
+            Phase::Repeat { .. } => self.repeat(pending, outbox),
             Phase::Close if pending > 0 || held => false,
             Phase::Close => {
                 let guard = batch.guard;
-                batch.phase = Phase::Closing;
+                batch.go(BatchEvent::EndSent, Phase::Closing);
                 self.close_batch(guard, given_up, outbox);
                 true
             }
@@ -313,9 +296,9 @@ impl<C: MyCaller> Machine<C> {
     /// caller can give them again.
     fn start_over(&mut self, cx: C::Cx<'_>) {
         let Some(entry) = self.queue.last_mut() else { return };
-        let Stage::Batch(batch) = &mut entry.stage else { return };
         if entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
             entry.slot.failure = None;
+            let Stage::Batch(batch) = entry.stage_mut() else { return };
             batch.frame = None;
             if batch.guard == Guard::None {
                 batch.window = usize::MAX;
@@ -324,7 +307,7 @@ impl<C: MyCaller> Machine<C> {
             batch.following = None;
             batch.exhausted = false;
             batch.encoded = 0;
-            batch.phase = Phase::Rows;
+            batch.go(BatchEvent::NotInBulk, Phase::Rows);
         }
     }
 
@@ -335,7 +318,7 @@ impl<C: MyCaller> Machine<C> {
         if !entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
             return;
         }
-        entry.stage = Stage::Queued;
+        entry.go(Event::Again, Stage::Queued);
         entry.statement = None;
         entry.slot.failure = None;
         entry.from_cache = false;
@@ -345,11 +328,12 @@ impl<C: MyCaller> Machine<C> {
     /// Takes the caller's next row, if there is one, and encodes it where rows travel together.
     fn pull(&mut self, cx: C::Cx<'_>) -> Result<Pulled, C::Error> {
         let Some(entry) = self.queue.last_mut() else { return Ok(Pulled::End) };
-        let Some(caller) = &mut entry.slot.caller else { return Ok(Pulled::Failed) };
+        let (stage, slot) = entry.stage_and_slot();
+        let Some(caller) = &mut slot.caller else { return Ok(Pulled::Failed) };
         if !caller.next_row(cx)? {
             return Ok(Pulled::End);
         }
-        let Stage::Batch(batch) = &mut entry.stage else { return Ok(Pulled::End) };
+        let Stage::Batch(batch) = stage else { return Ok(Pulled::End) };
         if let Some(frame) = &batch.frame {
             batch.following = batch.chunk.push(frame, &caller.params(cx), batch.encoded)?;
             batch.encoded += 1;
@@ -366,7 +350,7 @@ impl<C: MyCaller> Machine<C> {
             Err(error) => return self.drop_tail(cx, Some(Failure::Caller { error, row: Some(0) })),
         }
         let Some(batch) = self.batch() else { return };
-        batch.phase = Phase::Rows;
+        batch.go(BatchEvent::FirstRow, Phase::Rows);
         batch.mark = mark;
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
         match guard {
@@ -391,7 +375,7 @@ impl<C: MyCaller> Machine<C> {
             statement = Arc::new(Statement::text(statement.sql.clone()));
         }
         let next = write_row(&mut self.wire, &self.session, caller, &statement, 0, cx, outbox)?;
-        if let Stage::Batch(batch) = &mut entry.stage {
+        if let Stage::Batch(batch) = entry.stage_mut() {
             batch.encoded += 1;
         }
         self.expect(next, Kind::Row { binary: statement.id.is_some() });
@@ -424,7 +408,7 @@ impl<C: MyCaller> Machine<C> {
                 let room =
                     batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || pending == 0);
                 if batch.chunk.rows() == 0 {
-                    batch.phase = Phase::Drain;
+                    batch.go(BatchEvent::RowsSent, Phase::Drain);
                     return true;
                 }
                 if !room {
@@ -470,7 +454,7 @@ impl<C: MyCaller> Machine<C> {
             self.own_query(&sql, Kind::Guard, outbox);
         }
         let Some(at) = self.queue.last_at() else { return };
-        let Stage::Batch(batch) = &mut self.queue[at].stage else { return };
+        let Stage::Batch(batch) = self.queue[at].stage_mut() else { return };
         let following = batch.following.take().unwrap_or_default();
         let chunk = std::mem::replace(&mut batch.chunk, following);
         let Some(frame) = &batch.frame else { return };
@@ -481,31 +465,32 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Sends the rows of the chunk that failed, one by one.
-    fn repeat(&mut self, mut next: usize, pending: usize, outbox: &mut Outbox) -> bool {
+    fn repeat(&mut self, mut pending: usize, outbox: &mut Outbox) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
-        let (mut pending, before, in_flight) = (pending, next, self.window);
+        let (mut went_on, in_flight) = (false, self.window);
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let Stage::Batch(batch) = &mut self.queue[at].stage else { return false };
-            let (Some((chunk, _)), Some(frame)) = (&batch.failed, &batch.frame) else { return false };
-            let over = batch.found.is_some() || next == chunk.rows();
-            if over {
+            let Stage::Batch(batch) = self.queue[at].stage_mut() else { return false };
+            let (Phase::Repeat { chunk, next, found, .. }, Some(frame)) = (&mut batch.phase, &batch.frame) else {
+                return went_on;
+            };
+            if found.is_some() || *next == chunk.rows() {
                 if pending > 0 {
-                    return next > before;
+                    return went_on;
                 }
-                batch.phase = Phase::Close;
+                batch.go(BatchEvent::Repeated, Phase::Close);
                 return true;
             }
             if pending >= batch.window.min(in_flight) {
-                return next > before;
+                return went_on;
             }
-            let row = next..next + 1;
+            let row = *next..*next + 1;
             let sequence = self.wire.write(outbox, |out| frame::packet(out, 0, |out| chunk.write(frame, row, out)));
-            next += 1;
+            *next += 1;
             pending += 1;
-            batch.phase = Phase::Repeat { next };
+            went_on = true;
             self.expect(sequence, Kind::Repeat);
         }
-        next > before
+        went_on
     }
 
     /// Sends what ends the guard.
@@ -529,16 +514,18 @@ impl<C: MyCaller> Machine<C> {
     /// The reply to one command of the batch in front, which is the only request that was started.
     pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
         let Some(entry) = self.queue.first_mut() else { return Ok(()) };
-        let Stage::Batch(batch) = &mut entry.stage else { return Ok(()) };
         let fresh = !matches!(entry.slot.failure, Some(Failure::Server { .. }));
+        let from_cache = entry.from_cache;
+        let (stage, slot) = entry.stage_and_slot();
+        let Stage::Batch(batch) = stage else { return Ok(()) };
         match (kind, reply) {
             (Kind::Row { .. }, reply) => {
                 let row = batch.answered;
                 batch.answered += 1;
                 if let Err(error) = reply {
-                    let undoable = batch.guard != Guard::None && entry.from_cache;
+                    let undoable = batch.guard != Guard::None && from_cache;
                     batch.again |= is_stale(&error) && row == 0 && undoable && fresh;
-                    note(&mut entry.slot.failure, error, Some(row));
+                    note(&mut slot.failure, error, Some(row));
                 }
             }
             (Kind::Chunk, reply) => {
@@ -547,34 +534,39 @@ impl<C: MyCaller> Machine<C> {
                 if let Err(error) = reply {
                     if error.code == UNSUPPORTED_PS && number == 0 {
                         batch.unsupported = true;
-                        note(&mut entry.slot.failure, error, None);
+                        note(&mut slot.failure, error, None);
                         return Ok(());
                     }
-                    if (is_stale(&error) || error.code == 0) && number == 0 && entry.from_cache {
+                    if (is_stale(&error) || error.code == 0) && number == 0 && from_cache {
                         batch.again = fresh;
-                        note(&mut entry.slot.failure, error, None);
+                        note(&mut slot.failure, error, None);
                         return Ok(());
                     }
                     // Rows that were interrupted are no wrong rows, and would only be waited for again.
                     let ends = error.ends_transaction() || INTERRUPTED.contains(&error.code);
                     let alone = (chunk.rows() == 1).then_some(chunk.first);
-                    if note(&mut entry.slot.failure, error, alone) && alone.is_none() && !ends {
+                    if note(&mut slot.failure, error, alone) && alone.is_none() && !ends {
                         batch.failed = Some((chunk, number));
                     }
                 }
             }
-            (Kind::Undo, Ok(done)) if done.warnings == 0 => batch.phase = Phase::Repeat { next: 0 },
+            (Kind::Undo, Ok(done)) if done.warnings == 0 => {
+                let Phase::Undo { chunk } = &mut batch.phase else { return Ok(()) };
+                let chunk = std::mem::take(chunk);
+                batch.go(BatchEvent::Undone, Phase::Repeat { chunk, next: 0, answered: 0, found: None });
+            }
             // ER_WARNING_NOT_COMPLETE_ROLLBACK: the table has no transactions; or the savepoint is gone.
-            (Kind::Undo, _) => batch.phase = Phase::Close,
+            (Kind::Undo, _) => batch.go(BatchEvent::NotUndone, Phase::Close),
             (Kind::Repeat, reply) => {
-                let row = batch.repeated;
-                batch.repeated += 1;
-                if let (Err(error), None, Some((chunk, _))) = (reply, batch.found, &batch.failed) {
+                let Phase::Repeat { chunk, answered, found, .. } = &mut batch.phase else { return Ok(()) };
+                let row = *answered;
+                *answered += 1;
+                if let (Err(error), None) = (reply, &found) {
                     let number = chunk.first + row as u64;
-                    batch.found = Some(number);
+                    *found = Some(number);
                     // Another error is about another row than the one that failed at first: better no row than a
                     // wrong one.
-                    if let Some(Failure::Server { error: first, row }) = &mut entry.slot.failure
+                    if let Some(Failure::Server { error: first, row }) = &mut slot.failure
                         && is_same(first, &error)
                     {
                         *row = Some(number);
@@ -582,7 +574,7 @@ impl<C: MyCaller> Machine<C> {
                 }
             }
             (Kind::Guard | Kind::Commit, Err(error)) => {
-                note(&mut entry.slot.failure, error, None);
+                note(&mut slot.failure, error, None);
             }
             // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to
             // go too.

@@ -7,6 +7,7 @@
 mod batch;
 mod binding;
 mod chunk;
+mod entry;
 mod receive;
 mod reply;
 mod request;
@@ -14,6 +15,7 @@ mod reservation;
 mod run;
 mod send;
 mod session;
+mod stage;
 mod startup;
 mod statement;
 mod upload;
@@ -22,6 +24,7 @@ mod wire;
 pub use request::{AsText, Execute, Request, Road, Rows};
 pub use run::RowPackets;
 pub use session::Session;
+pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, Event, State, TRANSITIONS};
 pub use startup::{Options, Tls};
 pub use statement::{Columns, Statement};
 pub use upload::InfileState;
@@ -29,13 +32,13 @@ pub use upload::InfileState;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
+use entry::Entry;
 use headrace_core::Session as _;
 use headrace_core::{
     Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Statements,
     TransactionStatus,
 };
 use reply::{Expect, Reply};
-use request::Entry;
 use reservation::Reservation;
 use startup::Startup;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,7 +1,7 @@
 //! The receiving half: from the inbox to whole packets, their order, and the rows among them.
 
+use super::entry::Entry;
 use super::reply::{Expect, Kind, Reply};
-use super::request::Entry;
 use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
 use super::{Machine, MyCaller, Phase};

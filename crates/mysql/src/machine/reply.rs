@@ -2,7 +2,9 @@
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
 use super::binding::Binding;
-use super::request::{AsText, Execute, Request, Rows, Stage};
+use super::entry::Stage;
+use super::request::{AsText, Execute, Request, Rows};
+use super::stage::Event;
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyCaller};
 use crate::packets::body::Body;
@@ -257,7 +259,11 @@ impl<C: MyCaller> Machine<C> {
         let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch));
         entry.statement = Some(statement.clone());
         let only = matches!(entry.request, Request::Prepare { .. });
-        entry.stage = if entry.ahead || only { Stage::Sent } else { Stage::Bindable };
+        if entry.ahead || only {
+            entry.go(Event::PreparedLast, Stage::Sent);
+        } else {
+            entry.go(Event::Prepared, Stage::Bindable);
+        }
         if let (true, Some(columns), Some(caller)) = (only, &columns, &mut entry.slot.caller) {
             caller.columns(cx, columns);
         }
@@ -306,7 +312,7 @@ impl<C: MyCaller> Machine<C> {
         if more {
             return Ok(());
         }
-        if let Stage::Batch(_) = entry.stage {
+        if let Stage::Batch(_) = entry.stage() {
             self.batch_reply(kind, Ok(completion))?;
         }
         self.answered(cx)
@@ -384,7 +390,7 @@ impl<C: MyCaller> Machine<C> {
             Kind::Result { .. } if stale && entry.from_cache && alone && !entry.retried => {
                 return self.retry(cx);
             }
-            _ if matches!(entry.stage, Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
+            _ if matches!(entry.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
                 if error.code == OUT_PARAMETER_IS_NO_VARIABLE && entry.went_as_text() {
                     error.message.push_str(
@@ -435,24 +441,24 @@ impl<C: MyCaller> Machine<C> {
             // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
             (PARSE_ERROR | PARAMETERS_IN_DML_ONLY, Some(sql)) if single && takes_literals(&sql, modes) => {
                 entry.statement = Some(Arc::new(Statement::text(sql)));
-                entry.stage = Stage::Bindable;
+                entry.go(Event::GoesAsText, Stage::Bindable);
             }
             // It goes as text, now and later.
             (UNSUPPORTED_PS, Some(sql)) if execute => {
                 let statement = Arc::new(Statement::text(sql));
                 entry.statement = Some(statement.clone());
-                entry.stage = Stage::Bindable;
+                entry.go(Event::GoesAsText, Stage::Bindable);
                 self.keep(statement);
             }
             // It goes as text this time, and ours make room.
             (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
                 entry.statement = Some(Arc::new(Statement::text(sql)));
-                entry.stage = Stage::Bindable;
+                entry.go(Event::GoesAsText, Stage::Bindable);
                 self.forget_statements();
             }
             _ => {
                 entry.slot.fail(error);
-                entry.stage = Stage::Sent;
+                entry.go(Event::Refused, Stage::Sent);
             }
         }
         Ok(())
@@ -472,7 +478,7 @@ impl<C: MyCaller> Machine<C> {
                 message: "the server forgot the prepared statement; run it again".into(),
             });
         } else {
-            entry.stage = Stage::Queued;
+            entry.go(Event::Again, Stage::Queued);
             entry.retried = true;
             entry.from_cache = false;
             entry.pending = 0;
@@ -488,7 +494,7 @@ impl<C: MyCaller> Machine<C> {
         self.reply = Reply::First;
         let entry = self.front()?;
         entry.pending = entry.pending.saturating_sub(1);
-        let done = entry.pending == 0 && matches!(entry.stage, Stage::Sent);
+        let done = entry.pending == 0 && matches!(entry.stage(), Stage::Sent);
         if let Some(charset) = self.session.foreign_charset.as_ref().filter(|_| done) {
             // The server would take every text that follows for another one, and store it.
             return Err(Fatal::new(

@@ -1,13 +1,7 @@
-//! What can be asked of a connection, and how far each request has come.
+//! What can be asked of a connection.
 
-use super::MyCaller;
-use super::batch::Batch;
-use super::statement::Statement;
-use crate::packets::capabilities::StatusFlags;
 use crate::sql::changes_session;
-pub(super) use headrace_core::Failure;
 use headrace_core::words::keeps_transaction;
-use headrace_core::{Caller, Pending, Slot};
 use std::sync::Arc;
 
 /// How the rows of a batch travel. What a road cannot do goes by the next best: the caller sees one meaning.
@@ -150,7 +144,7 @@ impl Request {
 
     /// Whether the statements that were prepared before it may mean something else after it; `several` says whether the
     /// server takes several statements in one text.
-    fn changes_session(&self, several: bool) -> bool {
+    pub(super) fn changes_session(&self, several: bool) -> bool {
         match self {
             Request::InitDb { .. } | Request::ResetConnection => true,
             Request::Execute(Execute { sql, .. }) | Request::Query { sql, .. } => changes_session(sql, several),
@@ -161,7 +155,7 @@ impl Request {
     /// Whether nothing may be sent behind it before it is answered: a batch decides at its end what its last statements
     /// are, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when all else is
     /// answered.
-    fn is_exclusive(&self, local_infile: bool) -> bool {
+    pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
         if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) | Request::Reserve = self {
             return true;
         }
@@ -172,127 +166,4 @@ impl Request {
 /// Whether LOAD is anywhere in the text: a comment that is executed could hide it from anything cleverer.
 fn may_load(sql: &str) -> bool {
     sql.as_bytes().windows(4).any(|window| window.eq_ignore_ascii_case(b"load"))
-}
-
-/// How far a request has come.
-///
-/// | from | event | to |
-/// |---|---|---|
-/// | Queued | statement known, or needs no preparing | Sent, or Batch |
-/// | Queued | statement unknown: COM_STMT_PREPARE sent, on MariaDB with COM_STMT_EXECUTE behind it | Preparing |
-/// | Preparing | COM_STMT_PREPARE_OK | Bindable, or Sent when it was executed already |
-/// | Preparing | not supported in the binary protocol | Bindable, as text |
-/// | Bindable | executed | Sent, or Batch |
-/// | Bindable | bound to other types: COM_STMT_PREPARE sent again | Preparing |
-/// | Batch | (see `batch`) | (done) |
-/// | Sent | the server wants a file | Uploading, then Sent |
-#[derive(Debug)]
-pub(super) enum Stage {
-    Queued,
-    Preparing,
-    Bindable,
-    Batch(Box<Batch>),
-    /// The number that the next packet of the file must have.
-    Uploading {
-        sequence: u8,
-    },
-    Sent,
-}
-
-/// A request in the queue.
-#[derive(Debug)]
-pub struct Entry<C: Caller> {
-    pub(super) slot: Slot<C>,
-    pub(super) request: Request,
-    /// The reservation that it is within; 0 for none.
-    pub(super) reservation: u64,
-    pub(super) stage: Stage,
-    /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
-    pub(super) changes: bool,
-    pub(super) statement: Option<Arc<Statement>>,
-    /// The statement came from the cache, so the server may have forgotten it.
-    pub(super) from_cache: bool,
-    pub(super) retried: bool,
-    /// COM_STMT_EXECUTE travels behind COM_STMT_PREPARE.
-    pub(super) ahead: bool,
-    /// Replies that are still to come.
-    pub(super) pending: usize,
-    /// Warnings of the opening of a cursor, which are told with its first rows.
-    pub(super) warnings: u16,
-    /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not say
-    /// it again behind them.
-    pub(super) out_params: StatusFlags,
-    /// The file that the server wants.
-    pub(super) infile: Option<Vec<u8>>,
-}
-
-impl<C: MyCaller> Entry<C> {
-    pub(super) fn new(slot: Slot<C>, request: Request, several: bool) -> Self {
-        let (reservation, request) = match request {
-            Request::Within { reservation, request } => (reservation, *request),
-            request => (0, request),
-        };
-        Self {
-            slot,
-            changes: request.changes_session(several),
-            request,
-            reservation,
-            stage: Stage::Queued,
-            statement: None,
-            from_cache: false,
-            retried: false,
-            ahead: false,
-            pending: 0,
-            warnings: 0,
-            out_params: StatusFlags::empty(),
-            infile: None,
-        }
-    }
-
-    /// Whether its parameters are literals because the server did not prepare it.
-    pub(super) fn went_as_text(&self) -> bool {
-        let as_text = self.statement.as_ref().is_some_and(|statement| statement.id.is_none());
-        as_text && matches!(&self.request, Request::Execute(execute) if execute.text == AsText::IfUnprepared)
-    }
-
-    /// Whether nothing may be sent behind it before it is answered.
-    pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
-        self.changes || self.request.is_exclusive(local_infile)
-    }
-}
-
-impl<C: MyCaller> Pending for Entry<C> {
-    type Caller = C;
-
-    fn slot(&self) -> &Slot<C> {
-        &self.slot
-    }
-
-    fn slot_mut(&mut self) -> &mut Slot<C> {
-        &mut self.slot
-    }
-
-    fn into_slot(self) -> Slot<C> {
-        self.slot
-    }
-
-    fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
-        match &mut self.request {
-            Request::Query { sql, discarded: Some(instead), .. } => {
-                *sql = instead.clone();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn is_at_server(&self) -> bool {
-        self.pending > 0
-    }
-
-    /// What undoes a batch is not to be hit.
-    fn is_cancellable(&self) -> bool {
-        let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
-        self.slot.abandoned && !undone
-    }
 }

@@ -10,7 +10,7 @@
 //! Requests within the reservation go in front of those that wait, also while it is ending: what undoes a load that was
 //! given up comes before anything else.
 
-use super::request::Stage;
+use super::entry::{Entry, Stage};
 use super::{Machine, MyCaller};
 use headrace_core::Session as _;
 
@@ -68,7 +68,7 @@ impl<C: MyCaller> Machine<C> {
         if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
             return reservation.in_transaction;
         }
-        match self.queue.first().map(|entry| &entry.stage) {
+        match self.queue.first().map(Entry::stage) {
             Some(Stage::Batch(batch)) if batch.has_own_transaction() => false,
             _ => self.session.in_transaction(),
         }

@@ -1,9 +1,11 @@
 //! The sending half: from the queue to the outbox.
 
 use super::batch::Batch;
+use super::entry::{Entry, Failure, Stage};
 use super::reply::{Expect, Kind};
-use super::request::{AsText, Execute, Failure, Request, Rows, Stage};
+use super::request::{AsText, Execute, Request, Rows};
 use super::session::Session;
+use super::stage::Event;
 use super::statement::Statement;
 use super::wire::Wire;
 use super::{LastPrepared, Machine, MyCaller, Phase};
@@ -21,7 +23,7 @@ impl<C: MyCaller> Machine<C> {
             return;
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let went_on = match self.queue.last_mut().map(|entry| &entry.stage) {
+            let went_on = match self.queue.last().map(Entry::stage) {
                 None | Some(Stage::Sent) => true,
                 Some(Stage::Bindable) => {
                     self.bind_tail(cx, outbox);
@@ -34,7 +36,7 @@ impl<C: MyCaller> Machine<C> {
             if !went_on {
                 return;
             }
-            if matches!(self.queue.last_mut().map(|entry| &entry.stage), None | Some(Stage::Sent)) {
+            if matches!(self.queue.last().map(Entry::stage), None | Some(Stage::Sent)) {
                 if !self.may_start() {
                     return;
                 }
@@ -68,7 +70,8 @@ impl<C: MyCaller> Machine<C> {
         let Some(entry) = self.queue.last_mut() else { return };
         entry.slot.failure = failure;
         if entry.pending > 0 {
-            entry.stage = Stage::Sent;
+            let event = if matches!(entry.stage(), Stage::Queued) { Event::StartNeedless } else { Event::Abandoned };
+            entry.go(event, Stage::Sent);
         } else if let Some(entry) = self.queue.remove_last() {
             self.finish(cx, entry);
         }
@@ -99,7 +102,9 @@ impl<C: MyCaller> Machine<C> {
             self.own_query("SET autocommit=0", Kind::Manual, outbox);
         }
         let entry = &mut self.queue[at];
-        entry.stage = Stage::Sent;
+        if !matches!(entry.request, Request::Execute(_) | Request::Prepare { .. }) {
+            entry.go(Event::StartWhole, Stage::Sent);
+        }
         match entry.request.clone() {
             Request::Execute(execute) => self.start_execute(at, &execute, cx, outbox),
             Request::Prepare { sql } => self.start_prepare(at, &sql, cx, outbox),
@@ -201,7 +206,7 @@ impl<C: MyCaller> Machine<C> {
                 self.drop_tail(cx, None);
             }
             None => {
-                self.queue[at].stage = Stage::Preparing;
+                self.queue[at].go(Event::StartPrepare, Stage::Preparing);
                 self.prepare(sql, outbox);
             }
         }
@@ -210,7 +215,7 @@ impl<C: MyCaller> Machine<C> {
     fn start_execute(&mut self, at: usize, execute: &Execute, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let sql = &execute.sql;
         if let Some(batch) = Batch::without_preparing(execute, &self.session) {
-            self.queue[at].stage = Stage::Batch(Box::new(batch));
+            self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch)));
             return;
         }
         let always = execute.text == AsText::Always;
@@ -226,7 +231,7 @@ impl<C: MyCaller> Machine<C> {
         if let Some(statement) = known {
             entry.from_cache = !always;
             entry.statement = Some(statement);
-            entry.stage = Stage::Bindable;
+            entry.go(Event::StartKnown, Stage::Bindable);
             return self.bind_tail(cx, outbox);
         }
         let scan = Scan::new(sql, self.session.modes());
@@ -234,11 +239,11 @@ impl<C: MyCaller> Machine<C> {
             // A list is a literal: it goes as text, now and later.
             let statement = Arc::new(Statement::text(sql.clone()));
             entry.statement = Some(statement.clone());
-            entry.stage = Stage::Bindable;
+            entry.go(Event::StartKnown, Stage::Bindable);
             self.keep(statement);
             return self.bind_tail(cx, outbox);
         }
-        entry.stage = Stage::Preparing;
+        entry.go(Event::StartPrepare, Stage::Preparing);
         // It must be certain how many parameters the server will count.
         let countable = !scan.uncertain
             && entry.slot.caller.as_mut().is_some_and(|caller| caller.params(cx).count() == scan.placeholders.len());
@@ -279,9 +284,8 @@ impl<C: MyCaller> Machine<C> {
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
-        entry.stage = Stage::Sent;
         let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement.clone()) else {
-            return;
+            return self.drop_tail(cx, None);
         };
         let Some(caller) = &mut entry.slot.caller else {
             // Discarded while it was being prepared.
@@ -291,12 +295,12 @@ impl<C: MyCaller> Machine<C> {
             return self.drop_tail(cx, None);
         };
         if let Rows::Batch { .. } = execute.rows {
-            entry.stage = Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session)));
+            entry.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
             return;
         }
         if !statement.takes(&caller.params(cx)) {
             // A fresh one is bound to nothing.
-            entry.stage = Stage::Preparing;
+            entry.go(Event::Rebound, Stage::Preparing);
             entry.from_cache = false;
             self.statements.take(&execute.sql);
             self.statements.close(&statement);
@@ -306,6 +310,7 @@ impl<C: MyCaller> Machine<C> {
         let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
         match write_row(&mut self.wire, &self.session, caller, &statement, flags, cx, outbox) {
             Ok(next) => {
+                entry.go(Event::Executed, Stage::Sent);
                 self.expect(next, Kind::Result { binary: statement.id.is_some() });
                 if let (Some(rows), Some(id)) = (cursor, statement.id) {
                     let next = self.wire.write(outbox, |out| command::fetch(out, id, rows));

@@ -4,7 +4,8 @@
 //! Only a request that said so is asked for data, and only for what its caller hands over: the name is the server's
 //! wish, nothing here opens a file. Everything else is answered with an empty file and ends in an error.
 
-use super::request::Stage;
+use super::entry::Stage;
+use super::stage::Event;
 use super::{Machine, MyCaller, Request};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
@@ -26,7 +27,7 @@ impl<C: MyCaller> Machine<C> {
     pub fn infile_state(&self, id: u64) -> InfileState {
         match self.queue.by_id(id) {
             None => InfileState::Ended,
-            Some(entry) => match (&entry.stage, &entry.infile) {
+            Some(entry) => match (entry.stage(), &entry.infile) {
                 (Stage::Uploading { .. }, Some(name)) => InfileState::Streaming(name.clone()),
                 (_, Some(_)) => InfileState::Ended,
                 (_, None) => InfileState::Waiting,
@@ -37,7 +38,7 @@ impl<C: MyCaller> Machine<C> {
     /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; says whether it was.
     pub fn infile_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let Some(entry) = self.queue.by_id_mut(id) else { return false };
-        let Stage::Uploading { sequence } = &mut entry.stage else { return false };
+        let Stage::Uploading { sequence } = entry.stage_mut() else { return false };
         let mut data = Vec::new();
         write(&mut data);
         // An empty packet would end the file.
@@ -52,8 +53,8 @@ impl<C: MyCaller> Machine<C> {
     /// transaction back.
     pub fn infile_end(&mut self, id: u64, outbox: &mut Outbox) {
         let Some(entry) = self.queue.by_id_mut(id) else { return };
-        let Stage::Uploading { sequence } = entry.stage else { return };
-        entry.stage = Stage::Sent;
+        let Stage::Uploading { sequence } = *entry.stage() else { return };
+        entry.go(Event::FileEnded, Stage::Sent);
         self.end_file(outbox, sequence);
     }
 
@@ -80,11 +81,14 @@ impl<C: MyCaller> Machine<C> {
         }
         let Some(entry) = self.queue.first_mut() else { return Ok(()) };
         entry.infile = Some(name.to_vec());
-        match (&entry.request, &mut entry.slot.caller) {
-            (Request::Query { infile: true, .. }, Some(caller)) => {
-                entry.stage = Stage::Uploading { sequence };
-                caller.bulk_ready(cx, false, 0);
-            }
+        let is_fed = matches!(entry.request, Request::Query { infile: true, .. }) && entry.slot.caller.is_some();
+        if is_fed && matches!(entry.stage(), Stage::Sent) {
+            entry.go(Event::FileAsked, Stage::Uploading { sequence });
+        } else if is_fed {
+            return Err(Fatal::peer("the server asks for a local file within another"));
+        }
+        match &mut entry.slot.caller {
+            Some(caller) if is_fed => caller.bulk_ready(cx, false, 0),
             _ => {
                 // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, as MySQL's own clients say.
                 entry.slot.fail(ServerError {

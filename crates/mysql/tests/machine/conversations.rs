@@ -1,8 +1,8 @@
 //! Conversations written by hand: servers that this machine's tests have not at hand (MySQL 5.7 and 8), and servers
 //! that break the protocol.
 
-mod support;
-
+use crate::support::session::Session;
+use crate::support::trace;
 use headrace_core::{Certificate, NextStep, Outbox, Protocol, Session as _};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows, Tls};
@@ -11,21 +11,19 @@ use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Peer, TestValue as V, Trace};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use support::session::Session;
-use support::trace;
 
 const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
 
 /// A server that says what the test put down, whatever it hears.
 #[derive(Default)]
-struct Script {
-    heard: Vec<u8>,
-    says: VecDeque<Vec<u8>>,
+pub struct Script {
+    pub heard: Vec<u8>,
+    pub says: VecDeque<Vec<u8>>,
 }
 
 impl Script {
     /// The packets that were sent since this was last asked.
-    fn sent(&mut self) -> Trace {
+    pub fn sent(&mut self) -> Trace {
         trace(&std::mem::take(&mut self.heard))
     }
 }
@@ -39,7 +37,7 @@ impl Peer for Script {
     }
 }
 
-fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+pub fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = (payload.len() as u32).to_le_bytes()[..3].to_vec();
     out.push(sequence);
     out.extend_from_slice(payload);
@@ -47,11 +45,11 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Packets numbered from 1: a reply.
-fn reply(payloads: &[&[u8]]) -> Vec<u8> {
+pub fn reply(payloads: &[&[u8]]) -> Vec<u8> {
     payloads.iter().enumerate().flat_map(|(i, payload)| packet(i as u8 + 1, payload)).collect()
 }
 
-fn greeting(version: &str, plugin: &str, capabilities: Capabilities) -> Vec<u8> {
+pub fn greeting(version: &str, plugin: &str, capabilities: Capabilities) -> Vec<u8> {
     let bits = capabilities.bits() as u32;
     let mut out = vec![10];
     out.extend_from_slice(version.as_bytes());
@@ -72,27 +70,27 @@ fn greeting(version: &str, plugin: &str, capabilities: Capabilities) -> Vec<u8> 
 }
 
 /// What MySQL 8 offers; not MariaDB's.
-fn mysql8() -> Capabilities {
+pub fn mysql8() -> Capabilities {
     Capabilities::from_bits_retain(0xdfff_ffff)
 }
 
-const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+pub const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 /// caching_sha2_password: the client asks for the key (MySQL: "Caching_sha2_password information").
 const REQUEST_PUBLIC_KEY: u8 = 2;
 /// COM_STMT_EXECUTE of statement 1 with one parameter, the text "x".
 const EXECUTED: &[u8] = b"\x10\0\0\0\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x";
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 
-fn options(password: &str) -> Options {
+pub fn options(password: &str) -> Options {
     Options { user: "u".into(), password: Some(Secret(password.into())), ..Options::default() }
 }
 
-fn connecting(options: Options, says: Vec<Vec<u8>>) -> Session<Script> {
+pub fn connecting(options: Options, says: Vec<Vec<u8>>) -> Session<Script> {
     Session::new(options, Script { heard: Vec::new(), says: says.into() })
 }
 
 /// A session with a MySQL that has `capabilities`.
-fn session(capabilities: Capabilities) -> Session<Script> {
+pub fn session(capabilities: Capabilities) -> Session<Script> {
     let says = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
     let mut session = connecting(options("pw"), says);
     session.start().unwrap();
@@ -100,7 +98,7 @@ fn session(capabilities: Capabilities) -> Session<Script> {
     session
 }
 
-fn column(name: &str, kind: u8, collation: u16) -> Vec<u8> {
+pub fn column(name: &str, kind: u8, collation: u16) -> Vec<u8> {
     let mut out = Vec::new();
     for text in ["def", "s", "t", "t", name, name] {
         put_lenenc_bytes(&mut out, text.as_bytes());
@@ -112,7 +110,7 @@ fn column(name: &str, kind: u8, collation: u16) -> Vec<u8> {
 }
 
 #[test]
-fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
+pub fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
     let hello = || greeting("8.4.3", "caching_sha2_password", mysql8());
     let mut fast = connecting(options("pw"), vec![hello(), packet(2, &[1, 3]), packet(3, OK)]);
     fast.start().unwrap();
@@ -152,7 +150,7 @@ fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
 }
 
 #[test]
-fn tls_is_a_step_that_its_owner_performs() {
+pub fn tls_is_a_step_that_its_owner_performs() {
     let hello = greeting("8.4.3", "mysql_clear_password", mysql8());
     let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![hello.clone()]);
     assert!(session.start().is_err(), "nothing more is said before the handshake");
@@ -184,7 +182,7 @@ fn tls_is_a_step_that_its_owner_performs() {
 }
 
 #[test]
-fn a_certificate_that_only_the_password_vouches_for() {
+pub fn a_certificate_that_only_the_password_vouches_for() {
     let start = |info: &[u8], plugin: &str| {
         let options = Options { tls: Tls::Require, certificate_by_password: true, ..options("pw") };
         let mut session = connecting(options, vec![greeting("11.4.5-MariaDB", plugin, mysql8())]);
@@ -212,7 +210,7 @@ fn a_certificate_that_only_the_password_vouches_for() {
 }
 
 #[test]
-fn plugins_are_switched_or_refused_by_name() {
+pub fn plugins_are_switched_or_refused_by_name() {
     let hello = || greeting("10.11.6-MariaDB", "mysql_native_password", mysql8());
     let switch = |plugin: &str, data: &[u8]| packet(2, &[b"\xfe", plugin.as_bytes(), &[0], data].concat());
     let mut ed = connecting(options("pw"), vec![hello(), switch("client_ed25519", &[0; 32]), packet(4, OK)]);
@@ -234,7 +232,7 @@ fn plugins_are_switched_or_refused_by_name() {
 }
 
 #[test]
-fn a_server_that_knows_no_plugins_gets_the_native_answer() {
+pub fn a_server_that_knows_no_plugins_gets_the_native_answer() {
     let hello = greeting("5.1.73", "", mysql8() - Capabilities::PLUGIN_AUTH);
     let mut session = connecting(options("pw"), vec![hello, packet(2, OK)]);
     session.start().unwrap();
@@ -247,7 +245,7 @@ fn a_server_that_knows_no_plugins_gets_the_native_answer() {
 }
 
 #[test]
-fn a_server_that_does_not_let_us_in_says_why() {
+pub fn a_server_that_does_not_let_us_in_says_why() {
     let mut full = connecting(options("pw"), vec![packet(0, b"\xff\x10\x04Too many connections")]);
     assert!(full.start().unwrap_err().message.contains("Too many connections"));
     assert_eq!(full.machine.last_words().map(|error| error.code), Some(1040));
@@ -258,7 +256,7 @@ fn a_server_that_does_not_let_us_in_says_why() {
     let mut not_mysql = connecting(options("pw"), vec![b"HTTP/1.1 400 Bad Request\r\n".to_vec()]);
     assert!(not_mysql.start().is_err());
     assert!(
-        headrace_mysql::machine::Machine::<support::TestHandler>::new(
+        headrace_mysql::machine::Machine::<crate::support::TestHandler>::new(
             Options { user: "a\0b".into(), ..Options::default() },
             1
         )
@@ -267,7 +265,7 @@ fn a_server_that_does_not_let_us_in_says_why() {
 }
 
 #[test]
-fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
+pub fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
     for capabilities in [mysql8(), mysql8() - Capabilities::DEPRECATE_EOF] {
         let mut session = session(capabilities);
         let eof = !capabilities.contains(Capabilities::DEPRECATE_EOF);
@@ -294,7 +292,7 @@ fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
 }
 
 #[test]
-fn rows_are_joined_where_there_is_no_bulk() {
+pub fn rows_are_joined_where_there_is_no_bulk() {
     let mut session = session(mysql8());
     let values = vec![vec![V::Int(1), V::from("it's")], vec![V::Null, V::from("a\\b")]];
     let sql = "insert into t values (?, ?) on duplicate key update a = 1";
@@ -312,7 +310,7 @@ fn rows_are_joined_where_there_is_no_bulk() {
 }
 
 #[test]
-fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
+pub fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
     let interrupted = b"\xff\x25\x05#70100Query execution was interrupted";
     for met in [OK, interrupted] {
         let mut session = session(mysql8());
@@ -326,7 +324,7 @@ fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
 }
 
 #[test]
-fn out_of_step_is_the_end() {
+pub fn out_of_step_is_the_end() {
     for (says, why) in [
         (packet(5, OK), "out of step"),
         (packet(1, &[0xfb, b'f']), "not agreed"),
@@ -350,7 +348,7 @@ fn out_of_step_is_the_end() {
 }
 
 #[test]
-fn a_server_that_says_goodbye_is_quoted() {
+pub fn a_server_that_says_goodbye_is_quoted() {
     let mut session = session(mysql8());
     session.inbox.extend(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected because of inactivity."));
     let gone = session.machine.receive((), &mut session.inbox, &mut Outbox::new()).unwrap_err();
@@ -359,7 +357,7 @@ fn a_server_that_says_goodbye_is_quoted() {
 }
 
 #[test]
-fn a_row_that_does_not_fit_its_columns_is_the_end() {
+pub fn a_row_that_does_not_fit_its_columns_is_the_end() {
     for row in [&b"\x05abc"[..], b"\x01a\x01b", b"\xfc\x01"] {
         let mut session = session(mysql8());
         let told = session.query("select 1");
@@ -370,7 +368,7 @@ fn a_row_that_does_not_fit_its_columns_is_the_end() {
 }
 
 #[test]
-fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
+pub fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
     let mut session = session(mysql8());
     session.query("update t set a = 1");
     session.peer.says.push_back(reply(&[b"\xff\xbd\x04#40001Deadlock found"]));
@@ -386,7 +384,7 @@ fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
 }
 
 #[test]
-fn a_query_that_may_load_a_file_has_nothing_behind_it() {
+pub fn a_query_that_may_load_a_file_has_nothing_behind_it() {
     let says = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
     let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
     session.start().unwrap();
@@ -410,7 +408,7 @@ fn a_query_that_may_load_a_file_has_nothing_behind_it() {
 }
 
 #[test]
-fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
+pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
     let capabilities = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
     let mut session = session(capabilities);
     let insert = "insert into t values (?)";
@@ -441,7 +439,7 @@ fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
 }
 
 #[test]
-fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
+pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
     let mut session = session(mysql8());
     let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
     let impossible = |what: &str| {
@@ -528,7 +526,7 @@ proptest! {
 }
 
 #[test]
-fn a_packet_of_many_parts_can_only_be_a_row() {
+pub fn a_packet_of_many_parts_can_only_be_a_row() {
     let part = packet(1, &vec![b'x'; 0xff_ffff]);
     let mut early = connecting(options("pw"), vec![packet(0, &vec![10; 0xff_ffff])]);
     assert!(early.start().unwrap_err().message.contains("where no row can be"));
@@ -545,7 +543,7 @@ fn a_packet_of_many_parts_can_only_be_a_row() {
 }
 
 #[test]
-fn requests_within_a_reservation_go_before_those_that_wait() {
+pub fn requests_within_a_reservation_go_before_those_that_wait() {
     let mut session = session(mysql8());
     let query = |sql: &str| Request::Query { sql: sql.into(), infile: false, discarded: None };
     let ask = |session: &mut Session<Script>, request| session.ask(request, Vec::new(), Vec::new());

@@ -1,18 +1,16 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and whoever
 //! waits is always told.
 //!
-//! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql --test replay` makes it anew.
+//! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql --test machine replay` makes it anew.
 
-mod support;
-
+use crate::support::recording_file;
+use crate::support::server::Server;
+use crate::support::session::Session;
 use headrace_core::{Fatal, Session as _};
 use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
-use support::recording_file;
-use support::server::Server;
-use support::session::Session;
 
 /// What is asked in the recording; the answers as far as they came.
 fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
@@ -59,7 +57,7 @@ fn recording() -> Vec<Step> {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         if std::env::var_os("HEADRACE_RECORD").is_some() {
-            let mut session = Session::new(options(), support::session::Socket::connect(Server::shared().port));
+            let mut session = Session::new(options(), crate::support::session::Socket::connect(Server::shared().port));
             let (done, _) = scenario(&mut session);
             done.expect("the scenario runs");
             write_recording(&recording_file("mariadb-10.11"), &session.peer.recording);
@@ -82,7 +80,7 @@ fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>
 }
 
 #[test]
-fn the_recording_says_what_was_asked() {
+pub fn the_recording_says_what_was_asked() {
     let (done, told, session) = replayed(&recording(), |_| {});
     done.unwrap();
     assert!(session.machine.is_idle());
@@ -114,7 +112,7 @@ fn the_recording_says_what_was_asked() {
 }
 
 #[test]
-fn split_at_every_byte_it_says_the_same() {
+pub fn split_at_every_byte_it_says_the_same() {
     let steps = recording();
     let (_, expected, _) = replayed(&steps, |_| {});
     for split in 1..server_bytes(&steps) {
@@ -128,7 +126,7 @@ fn split_at_every_byte_it_says_the_same() {
 }
 
 #[test]
-fn cut_at_every_byte_it_ends_in_an_error_never_in_a_short_result() {
+pub fn cut_at_every_byte_it_ends_in_an_error_never_in_a_short_result() {
     let steps = recording();
     let (_, expected, _) = replayed(&steps, |_| {});
     for cut in 0..server_bytes(&steps) {
@@ -145,7 +143,7 @@ fn cut_at_every_byte_it_ends_in_an_error_never_in_a_short_result() {
 }
 
 #[test]
-fn a_flipped_byte_never_panics_and_never_leaves_a_caller_untold() {
+pub fn a_flipped_byte_never_panics_and_never_leaves_a_caller_untold() {
     let steps = recording();
     for flip in [0x01, 0x80, 0xff] {
         for at in 0..server_bytes(&steps) {

@@ -1,0 +1,132 @@
+//! A request in the queue, and how far it has come.
+
+use super::MyCaller;
+use super::request::{AsText, Request};
+pub(super) use super::stage::Stage;
+use super::stage::{Event, TRANSITIONS};
+use super::statement::Statement;
+use crate::packets::capabilities::StatusFlags;
+pub(super) use headrace_core::Failure;
+use headrace_core::{Caller, Pending, Slot};
+use std::sync::Arc;
+
+/// A request in the queue.
+#[derive(Debug)]
+pub struct Entry<C: Caller> {
+    pub(super) slot: Slot<C>,
+    pub(super) request: Request,
+    /// The reservation that it is within; 0 for none.
+    pub(super) reservation: u64,
+    stage: Stage,
+    /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
+    pub(super) changes: bool,
+    pub(super) statement: Option<Arc<Statement>>,
+    /// The statement came from the cache, so the server may have forgotten it.
+    pub(super) from_cache: bool,
+    pub(super) retried: bool,
+    /// COM_STMT_EXECUTE travels behind COM_STMT_PREPARE.
+    pub(super) ahead: bool,
+    /// Replies that are still to come.
+    pub(super) pending: usize,
+    /// Warnings of the opening of a cursor, which are told with its first rows.
+    pub(super) warnings: u16,
+    /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not say
+    /// it again behind them.
+    pub(super) out_params: StatusFlags,
+    /// The file that the server wants.
+    pub(super) infile: Option<Vec<u8>>,
+}
+
+impl<C: MyCaller> Entry<C> {
+    pub(super) fn new(slot: Slot<C>, request: Request, several: bool) -> Self {
+        let (reservation, request) = match request {
+            Request::Within { reservation, request } => (reservation, *request),
+            request => (0, request),
+        };
+        Self {
+            slot,
+            changes: request.changes_session(several),
+            request,
+            reservation,
+            stage: Stage::Queued,
+            statement: None,
+            from_cache: false,
+            retried: false,
+            ahead: false,
+            pending: 0,
+            warnings: 0,
+            out_params: StatusFlags::empty(),
+            infile: None,
+        }
+    }
+
+    /// How far it has come.
+    #[inline]
+    pub(super) fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// The same, to change what the state owns.
+    pub(super) fn stage_mut(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+
+    /// What the state owns, and what the queue knows of it, both to be changed.
+    pub(super) fn stage_and_slot(&mut self) -> (&mut Stage, &mut Slot<C>) {
+        (&mut self.stage, &mut self.slot)
+    }
+
+    /// Puts it into another state, which `event` brings it to.
+    #[inline]
+    pub(super) fn go(&mut self, event: Event, to: Stage) {
+        TRANSITIONS.take(self.stage.state(), event, to.state());
+        self.stage = to;
+    }
+
+    /// Whether its parameters are literals because the server did not prepare it.
+    pub(super) fn went_as_text(&self) -> bool {
+        let as_text = self.statement.as_ref().is_some_and(|statement| statement.id.is_none());
+        as_text && matches!(&self.request, Request::Execute(execute) if execute.text == AsText::IfUnprepared)
+    }
+
+    /// Whether nothing may be sent behind it before it is answered.
+    pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
+        self.changes || self.request.is_exclusive(local_infile)
+    }
+}
+
+impl<C: MyCaller> Pending for Entry<C> {
+    type Caller = C;
+
+    fn slot(&self) -> &Slot<C> {
+        &self.slot
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<C> {
+        &mut self.slot
+    }
+
+    fn into_slot(self) -> Slot<C> {
+        self.slot
+    }
+
+    fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
+        match &mut self.request {
+            Request::Query { sql, discarded: Some(instead), .. } => {
+                *sql = instead.clone();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn is_at_server(&self) -> bool {
+        self.pending > 0
+    }
+
+    /// What undoes a batch is not to be hit.
+    fn is_cancellable(&self) -> bool {
+        let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
+        self.slot.abandoned && !undone
+    }
+}

@@ -1,0 +1,194 @@
+//! How far a pending request has come, and how far its batch: the states, what moves them on, and the tables of what follows what.
+//!
+//! The states of a request are those of sending: only the request that was started last may be in another one than `Sent`. A
+//! batch, as it has to wait for its own answers in between, is in a state of its own while the request is in `Batch`. Events are
+//! of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its response handler has failed or is
+//! gone. [`Entry::go`](super::entry::Entry::go) and [`Batch::go`](super::batch::Batch::go) are the only places that change them.
+//!
+//! Not in the tables: replies that are only counted, and rows; requests that leave the queue, as they do in any state when the
+//! session ends, in `Sent` when all is answered, and in any other when nothing of them has left; and what the server must not
+//! send in a state, which ends the session.
+
+use super::batch::Batch;
+use super::chunk::Chunk;
+use headrace_core::transitions::Transitions;
+
+/// How far a request has come.
+#[derive(Debug)]
+pub(super) enum Stage {
+    Queued,
+    Preparing,
+    Bindable,
+    Batch(Box<Batch>),
+    Uploading {
+        /// The number that the next packet of the file must have.
+        sequence: u8,
+    },
+    Sent,
+}
+
+headrace_core::names! {
+    /// The state of a pending request, without what it owns.
+    pub enum State {
+        Queued = "nothing of it was sent",
+        Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE behind it where that is possible",
+        Bindable = "its statement is known, or goes as text",
+        Batch = "a batch: see its own table",
+        Uploading = "the server takes a file",
+        Sent = "all of it was sent",
+    }
+}
+
+headrace_core::names! {
+    /// What changes the state of a pending request.
+    pub enum Event {
+        StartWhole = "it is started, and is sent in one piece",
+        StartKnown = "it is started, and its statement is known, or goes as text",
+        StartPrepare = "it is started, and its statement is not known",
+        StartBatch = "it is started: a batch whose rows are joined, so that nothing is prepared",
+        StartNeedless = "it is started, and asks for what is known; what was sent in front of it is unanswered",
+        Prepared = "COM_STMT_PREPARE_OK",
+        PreparedLast = "COM_STMT_PREPARE_OK, and nothing else has to be sent",
+        GoesAsText = "the server does not prepare it: its parameters become literals",
+        Refused = "the server does not prepare it",
+        Executed = "its parameters were sent",
+        Rebound = "its statement is bound to other types: COM_STMT_PREPARE is sent again",
+        BatchBegun = "it has many rows of parameters",
+        Abandoned = "nobody waits for it any more, or a value does not fit; what was sent in front of it is unanswered",
+        FileAsked = "the server wants a file",
+        FileEnded = "the file is over",
+        Again = "its statement was stale: it begins anew",
+    }
+}
+
+impl Stage {
+    /// The state's name.
+    pub(super) fn state(&self) -> State {
+        match self {
+            Stage::Queued => State::Queued,
+            Stage::Preparing => State::Preparing,
+            Stage::Bindable => State::Bindable,
+            Stage::Batch(_) => State::Batch,
+            Stage::Uploading { .. } => State::Uploading,
+            Stage::Sent => State::Sent,
+        }
+    }
+}
+
+/// What follows what for a request.
+pub static TRANSITIONS: Transitions<State, Event> = {
+    use Event::*;
+    use State::*;
+    Transitions {
+        machine: "mysql",
+        rows: &[
+            (Queued, StartWhole, Sent),
+            (Queued, StartKnown, Bindable),
+            (Queued, StartPrepare, Preparing),
+            (Queued, StartBatch, Batch),
+            (Queued, StartNeedless, Sent),
+            (Preparing, Prepared, Bindable),
+            (Preparing, PreparedLast, Sent),
+            (Preparing, GoesAsText, Bindable),
+            (Preparing, Refused, Sent),
+            (Bindable, Executed, Sent),
+            (Bindable, Rebound, Preparing),
+            (Bindable, BatchBegun, Batch),
+            (Preparing, Abandoned, Sent),
+            (Bindable, Abandoned, Sent),
+            (Sent, FileAsked, Uploading),
+            (Uploading, FileEnded, Sent),
+            (Sent, Again, Queued),
+            (Batch, Again, Queued),
+        ],
+    }
+};
+
+/// How far a batch has come.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Idle,
+    Rows,
+    Drain,
+    Undo {
+        /// The chunk that failed.
+        chunk: Chunk,
+    },
+    Repeat {
+        chunk: Chunk,
+        /// The row of it that is sent next.
+        next: usize,
+        /// How many of its rows are answered.
+        answered: usize,
+        /// The row that failed alone.
+        found: Option<u64>,
+    },
+    Close,
+    Closing,
+}
+
+headrace_core::names! {
+    /// The state of a batch, without what it owns.
+    pub enum BatchState {
+        Idle = "nothing of it was sent",
+        Rows = "rows are being sent",
+        Drain = "no more rows are sent; replies are to come",
+        Undo = "the chunk that failed is being undone",
+        Repeat = "the rows of the chunk that failed are sent one by one, to find which one it is",
+        Close = "nothing but its end is left to be sent",
+        Closing = "COMMIT, RELEASE or ROLLBACK was sent, where there is something to end",
+    }
+}
+
+headrace_core::names! {
+    /// What changes the state of a batch.
+    pub enum BatchEvent {
+        FirstRow = "the first row is there: what begins the guard is sent",
+        RowsSent = "the last row was sent",
+        GivenUp = "a row has failed, or nobody waits for it any more",
+        NotInBulk = "all is answered: the server does not take the statement in bulk, and the rows can be read again",
+        ChunkFailed = "all is answered: rows that travelled together failed, and the ROLLBACK of them is sent",
+        Answered = "all is answered otherwise",
+        Undone = "the table has transactions",
+        NotUndone = "the table has none, so that rows sent again would be applied twice, or the savepoint is gone",
+        Repeated = "the row is found, or all are sent and answered",
+        EndSent = "all is answered, and what ends the guard is sent",
+    }
+}
+
+impl Phase {
+    /// The state's name.
+    pub(super) fn state(&self) -> BatchState {
+        match self {
+            Phase::Idle => BatchState::Idle,
+            Phase::Rows => BatchState::Rows,
+            Phase::Drain => BatchState::Drain,
+            Phase::Undo { .. } => BatchState::Undo,
+            Phase::Repeat { .. } => BatchState::Repeat,
+            Phase::Close => BatchState::Close,
+            Phase::Closing => BatchState::Closing,
+        }
+    }
+}
+
+/// What follows what for a batch.
+pub static BATCH_TRANSITIONS: Transitions<BatchState, BatchEvent> = {
+    use BatchEvent::*;
+    use BatchState::*;
+    Transitions {
+        machine: "mysql-batch",
+        rows: &[
+            (Idle, FirstRow, Rows),
+            (Rows, RowsSent, Drain),
+            (Rows, GivenUp, Drain),
+            (Drain, NotInBulk, Rows),
+            (Drain, ChunkFailed, Undo),
+            (Drain, Answered, Close),
+            (Undo, Undone, Repeat),
+            (Undo, NotUndone, Close),
+            (Repeat, Repeated, Close),
+            (Repeat, GivenUp, Close),
+            (Close, EndSent, Closing),
+        ],
+    }
+};

@@ -1,0 +1,8 @@
+//! The machine, on bytes.
+
+mod conversations;
+mod replay;
+mod stages;
+#[path = "../support/mod.rs"]
+mod support;
+mod transitions;

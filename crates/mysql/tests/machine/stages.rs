@@ -1,0 +1,172 @@
+//! What a request goes through that no recording shows: prepared or not, bound anew, dropped, fed with a file.
+
+use crate::conversations::*;
+use crate::support::session::Session;
+use headrace_core::{Protocol, Session as _};
+use headrace_mysql::machine::{InfileState, Options, Request, Road};
+use headrace_mysql::packets::capabilities::Capabilities;
+use headrace_testkit::{Shared, TestValue as V};
+
+const SELECT: &str = "select ?";
+/// `ER_UNSUPPORTED_PS`
+const NOT_PREPARED: &[u8] = b"\xff\x0f\x05#HY000This command is not supported in the prepared statement protocol yet";
+
+/// COM_STMT_PREPARE_OK of a statement with one parameter and no columns.
+fn prepared(id: u8) -> Vec<u8> {
+    reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)])
+}
+
+fn answer(session: &mut Session<Script>, says: Vec<Vec<u8>>) {
+    session.peer.says.extend(says);
+    session.run().unwrap();
+}
+
+/// A session that knows the statement, executed with this value.
+fn knows(first: V) -> Session<Script> {
+    let mut session = session(mysql8());
+    session.execute(SELECT, vec![first]);
+    answer(&mut session, vec![prepared(1), reply(&[OK])]);
+    session.peer.heard.clear();
+    session
+}
+
+fn end(told: &Shared) -> String {
+    told.get().end.unwrap_or_default()
+}
+
+#[test]
+pub fn a_statement_that_is_not_prepared_goes_as_text() {
+    let mut session = session(mysql8());
+    let told = session.execute("create user ?", vec![V::from("u")]);
+    answer(&mut session, vec![reply(&[NOT_PREPARED]), reply(&[OK])]);
+    assert_eq!(end(&told), "done");
+    assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE create user ?", "COM_QUERY create user 'u'"]);
+}
+
+#[test]
+pub fn a_statement_that_is_bound_to_other_types_is_prepared_again() {
+    let mut session = knows(V::Int(1));
+    let told = session.execute(SELECT, vec![V::from("x")]);
+    answer(&mut session, vec![prepared(2), reply(&[OK])]);
+    assert_eq!(end(&told), "done");
+    assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ?", "COM_STMT_EXECUTE 2"]);
+}
+
+#[test]
+pub fn a_statement_that_is_known_is_not_prepared_again() {
+    let mut session = knows(V::Int(1));
+    session.machine.cancel_sent();
+    let (_, told) = session.ask(Request::Prepare { sql: SELECT.into() }, vec![], vec![]);
+    answer(&mut session, vec![reply(&[OK])]);
+    assert_eq!((end(&told), session.peer.sent() == ["COM_QUERY DO 0"]), ("done".into(), true));
+}
+
+#[test]
+pub fn a_value_that_does_not_fit_is_told_once_what_was_sent_before_is_answered() {
+    let mut session = session(mysql8());
+    session.machine.cancel_sent();
+    let told = session.execute_text(SELECT, vec![V::Other]);
+    answer(&mut session, vec![reply(&[OK])]);
+    assert!(end(&told).starts_with("caller "), "{}", end(&told));
+    assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"]);
+
+    let says = vec![greeting("10.11.6-MariaDB", "mysql_native_password", mysql8()), packet(2, OK)];
+    let mut session = connecting(options("pw"), says);
+    session.start().unwrap();
+    session.peer.heard.clear();
+    session.machine.cancel_sent();
+    let told = session.execute(SELECT, vec![V::Other]);
+    answer(&mut session, vec![reply(&[OK])]);
+    assert!(end(&told).starts_with("caller "), "{}", end(&told));
+    assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"], "the COM_STMT_PREPARE was taken back");
+}
+
+/// A session whose server has asked for a file.
+fn uploading() -> (Session<Script>, u64, Shared) {
+    let says = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
+    let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
+    session.start().unwrap();
+    session.peer.heard.clear();
+    let request = Request::Query { sql: "load data local infile 'x'".into(), infile: true, discarded: None };
+    let (id, told) = session.ask(request, vec![], vec![]);
+    session.peer.says.push_back(reply(&[b"\xfbx"]));
+    session.pump(|machine| machine.infile_state(id) == InfileState::Streaming(b"x".to_vec())).unwrap();
+    (session, id, told)
+}
+
+#[test]
+pub fn a_file_is_fed_to_the_server_that_asks_for_it() {
+    let (mut session, id, told) = uploading();
+    assert!(session.machine.infile_data(id, &mut session.outbox, |out| out.extend_from_slice(b"1\n")));
+    session.machine.infile_end(id, &mut session.outbox);
+    answer(&mut session, vec![packet(4, OK)]);
+    assert_eq!(end(&told), "done");
+    let sent = session.peer.sent();
+    assert!(sent.ends_with(&["packet 2: 2", "packet 3: 0"]), "{sent:?}");
+}
+
+#[test]
+pub fn a_second_file_within_the_first_ends_the_session() {
+    let (mut session, ..) = uploading();
+    session.inbox.extend(&packet(2, b"\xfby"));
+    assert!(session.machine.receive((), &mut session.inbox, &mut session.outbox).is_err());
+}
+
+/// A batch of two rows in bulk, and what the server says to it.
+fn bulk(says: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
+    let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
+    let mut session = session(bulk);
+    let values = vec![vec![V::Int(7)], vec![V::Int(8)]];
+    let told = session.batch("insert into t values (?)", Road::Auto, true, values);
+    answer(&mut session, says);
+    (session, told)
+}
+
+#[test]
+pub fn rows_that_the_server_does_not_take_in_bulk_go_one_by_one() {
+    let ok = || reply(&[OK]);
+    let says = vec![prepared(1), ok(), reply(&[NOT_PREPARED]), ok(), ok(), ok(), ok()];
+    let (mut session, told) = bulk(says);
+    assert_eq!(end(&told), "done");
+    assert_eq!(session.peer.sent().count(&["COM_STMT_EXECUTE 1"]), 2);
+}
+
+const DUPLICATE: &[u8] = b"\xff\x26\x04#23000Duplicate entry";
+/// OK with one warning, as of a ROLLBACK that could not undo everything.
+const WARNED: &[u8] = &[0, 0, 0, 2, 0, 1, 0];
+
+#[test]
+pub fn rows_that_cannot_be_undone_are_not_sent_again() {
+    let ok = || reply(&[OK]);
+    let says = vec![prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok()];
+    let (mut session, told) = bulk(says);
+    assert_eq!(end(&told), "server 1062", "which row it is is not known");
+    assert_eq!(session.peer.sent().count(&["COM_STMT_BULK_EXECUTE 1"]), 1);
+}
+
+#[test]
+pub fn a_batch_that_is_given_up_while_its_wrong_row_is_looked_for_is_rolled_back() {
+    let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
+    let values = (0..2000).map(|n| vec![V::Int(n)]).collect();
+    session.batch("insert into t values (?)", Road::Joined, true, values);
+    session.peer.says.extend([ok(), reply(&[DUPLICATE]), ok()]);
+    while !session.peer.says.is_empty() {
+        session.pump(|_| false).unwrap_err();
+    }
+    assert!(session.peer.sent().contains(&["COM_QUERY ROLLBACK", "COM_QUERY insert into t values (0)"]));
+    let id = session.machine.find(|_| true).unwrap();
+    session.machine.discard(id);
+    session.peer.says.extend((0..2002).map(|_| ok()));
+    session.pump(|machine| machine.is_idle()).unwrap();
+    assert!(session.peer.sent().ends_with(&["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]));
+}
+
+#[test]
+pub fn a_value_that_does_not_fit_ends_a_batch_that_was_partly_sent() {
+    let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
+    let values = vec![vec!["x".repeat(300_000).into()], vec![V::Other]];
+    let told = session.batch("insert into t values (?)", Road::Pipelined, true, values);
+    answer(&mut session, vec![prepared(1), ok(), ok(), ok(), ok()]);
+    assert!(end(&told).ends_with("at row 1"), "{}", end(&told));
+    assert!(session.peer.sent().ends_with(&["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]));
+}
