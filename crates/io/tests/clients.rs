@@ -1,0 +1,179 @@
+//! The blocking client and the one on tokio, with a protocol of lines: both do the same.
+
+#[path = "../../connection/tests/support/mod.rs"]
+#[allow(dead_code)]
+mod support;
+
+use headrace_core::limits::OUTBOX_HIGH_BYTES;
+use headrace_core::{Fatal, FatalKind};
+use headrace_io::{Address, TcpOptions, blocking, tokio as on_tokio};
+use std::future::Future;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use support::{Lines, Stage};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Opens a session, sends a line, and returns those that have come once there are so many.
+type Asking = fn(&Address, usize) -> Result<Vec<String>, Fatal>;
+
+const LOOPS: [Asking; 2] = [
+    |address, wanted| {
+        let (options, deadline) = (TcpOptions::default(), Some(Instant::now() + PATIENCE));
+        let connection = Lines::connection(Stage::Greeting, None);
+        let mut client = blocking::Client::open(address, &options, connection, (), deadline)?;
+        client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+        assert!(client.drive((), deadline, |connection| connection.machine.lines.len() >= wanted)?);
+        let lines = std::mem::take(&mut client.connection.machine.lines);
+        client.close(());
+        Ok(lines)
+    },
+    |address, wanted| {
+        run(async {
+            let connection = Lines::connection(Stage::Greeting, None);
+            let mut client = on_tokio::Client::open(address, &TcpOptions::default(), connection, ()).await?;
+            client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+            assert!(client.drive((), |connection| connection.machine.lines.len() >= wanted).await?);
+            let lines = std::mem::take(&mut client.connection.machine.lines);
+            client.close(());
+            Ok(lines)
+        })
+    },
+];
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await }).expect("it takes too long")
+}
+
+/// Serves one connection.
+fn serve<T: Send + 'static>(talk: impl FnOnce(TcpStream) -> T + Send + 'static) -> (Address, JoinHandle<T>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    (address, thread::spawn(move || talk(listener.accept().unwrap().0)))
+}
+
+/// Greets, answers a line, and returns all that came.
+fn answer(mut stream: TcpStream) -> String {
+    stream.write_all(b"HELLO\n").unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut all = String::new();
+    reader.read_line(&mut all).unwrap();
+    stream.write_all(b"answer\n").unwrap();
+    reader.read_to_string(&mut all).unwrap();
+    all
+}
+
+#[test]
+fn a_session_is_opened_asked_and_closed_with_a_goodbye() {
+    for ask in LOOPS {
+        let (address, server) = serve(answer);
+        assert_eq!(ask(&address, 1).unwrap(), ["answer"]);
+        assert_eq!(server.join().unwrap(), "question\nBYE\n");
+    }
+}
+
+#[test]
+fn a_session_begins_again_where_a_server_names_another_one() {
+    for ask in LOOPS {
+        let (there, server) = serve(answer);
+        let Address::Tcp(place) = there else { unreachable!("it listens on TCP") };
+        let (here, first) = serve(move |mut stream| {
+            stream.write_all(format!("MOVED localhost {}\n", place.port()).as_bytes()).unwrap();
+            let mut rest = String::new();
+            stream.read_to_string(&mut rest).unwrap();
+            rest
+        });
+        assert_eq!(ask(&here, 1).unwrap(), ["answer"]);
+        assert_eq!((first.join().unwrap(), server.join().unwrap()), (String::new(), "question\nBYE\n".into()));
+    }
+}
+
+#[test]
+fn servers_that_redirect_in_a_circle_are_given_up() {
+    for ask in LOOPS {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.write_all(format!("MOVED 127.0.0.1 {}\n", place.port()).as_bytes());
+            }
+        });
+        let reason = ask(&Address::Tcp(place), 1).unwrap_err();
+        assert!(reason.kind == FatalKind::ConnectFailed && reason.message.contains("redirect"), "{reason}");
+    }
+}
+
+#[test]
+fn what_a_server_said_before_it_went_is_told() {
+    for ask in LOOPS {
+        let (address, server) = serve(|mut stream| stream.write_all(b"HELLO\nfirst\nERROR shutdown\n").unwrap());
+        let reason = ask(&address, 2).unwrap_err();
+        assert_eq!(reason.kind, FatalKind::ConnectionLost);
+        assert!(reason.message.contains("the server said: shutdown"), "{reason}");
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    for ask in LOOPS {
+        let address = Address::Tcp(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+        let reason = ask(&address, 1).unwrap_err();
+        assert_eq!(reason.kind, FatalKind::ConnectFailed);
+        assert!(reason.message.contains(&address.to_string()), "{reason}");
+    }
+}
+
+#[test]
+fn a_deadline_leaves_a_blocking_session_as_it_is() {
+    let (address, server) = serve(answer);
+    let (options, soon) = (TcpOptions::default(), || Some(Instant::now() + Duration::from_millis(50)));
+    let deadline = Some(Instant::now() + PATIENCE);
+    let connection = Lines::connection(Stage::Greeting, None);
+    let mut client = blocking::Client::open(&address, &options, connection, (), deadline).unwrap();
+    assert!(!client.drive((), soon(), |connection| !connection.machine.lines.is_empty()).unwrap());
+    client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+    assert!(client.drive((), deadline, |connection| !connection.machine.lines.is_empty()).unwrap());
+    client.close(());
+    server.join().unwrap();
+}
+
+#[test]
+fn a_future_that_is_dropped_loses_nothing() {
+    let (address, server) = serve(answer);
+    run(async {
+        let connection = Lines::connection(Stage::Greeting, None);
+        let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), connection, ()).await.unwrap();
+        let waiting = client.drive((), |connection| !connection.machine.lines.is_empty());
+        tokio::time::timeout(Duration::from_millis(50), waiting).await.unwrap_err();
+        client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+        assert!(client.drive((), |connection| !connection.machine.lines.is_empty()).await.unwrap());
+        client.close(());
+    });
+    assert_eq!(server.join().unwrap(), "question\nBYE\n");
+}
+
+#[test]
+fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
+    let batch = [&b"-".repeat(99)[..], b"\n"].concat().repeat(OUTBOX_HIGH_BYTES / 5);
+    let (address, server) = serve(|mut stream| {
+        stream.write_all(b"HELLO\n").unwrap();
+        let mut block = vec![0; 8192];
+        // It ends where the client goes, whether its goodbye can be answered or not.
+        while let Ok(n @ 1..) = stream.read(&mut block)
+            && stream.write_all(&block[..n]).is_ok()
+        {}
+    });
+    run(async {
+        let connection = Lines::connection(Stage::Greeting, None);
+        let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), connection, ()).await.unwrap();
+        client.connection.buffers.outbox.tail().extend_from_slice(&batch);
+        let all = batch.len() / 100;
+        assert!(client.drive((), |connection| connection.machine.lines.len() == all).await.unwrap());
+        client.close(());
+    });
+    server.join().unwrap();
+}
