@@ -76,6 +76,14 @@ def test_session_on_informix(programs: Path, informix_server: InformixServer) ->
     check(run(programs / "session", *to_informix(informix_server)))
 
 
+def test_session_on_informix_begins_again_where_a_server_redirects(
+    programs: Path, informix_server: InformixServer
+) -> None:
+    there = f"manager={informix_server.server}@{informix_server.host}:{informix_server.port}"
+    with informix(server="manager", redirects=[there]) as manager:
+        check(run(programs / "session", *to_informix(manager)))
+
+
 @pytest.fixture(scope="module")
 def crowded() -> Iterator[list[str]]:
     """A server of each kind that takes a third of a thousand connections."""

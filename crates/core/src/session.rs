@@ -21,7 +21,7 @@ pub enum NextStep<'a> {
         /// The answer may be shown as it is typed.
         is_shown: bool,
     },
-    /// Open the session on another server: this one has refused it.
+    /// Connect to another server, which this one has named in its place, and call [`Session::reconnect`].
     Reconnect {
         /// The name that the other server has in the protocol.
         server: &'a str,

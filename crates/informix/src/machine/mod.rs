@@ -231,6 +231,13 @@ impl<C: IfxCaller> Session for Machine<C> {
         }
     }
 
+    fn reconnect(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+        match (&mut self.phase, self.redirect.take()) {
+            (Phase::Startup(startup), Some((server, ..))) => startup.begin_again(server, outbox),
+            _ => Err(Fatal::peer("the session is not one that begins again with another server")),
+        }
+    }
+
     fn terminate(&mut self, outbox: &mut Outbox) {
         if self.is_ready() {
             client::plain(outbox.tail(), tag::SQ_EXIT);

@@ -81,12 +81,26 @@ pub(super) struct Startup {
 
 impl Startup {
     pub(super) fn new(options: Options, outbox: &mut Outbox) -> Result<Self, Fatal> {
-        let state = if options.tls { State::Tls } else { State::Login };
-        let startup = Self { options, state, error: None, accepted: false, locale: None };
-        if state == State::Login {
-            startup.log_in(outbox)?;
-        }
+        let mut startup = Self { options, state: State::Tls, error: None, accepted: false, locale: None };
+        startup.begin(outbox)?;
         Ok(startup)
+    }
+
+    fn begin(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if self.options.tls {
+            self.state = State::Tls;
+            return Ok(());
+        }
+        self.state = State::Login;
+        self.log_in(outbox)
+    }
+
+    /// Begins again with the server that another one has named; without a name it goes by that of the first.
+    pub(super) fn begin_again(&mut self, server: String, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if !server.is_empty() {
+            self.options.server = server;
+        }
+        self.begin(outbox)
     }
 
     fn log_in(&self, outbox: &mut Outbox) -> Result<(), Fatal> {
@@ -137,6 +151,8 @@ impl<C: super::IfxCaller> Machine<C> {
         outbox: &mut Outbox,
     ) -> Result<Progress, Fatal> {
         match startup.state {
+            // A server that names another one has no more to say.
+            _ if self.redirect.is_some() => Ok(Progress::Wait),
             State::Tls => Ok(Progress::Wait),
             State::Login => {
                 let Some(total) = login::length(inbox.unread())? else { return Ok(Progress::Wait) };
@@ -190,9 +206,8 @@ impl<C: super::IfxCaller> Machine<C> {
                 return Err(Fatal::new(FatalKind::LoginRefused, reason));
             }
             Answer::Redirect { server, host, port } => {
-                let reason = format!("the server redirects to {server} at {host}:{port}");
                 self.redirect = Some((server, host, port));
-                return Err(Fatal::new(FatalKind::LoginRefused, reason));
+                return Ok(());
             }
         }
         client::protocols(outbox.tail(), &capabilities::OFFER);

@@ -29,7 +29,7 @@ use crate::engine::Engine;
 use crate::errors;
 use crate::sink::Settings;
 use headrace_connection::{Connection, Limits};
-use headrace_core::{Cancellation, Fatal, Outbox, TransactionStatus};
+use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, Outbox, TransactionStatus};
 use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::TlsClient;
 use pyo3::prelude::*;
@@ -157,6 +157,14 @@ impl Wire {
     fn digest(&self, py: Python<'_>, state: &mut State) {
         if let Err(fatal) = state.connection.handle(py) {
             self.die(py, state, &fatal);
+            return;
+        }
+        if let NextStep::Reconnect { server, host, port } = state.connection.next_step()
+            && state.ready.is_some()
+        {
+            // The other server has addresses that are tried in turn, by connections of their own: Python's attempts.
+            let reason = format!("the server redirects to {server} at {host}:{port}");
+            self.die(py, state, &Fatal::new(FatalKind::LoginRefused, reason));
             return;
         }
         if state.ready.is_some() && state.connection.machine.is_opened() {
