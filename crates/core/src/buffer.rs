@@ -4,7 +4,7 @@ use crate::limits;
 
 /// Received bytes that no message has consumed yet.
 ///
-/// The pump reads into [`Inbox::spare`] and says how much with [`Inbox::filled`]; the protocol looks at
+/// A loop reads into [`Inbox::spare`] and says how much with [`Inbox::filled`]; the protocol looks at
 /// [`Inbox::unread`] and gives back with [`Inbox::consume`]. Only [`Inbox::reserve`] moves or reallocates memory.
 #[derive(Debug, Default)]
 pub struct Inbox {

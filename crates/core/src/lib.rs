@@ -4,7 +4,7 @@
 //! * [`sink`]: where decoded values go;
 //! * [`column`]: the columns of a result, described alike for every database;
 //! * [`params`]: where the values to encode come from;
-//! * [`protocol`]: what a pump may ask of a protocol, and a protocol of its caller;
+//! * [`protocol`]: what a loop may ask of a protocol, and a protocol of its caller;
 //! * [`rows`]: a response handler that keeps rows, for programs that have no better place for them;
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`run`]: rows that lie in the read buffer, and the ways to take them;

@@ -40,7 +40,7 @@ pub const PARAMETERS: usize = u16::MAX as usize;
 pub const NOTIFICATIONS: usize = 65_536;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.
 pub const NESTING: usize = 32;
-/// How long the blocking pump may sleep before it lets its owner look for interrupts: Ctrl-C is then seen well
+/// How long the blocking loop may sleep before it lets its owner look for interrupts: Ctrl-C is then seen well
 /// within 0.2 s even when the signal went to another thread.
 pub const TICK: std::time::Duration = std::time::Duration::from_millis(100);
 /// Bytes of plain text that are encrypted at a time, so that ciphertext never outgrows the outbox by much.

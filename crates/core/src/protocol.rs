@@ -1,4 +1,4 @@
-//! What a pump may ask of a protocol, and a protocol of its caller.
+//! What a loop may ask of a protocol, and a protocol of its caller.
 
 use crate::queue::{Pending, Queue};
 use crate::{Described, Diagnostics, Inbox, Outbox, Parameters, Run, Session, limits};
@@ -192,7 +192,7 @@ pub struct Summary<'a> {
 /// The side that asks: Python, Arrow, the daemon, a test.
 ///
 /// A caller travels with its request through the protocol's queue and is asleep there; whenever the protocol needs
-/// it, it is woken with the context `Cx` that the pump was given (the proof that the interpreter is attached, or
+/// it, it is woken with the context `Cx` that the loop was given (the proof that the interpreter is attached, or
 /// nothing at all).
 pub trait Caller: Sized {
     /// What it needs to be woken.

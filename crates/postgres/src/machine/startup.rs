@@ -17,7 +17,7 @@ pub enum Tls {
     Prefer,
     /// Ask with SSLRequest; give up if the server has none.
     Require,
-    /// The pump has encrypted the connection from its first byte (sslnegotiation=direct).
+    /// The connection is encrypted from its first byte (sslnegotiation=direct).
     Direct,
 }
 
