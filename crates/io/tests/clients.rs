@@ -4,6 +4,7 @@
 #[allow(dead_code)]
 mod support;
 
+use headrace_connection::Connection;
 use headrace_core::limits::OUTBOX_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::{Address, TcpOptions, blocking, tokio as on_tokio};
@@ -12,17 +13,16 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use support::{Lines, Stage};
+use support::{Lines, Server, Stage, trusting};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Opens a session, sends a line, and returns those that have come once there are so many.
-type Asking = fn(&Address, usize) -> Result<Vec<String>, Fatal>;
+type Asking = fn(&Address, Connection<Lines>, usize) -> Result<Vec<String>, Fatal>;
 
 const LOOPS: [Asking; 2] = [
-    |address, wanted| {
+    |address, connection, wanted| {
         let (options, deadline) = (TcpOptions::default(), Some(Instant::now() + PATIENCE));
-        let connection = Lines::connection(Stage::Greeting, None);
         let mut client = blocking::Client::open(address, &options, connection, (), deadline)?;
         client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
         assert!(client.drive((), deadline, |connection| connection.machine.lines.len() >= wanted)?);
@@ -30,9 +30,8 @@ const LOOPS: [Asking; 2] = [
         client.close(());
         Ok(lines)
     },
-    |address, wanted| {
+    |address, connection, wanted| {
         run(async {
-            let connection = Lines::connection(Stage::Greeting, None);
             let mut client = on_tokio::Client::open(address, &TcpOptions::default(), connection, ()).await?;
             client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
             assert!(client.drive((), |connection| connection.machine.lines.len() >= wanted).await?);
@@ -42,6 +41,10 @@ const LOOPS: [Asking; 2] = [
         })
     },
 ];
+
+fn plain() -> Connection<Lines> {
+    Lines::connection(Stage::Greeting, None)
+}
 
 fn run<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -70,8 +73,42 @@ fn answer(mut stream: TcpStream) -> String {
 fn a_session_is_opened_asked_and_closed_with_a_goodbye() {
     for ask in LOOPS {
         let (address, server) = serve(answer);
-        assert_eq!(ask(&address, 1).unwrap(), ["answer"]);
+        assert_eq!(ask(&address, plain(), 1).unwrap(), ["answer"]);
         assert_eq!(server.join().unwrap(), "question\nBYE\n");
+    }
+}
+
+#[test]
+fn a_session_is_encrypted_where_the_protocol_asks_for_it() {
+    for ask in LOOPS {
+        let Server { mut tls, pem, .. } = Server::new();
+        let (address, server) = serve(move |mut stream| {
+            let mut encrypted = rustls::Stream::new(&mut tls, &mut stream);
+            let mut all = [0; 15];
+            encrypted.read_exact(&mut all[..6]).unwrap();
+            encrypted.write_all(b"HELLO\n").unwrap();
+            encrypted.read_exact(&mut all[6..]).unwrap();
+            encrypted.write_all(b"answer\n").unwrap();
+            let mut rest = Vec::new();
+            encrypted.read_to_end(&mut rest).unwrap();
+            [&all[..], &rest].concat()
+        });
+        let connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&pem)));
+        assert_eq!(ask(&address, connection, 1).unwrap(), ["answer"]);
+        assert_eq!(server.join().unwrap(), b"login\nquestion\nBYE\n", "TLS was ended in an orderly way");
+    }
+}
+
+#[test]
+fn a_peer_that_is_not_trusted_is_refused_and_told() {
+    for ask in LOOPS {
+        let (Server { mut tls, .. }, others) = (Server::new(), Server::new().pem);
+        let (address, server) =
+            serve(move |mut stream| rustls::Stream::new(&mut tls, &mut stream).read(&mut [0]).unwrap_err().to_string());
+        let connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&others)));
+        assert_eq!(ask(&address, connection, 1).unwrap_err().kind, FatalKind::TlsRefused);
+        let heard = server.join().unwrap();
+        assert!(heard.contains("alert"), "{heard}");
     }
 }
 
@@ -86,7 +123,7 @@ fn a_session_begins_again_where_a_server_names_another_one() {
             stream.read_to_string(&mut rest).unwrap();
             rest
         });
-        assert_eq!(ask(&here, 1).unwrap(), ["answer"]);
+        assert_eq!(ask(&here, plain(), 1).unwrap(), ["answer"]);
         assert_eq!((first.join().unwrap(), server.join().unwrap()), (String::new(), "question\nBYE\n".into()));
     }
 }
@@ -101,7 +138,7 @@ fn servers_that_redirect_in_a_circle_are_given_up() {
                 let _ = stream.write_all(format!("MOVED 127.0.0.1 {}\n", place.port()).as_bytes());
             }
         });
-        let reason = ask(&Address::Tcp(place), 1).unwrap_err();
+        let reason = ask(&Address::Tcp(place), plain(), 1).unwrap_err();
         assert!(reason.kind == FatalKind::ConnectFailed && reason.message.contains("redirect"), "{reason}");
     }
 }
@@ -110,7 +147,7 @@ fn servers_that_redirect_in_a_circle_are_given_up() {
 fn what_a_server_said_before_it_went_is_told() {
     for ask in LOOPS {
         let (address, server) = serve(|mut stream| stream.write_all(b"HELLO\nfirst\nERROR shutdown\n").unwrap());
-        let reason = ask(&address, 2).unwrap_err();
+        let reason = ask(&address, plain(), 2).unwrap_err();
         assert_eq!(reason.kind, FatalKind::ConnectionLost);
         assert!(reason.message.contains("the server said: shutdown"), "{reason}");
         server.join().unwrap();
@@ -121,7 +158,7 @@ fn what_a_server_said_before_it_went_is_told() {
 fn a_server_that_is_not_there_is_named() {
     for ask in LOOPS {
         let address = Address::Tcp(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
-        let reason = ask(&address, 1).unwrap_err();
+        let reason = ask(&address, plain(), 1).unwrap_err();
         assert_eq!(reason.kind, FatalKind::ConnectFailed);
         assert!(reason.message.contains(&address.to_string()), "{reason}");
     }
@@ -132,8 +169,7 @@ fn a_deadline_leaves_a_blocking_session_as_it_is() {
     let (address, server) = serve(answer);
     let (options, soon) = (TcpOptions::default(), || Some(Instant::now() + Duration::from_millis(50)));
     let deadline = Some(Instant::now() + PATIENCE);
-    let connection = Lines::connection(Stage::Greeting, None);
-    let mut client = blocking::Client::open(&address, &options, connection, (), deadline).unwrap();
+    let mut client = blocking::Client::open(&address, &options, plain(), (), deadline).unwrap();
     assert!(!client.drive((), soon(), |connection| !connection.machine.lines.is_empty()).unwrap());
     client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
     assert!(client.drive((), deadline, |connection| !connection.machine.lines.is_empty()).unwrap());
@@ -145,8 +181,7 @@ fn a_deadline_leaves_a_blocking_session_as_it_is() {
 fn a_future_that_is_dropped_loses_nothing() {
     let (address, server) = serve(answer);
     run(async {
-        let connection = Lines::connection(Stage::Greeting, None);
-        let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), connection, ()).await.unwrap();
+        let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), plain(), ()).await.unwrap();
         let waiting = client.drive((), |connection| !connection.machine.lines.is_empty());
         tokio::time::timeout(Duration::from_millis(50), waiting).await.unwrap_err();
         client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
@@ -168,8 +203,7 @@ fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
         {}
     });
     run(async {
-        let connection = Lines::connection(Stage::Greeting, None);
-        let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), connection, ()).await.unwrap();
+        let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), plain(), ()).await.unwrap();
         client.connection.buffers.outbox.tail().extend_from_slice(&batch);
         let all = batch.len() / 100;
         assert!(client.drive((), |connection| connection.machine.lines.len() == all).await.unwrap());
