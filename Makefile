@@ -163,6 +163,8 @@ simulators: cargo
 	@echo "==> test servers: simulators/"
 	@cargo build --quiet --package headrace-simulator-informix
 	@cargo build --quiet --release --package headrace-simulator-informix
+	@echo "==> programs in Rust: crates/io/examples/"
+	@cargo build --quiet --package headrace-io --features tokio --examples
 
 # IBM's JDBC driver, from Maven Central. Where it cannot be had, the tests that want it fail and say so; the others run.
 judge:
