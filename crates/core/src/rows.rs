@@ -349,3 +349,67 @@ impl Value for &Datum {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_parts_stand_where_they_began() {
+        let mut rows = Vec::new();
+        let mut sink = Rows { rows: &mut rows, open: Vec::new() };
+        sink.begin_row(3);
+        sink.int(1);
+        sink.begin(Container::List, 2);
+        sink.text(b"a");
+        sink.begin(Container::Point, 2);
+        sink.float(0.5);
+        sink.float(1.5);
+        sink.end();
+        sink.end();
+        sink.null();
+        sink.end_row();
+        let point = Datum::Parts(Container::Point, vec![Datum::Float(0.5), Datum::Float(1.5)]);
+        let list = Datum::Parts(Container::List, vec![Datum::Text("a".into()), point]);
+        assert_eq!(rows, [[Datum::Int(1), list, Datum::Null]]);
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_named() {
+        let (number, text) = (&Datum::Int(7), &Datum::Text("seven".into()));
+        assert_eq!((number.int(), number.float(), number.kind()), (Ok(7), Ok(7.0), ValueKind::Int));
+        assert_eq!(number.with_decimal(str::to_owned), Ok("7".to_owned()));
+        assert_eq!(text.int().unwrap_err().message, r#"Text("seven") is not a whole number"#);
+        assert!((&Datum::Uint(u64::MAX)).int().unwrap_err().out_of_range);
+    }
+
+    #[test]
+    fn a_reply_is_taken_once_and_when_it_is_whole() {
+        #[derive(Debug)]
+        struct Nothing(Arc<[Column]>);
+        impl Described for Nothing {
+            fn columns(&self) -> &Arc<[Column]> {
+                &self.0
+            }
+        }
+        #[derive(Debug)]
+        struct Refusal;
+        impl Diagnostics for Refusal {
+            fn condition(&self) -> crate::sqlstate::Condition {
+                crate::sqlstate::Condition::of_sqlstate("42601")
+            }
+            fn message(&self) -> std::borrow::Cow<'_, str> {
+                "no".into()
+            }
+        }
+        let (mut collector, reply) = Collector::<Nothing, Refusal>::new(vec![Datum::Null]);
+        collector.columns((), &Nothing(Arc::default()));
+        collector.result((), Summary { rows: Some(3), ..Summary::default() });
+        collector.result((), Summary { rows: Some(4), ..Summary::default() });
+        assert!(!reply.is_over() && reply.take().is_none());
+        collector.finish((), Outcome::Server { error: Refusal, row: None });
+        let received = reply.take().expect("it is over");
+        assert_eq!(received.affected, 7);
+        assert!(matches!(received.outcome, Outcome::Server { error: Refusal, .. }) && reply.take().is_none());
+    }
+}
