@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from served import Served, served
 
 ROOT = Path(__file__).parents[2]
 CONNECTIONS = 1000
+FILES = 4096
+"""Open files that a process with so many connections may need: Informix's test server has several for each."""
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +88,18 @@ def test_session_on_informix_begins_again_where_a_server_redirects(
 
 
 @pytest.fixture(scope="module")
-def crowded() -> Iterator[list[str]]:
+def many_files() -> Iterator[None]:
+    """Lets what is started have many open files: the usual limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = hard == resource.RLIM_INFINITY or hard >= FILES
+    assert enough, f"{CONNECTIONS} connections need {FILES} open files, and the limit is {hard}: raise it by ulimit -Hn"
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft if soft == resource.RLIM_INFINITY else max(soft, FILES), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture(scope="module")
+def crowded(many_files: None) -> Iterator[list[str]]:
     """A server of each kind that takes a third of a thousand connections."""
     most = CONNECTIONS // 3 + 20
     postgresql = start_postgresql(settings={"max_connections": most, "shared_buffers": "16MB"})
