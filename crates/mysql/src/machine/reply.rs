@@ -152,8 +152,13 @@ impl<C: MyCaller> Machine<C> {
                 self.answered(cx)
             }
             (Kind::Fetch, _) => {
-                let columns = self.front()?.statement.as_ref().and_then(|statement| statement.columns());
+                let entry = self.front()?;
+                let columns = entry.statement.as_ref().and_then(|statement| statement.columns());
                 let columns = columns.ok_or_else(|| Fatal::peer("the server sent rows of an unknown cursor"))?;
+                // Not when it was sent: the columns may not have been known yet.
+                if let Some(caller) = &mut entry.slot.caller {
+                    caller.columns(cx, &columns);
+                }
                 self.reply = Reply::Rows { columns };
                 self.packet(cx, sequence, payload, outbox)
             }

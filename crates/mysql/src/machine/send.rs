@@ -181,9 +181,6 @@ impl<C: MyCaller> Machine<C> {
         };
         let id = statement.id.unwrap_or(LAST_PREPARED);
         let entry = &mut self.queue[at];
-        if let (Some(columns), Some(caller)) = (statement.columns(), &mut entry.slot.caller) {
-            caller.columns(cx, &columns);
-        }
         entry.statement = Some(statement);
         let next = self.wire.write(outbox, |out| command::fetch(out, id, rows));
         self.expect(next, Kind::Fetch);
