@@ -124,6 +124,17 @@ def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(my_url
         assert several.fetchval("select 42") == 42
 
 
+def test_a_decimal_is_described_with_its_digits(my: Conn) -> None:
+    fresh(my, "table digits (a decimal(10,2), b decimal(10,2) unsigned, c decimal(5), d decimal(65) unsigned not null)")
+    described = my.execute("select * from digits").description or ()
+    assert [tuple(column)[4:7] for column in described] == [
+        (10, 2, True),
+        (10, 2, True),
+        (5, 0, True),
+        (65, 0, False),
+    ]
+
+
 def test_results_of_a_procedure_before_its_error(my: Conn) -> None:
     fresh(my, "procedure late() begin select 1; signal sqlstate '45000' set message_text = 'late'; end")
     cursor = my.cursor()
