@@ -21,10 +21,6 @@ pub trait Driven: Session {
     fn receive(&mut self, cx: Self::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal>;
     /// [`Protocol::abort`]
     fn abort(&mut self, cx: Self::Cx<'_>, reason: &Fatal);
-    /// Returns true if a response handler takes no more for now.
-    fn is_full(&self) -> bool {
-        false
-    }
 }
 
 impl<P: Protocol> Driven for P {
@@ -87,7 +83,7 @@ impl Silence {
 ///    the socket takes no more;
 /// 4. reads, if [`Connection::may_read`], into [`Buffers::landing`], after [`Buffers::make_room`], and says how much with
 ///    [`Buffers::received`]. It has to be ready to read whenever it waits to write: a large batch would block both sides;
-/// 5. calls [`Connection::handle`] after each read, and does what [`Connection::next_step`] returns: goes on with 2, answers
+/// 5. calls [`Connection::handle`] after each read, and where [`Connection::is_due`], and does what [`Connection::next_step`] returns: goes on with 2, answers
 ///    a question, connects elsewhere and calls [`Connection::reconnected`], or closes;
 /// 6. at the end of input, or where the socket fails, calls [`Connection::lost`]; to close by itself,
 ///    [`Connection::say_goodbye`], after which it writes what is there without waiting.
@@ -104,6 +100,8 @@ pub struct Connection<M: ?Sized> {
     pub buffers: Buffers,
     tls: Option<TlsSettings>,
     ended: Option<Fatal>,
+    /// The last [`Connection::handle`] has ended early.
+    stopped: bool,
 }
 
 impl<M: Driven + ?Sized> Connection<M> {
@@ -112,7 +110,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     pub fn new(machine: Box<M>, outbox: Outbox, tls: Option<TlsSettings>) -> Self {
         let mut buffers = Buffers::new();
         buffers.outbox = outbox;
-        Self { machine, buffers, tls, ended: None }
+        Self { machine, buffers, tls, ended: None, stopped: false }
     }
 
     /// The socket is connected.
@@ -144,7 +142,13 @@ impl<M: Driven + ?Sized> Connection<M> {
     /// Returns true if the loop may read. While a response handler is full it must not: what it has to take would be kept
     /// in memory.
     pub fn may_read(&self) -> bool {
-        !self.machine.is_full()
+        self.machine.full().is_none()
+    }
+
+    /// Returns true if received bytes have to be handled although nothing further has come: the response handler that was
+    /// full takes more, or was discarded.
+    pub fn is_due(&self) -> bool {
+        self.stopped && self.may_read()
     }
 
     /// Handles what was received, and puts TLS in place where the protocol asks for it.
@@ -154,6 +158,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     pub fn handle(&mut self, cx: M::Cx<'_>) -> Result<(), Fatal> {
         loop {
             self.machine.receive(cx, &mut self.buffers.inbox, &mut self.buffers.outbox)?;
+            self.stopped = !self.may_read();
             if !self.advance_tls()? {
                 return Ok(());
             }

@@ -3,7 +3,7 @@
 mod support;
 
 use headrace_connection::{Arrival, Limits};
-use headrace_core::{Fatal, FatalKind, NextStep};
+use headrace_core::{Fatal, FatalKind, NextStep, Session as _};
 use std::time::Duration;
 use support::{Lines, Server, Stage, read, trusting, written};
 
@@ -167,9 +167,15 @@ fn another_server_is_asked_from_the_beginning() {
 #[test]
 fn nothing_is_read_while_a_response_handler_is_full() {
     let mut connection = Lines::connection(Stage::Ready, None);
-    assert!(connection.may_read());
-    connection.machine.full = true;
-    assert!(!connection.may_read());
+    assert!(connection.may_read() && !connection.is_due());
+    read(&mut connection, b"one\nFULL\ntwo\n", usize::MAX).unwrap();
+    assert!(!connection.may_read() && !connection.is_due());
+    assert_eq!(connection.machine.lines, ["one"]);
+    connection.machine.resume(1);
+    assert!(connection.may_read() && connection.is_due());
+    connection.handle(()).unwrap();
+    assert!(!connection.is_due());
+    assert_eq!(connection.machine.lines, ["one", "two"]);
 }
 
 #[test]

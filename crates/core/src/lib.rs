@@ -38,7 +38,7 @@ pub mod words;
 pub use buffer::{Inbox, Outbox};
 pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
-pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, shortened};
+pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, Room, shortened};
 pub use queue::{Failure, Pending, Queue, Slot};
 pub use run::{Cells, ColumnSink, Run};
 pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};

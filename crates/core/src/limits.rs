@@ -62,7 +62,5 @@ pub const QUERY_BYTES: usize = 64 * 1024;
 pub const NOTICES: usize = 1024;
 /// Milliseconds of a transfer after which a blocking caller looks for interrupts, whatever has come.
 pub const LOOK_MILLIS: u64 = 50;
-/// Bytes of a COPY to an asyncio client that wait unread before the transport is told to stop reading.
-pub const COPY_BACKLOG_BYTES: usize = 1024 * 1024;
 /// Dates that a result remembers: they repeat a lot within one, and a look-up costs a tenth of making one.
 pub const DATES: usize = 512;

@@ -189,6 +189,16 @@ pub struct Summary<'a> {
     pub out_params: bool,
 }
 
+/// Whether a response handler takes more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Room {
+    /// It does.
+    More,
+    /// Not for now: nothing further is received until it has room again, which [`Session::resume`] says.
+    Full,
+}
+
 /// The side that asks: Python, Arrow, the daemon, a test.
 ///
 /// A caller travels with its request through the protocol's queue and is asleep there; whenever the protocol needs
@@ -227,13 +237,13 @@ pub trait Caller: Sized {
     ///
     /// # Errors
     /// [`Fatal`] that the run has met with.
-    fn rows<R: Run>(&mut self, cx: Self::Cx<'_>, run: &mut R) -> Result<(), Fatal>;
+    fn rows<R: Run>(&mut self, cx: Self::Cx<'_>, run: &mut R) -> Result<Room, Fatal>;
     /// Starts a batch over from its first row, if that is still possible.
     fn rewind(&mut self, cx: Self::Cx<'_>) -> bool;
     /// A bulk transfer can begin: whether it is binary as a whole, and how many columns it has.
     fn bulk_ready(&mut self, cx: Self::Cx<'_>, binary: bool, columns: usize);
     /// A block of a bulk transfer out of the server.
-    fn block(&mut self, cx: Self::Cx<'_>, bytes: &[u8]);
+    fn block(&mut self, cx: Self::Cx<'_>, bytes: &[u8]) -> Room;
     /// One result is complete.
     fn result(&mut self, cx: Self::Cx<'_>, summary: Summary<'_>);
     /// The request is over.
@@ -259,7 +269,8 @@ pub trait Protocol: Session {
     fn submit(&mut self, request: Self::Request, caller: Self::Caller) -> u64;
     /// Encodes queued requests until the outbox is full, the queue empty, or a reply is needed first.
     fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, outbox: &mut Outbox);
-    /// Handles every whole message in the inbox; what has to be answered at once goes to the outbox.
+    /// Handles every whole message in the inbox; what has to be answered at once goes to the outbox. Where a response handler
+    /// is full it ends early, with bytes left in the inbox: see [`Session::full`].
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] tells everyone who waits.

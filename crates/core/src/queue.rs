@@ -3,7 +3,7 @@
 //! Every request joins one queue. The first [`Queue::started`] of them have begun to be sent. What belongs to the protocol is
 //! in the request's own type, which has a [`Slot`] in it and is a [`Pending`].
 
-use crate::protocol::{Caller, Discarded, Fatal, Outcome};
+use crate::protocol::{Caller, Discarded, Fatal, Outcome, Room};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -127,11 +127,13 @@ pub struct Queue<R> {
     started: usize,
     next_id: u64,
     held: bool,
+    /// The request whose response handler is full.
+    full: Option<u64>,
 }
 
 impl<R> Default for Queue<R> {
     fn default() -> Self {
-        Self { entries: VecDeque::new(), started: 0, next_id: 1, held: false }
+        Self { entries: VecDeque::new(), started: 0, next_id: 1, held: false, full: None }
     }
 }
 
@@ -312,6 +314,7 @@ impl<R: Pending> Queue<R> {
     /// Takes the first request out.
     pub fn pop_front(&mut self) -> Option<R> {
         let entry = self.entries.pop_front()?;
+        self.resume(entry.slot().id);
         self.started = self.started.saturating_sub(1);
         Some(entry)
     }
@@ -325,6 +328,7 @@ impl<R: Pending> Queue<R> {
     pub fn remove_last(&mut self) -> Option<R> {
         let entry = self.entries.remove(self.last_at()?)?;
         self.started -= 1;
+        self.resume(entry.slot().id);
         Some(entry)
     }
 
@@ -343,6 +347,25 @@ impl<R: Pending> Queue<R> {
         self.held
     }
 
+    /// What the response handler of request `id` said of its room.
+    pub fn note(&mut self, id: u64, room: Room) {
+        if room == Room::Full {
+            self.full = Some(id);
+        }
+    }
+
+    /// The request whose response handler is full: see [`crate::Session::full`].
+    pub fn full(&self) -> Option<u64> {
+        self.full
+    }
+
+    /// The response handler of request `id` takes more, or there is none.
+    pub fn resume(&mut self, id: u64) {
+        if self.full == Some(id) {
+            self.full = None;
+        }
+    }
+
     /// Forgets the response handler of request `id`: see [`crate::Session::discard`].
     pub fn discard(&mut self, id: u64) -> Discarded {
         let Some(at) = self.entries.iter().position(|entry| entry.slot().id == id) else { return Discarded::Gone };
@@ -358,6 +381,7 @@ impl<R: Pending> Queue<R> {
         let slot = self.entries[at].slot_mut();
         slot.caller = None;
         slot.abandoned = true;
+        self.resume(id);
         if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
     }
 
@@ -370,6 +394,7 @@ impl<R: Pending> Queue<R> {
     /// that has a response handler: before it may stand what was discarded, or is the machine's own.
     pub fn abort(&mut self, cx: Cx<'_, R>, reason: &Fatal, last_words: Option<ServerError<R>>) {
         self.started = 0;
+        self.full = None;
         let mut last_words = last_words;
         for entry in std::mem::take(&mut self.entries) {
             let mut slot = entry.into_slot();

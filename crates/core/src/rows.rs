@@ -6,8 +6,8 @@
 use crate::params::RangeParts;
 use crate::protocol::Summary;
 use crate::{
-    Caller, Column, Container, Described, Diagnostics, Fatal, Inet, Mismatch, Outcome, Parameters, Run, Sink, Value,
-    ValueKind,
+    Caller, Column, Container, Described, Diagnostics, Fatal, Inet, Mismatch, Outcome, Parameters, Room, Run, Sink,
+    Value, ValueKind,
 };
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -141,14 +141,17 @@ impl<C: Described, E: Diagnostics> Caller for Collector<C, E> {
     fn columns(&mut self, (): (), columns: &C) {
         open(&self.reply).columns = columns.columns().clone();
     }
-    fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<(), Fatal> {
-        run.each(&mut Rows { rows: &mut open(&self.reply).rows, open: Vec::new() })
+    fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<Room, Fatal> {
+        run.each(&mut Rows { rows: &mut open(&self.reply).rows, open: Vec::new() })?;
+        Ok(Room::More)
     }
     fn rewind(&mut self, (): ()) -> bool {
         false
     }
     fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
-    fn block(&mut self, (): (), _: &[u8]) {}
+    fn block(&mut self, (): (), _: &[u8]) -> Room {
+        Room::More
+    }
     fn result(&mut self, (): (), summary: Summary<'_>) {
         open(&self.reply).affected += summary.rows.unwrap_or_default();
     }

@@ -134,6 +134,13 @@ pub trait Session {
     /// A cancel request was sent, and the server has taken it: it may hit what is sent next.
     fn cancel_sent(&mut self) {}
 
+    /// The request whose response handler takes no more for now. Until [`Session::resume`] or [`Session::discard`] nothing is
+    /// handled, so whoever drives the session must not read either: what comes would be kept in memory.
+    fn full(&self) -> Option<u64>;
+    /// The response handler of request `id` takes more. What lies in the read buffer has to be handled next, whether or not
+    /// anything further has come.
+    fn resume(&mut self, id: u64);
+
     /// The number of requests that wait or are in flight.
     fn queued(&self) -> usize;
     /// The number of requests that have been started and not answered.

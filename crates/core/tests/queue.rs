@@ -1,7 +1,7 @@
 //! The queue of pending requests, with a protocol that does nothing.
 
 use headrace_core::{
-    Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Fatal, Pending, Queue, Sink, Slot,
+    Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Fatal, Pending, Queue, Room, Sink, Slot,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;
@@ -172,4 +172,29 @@ fn an_earlier_failure_is_not_replaced_by_the_last_words() {
     queue[0].slot.fail(Refusal("23505"));
     queue.abort((), &Fatal::gone("reset"), Some(Refusal("57P01")));
     assert_eq!(waiting.each_ref().map(end), ["server 22012", "fatal reset"]);
+}
+
+#[test]
+fn a_full_handler_is_so_until_it_takes_more_is_discarded_or_its_request_ends() {
+    type End = fn(&mut Queue<Request>, u64);
+    let ends: [(&str, End); 4] = [
+        ("resumed", |queue, id| queue.resume(id)),
+        ("discarded", |queue, id| _ = queue.discard(id)),
+        ("answered", |queue, _| drop(queue.pop_front())),
+        ("aborted", |queue, _| queue.abort((), &Fatal::gone("gone"), None)),
+    ];
+    for (how, end) in ends {
+        let mut queue = Queue::default();
+        let (id, _) = submit(&mut queue, "select", 0);
+        let (other, _) = submit(&mut queue, "select", 0);
+        queue.start();
+        queue.note(id, Room::More);
+        assert_eq!(queue.full(), None);
+        queue.note(id, Room::Full);
+        queue.resume(other);
+        queue.discard(other);
+        assert_eq!(queue.full(), Some(id), "{how}");
+        end(&mut queue, id);
+        assert_eq!(queue.full(), None, "{how}");
+    }
 }

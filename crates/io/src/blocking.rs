@@ -58,6 +58,10 @@ impl<M: Driven + ?Sized> Client<M> {
             if done(&mut self.connection) {
                 return Ok(true);
             }
+            if self.connection.is_due() {
+                self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
+                continue;
+            }
             if !self.connection.may_read() || self.turn(cx, deadline)? == Progress::Timeout {
                 return Ok(done(&mut self.connection));
             }

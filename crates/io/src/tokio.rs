@@ -60,6 +60,10 @@ impl<M: Driven + ?Sized> Client<M> {
             if !self.connection.may_read() {
                 return Ok(false);
             }
+            if self.connection.is_due() {
+                self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
+                continue;
+            }
             self.connection.transmit(cx);
             match self.stream.exchange(&mut self.connection.buffers).await {
                 Ok(Progress::Eof) => {

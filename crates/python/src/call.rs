@@ -10,7 +10,7 @@ use crate::postgres::CopyBuffer;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::protocol::Summary;
-use headrace_core::{Caller, Fatal, Outcome, Run};
+use headrace_core::{Caller, Fatal, Outcome, Room, Run};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
@@ -229,11 +229,6 @@ impl<D: Dialect> PyCall<D> {
         Ok(Some((columns, ffi::list(py, rows)?.unbind())))
     }
 
-    /// Bytes of a COPY that nobody has taken.
-    pub fn backlog(&self) -> usize {
-        self.copy.as_ref().map_or(0, |copy| copy.get().len())
-    }
-
     fn pack(&mut self, py: Python<'_>, summary: Summary<'_>) -> PyResult<Py<PyAny>> {
         let Summary { tag, rows: rowcount, suspended, out_params, .. } = summary;
         let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
@@ -338,8 +333,13 @@ impl<D: Dialect> Caller for PyCall<D> {
         }
     }
 
-    fn rows<R: Run>(&mut self, py: Python<'_>, run: &mut R) -> Result<(), Fatal> {
-        run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))
+    fn rows<R: Run>(&mut self, py: Python<'_>, run: &mut R) -> Result<Room, Fatal> {
+        run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))?;
+        if !self.has_block() {
+            return Ok(Room::More);
+        }
+        self.step(py);
+        Ok(Room::Full)
     }
 
     fn bulk_ready(&mut self, py: Python<'_>, binary: bool, columns: usize) {
@@ -349,12 +349,16 @@ impl<D: Dialect> Caller for PyCall<D> {
         self.step(py);
     }
 
-    fn block(&mut self, py: Python<'_>, bytes: &[u8]) {
-        match &self.copy {
+    fn block(&mut self, py: Python<'_>, bytes: &[u8]) -> Room {
+        let room = match &self.copy {
             Some(copy) => copy.get().push(bytes),
-            None => self.lost = true,
-        }
+            None => {
+                self.lost = true;
+                Room::More
+            }
+        };
         self.step(py);
+        room
     }
 
     fn result(&mut self, py: Python<'_>, summary: Summary<'_>) {

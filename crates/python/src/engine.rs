@@ -9,7 +9,7 @@ use crate::errors;
 use crate::query::Query;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Column, Diagnostics, Inbox, NextStep, Outbox, Protocol, Session, limits};
+use headrace_core::{Column, Diagnostics, Inbox, NextStep, Outbox, Protocol, Session};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::any::Any;
@@ -54,10 +54,6 @@ pub trait Engine: Session + Any + Debug + Send {
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64>;
     /// Shows everybody who waits, and who waits for the next step of a COPY, until one of these calls returns true.
     fn visit_callers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
-    /// Whether the current caller has as much of a bulk transfer or a stream as it can take for now.
-    fn is_full(&self) -> bool;
-    /// Tells the reader of a stream that a block can be taken, where one can.
-    fn offer_block(&mut self, py: Python<'_>);
     /// What the server said before it ended the session, as an exception.
     fn last_error(&self, py: Python<'_>) -> Option<PyErr>;
 }
@@ -91,16 +87,6 @@ where
         Protocol::find(self, |call| visit(&call.completion, call.progress.as_ref()));
     }
 
-    fn is_full(&self) -> bool {
-        self.current_caller().is_some_and(|call| call.has_block() || call.backlog() > limits::COPY_BACKLOG_BYTES)
-    }
-
-    fn offer_block(&mut self, py: Python<'_>) {
-        if let Some(call) = self.current_caller_mut().filter(|call| call.has_block()) {
-            call.step(py);
-        }
-    }
-
     fn last_error(&self, py: Python<'_>) -> Option<PyErr> {
         self.last_words().map(|words| D::error(py, words, None, None))
     }
@@ -117,9 +103,6 @@ impl Driven for dyn Engine {
     }
     fn abort(&mut self, py: Python<'_>, reason: &Fatal) {
         Engine::abort(self, py, reason);
-    }
-    fn is_full(&self) -> bool {
-        Engine::is_full(self)
     }
 }
 

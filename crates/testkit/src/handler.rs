@@ -2,7 +2,7 @@
 
 use crate::{TestParameters, TestValue, TextSink, ways};
 use headrace_core::protocol::{Caller, Outcome, Summary};
-use headrace_core::{Described, Diagnostics, Fatal, Mismatch, Run, Sink};
+use headrace_core::{Described, Diagnostics, Fatal, Mismatch, Room, Run, Sink};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -99,6 +99,8 @@ pub struct TestHandler<D: Dialect> {
     next: usize,
     /// Whether the batch can be read again from its beginning.
     pub rewinds: bool,
+    /// Whether it is full after each run of rows, and after each block.
+    pub fills: bool,
     /// Whose request it is, as [`Caller::lane`] says.
     pub lane: u64,
     columns: Option<D::Columns>,
@@ -108,7 +110,25 @@ impl<D: Dialect> TestHandler<D> {
     /// With its parameters.
     pub fn new(row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (Self, Shared) {
         let received = Shared::default();
-        (Self { received: received.clone(), row, batch, next: 0, rewinds: true, lane: 0, columns: None }, received)
+        (
+            Self {
+                received: received.clone(),
+                row,
+                batch,
+                next: 0,
+                rewinds: true,
+                fills: true,
+                lane: 0,
+                columns: None,
+            },
+            received,
+        )
+    }
+}
+
+impl<D: Dialect> TestHandler<D> {
+    fn room(&self) -> Room {
+        if self.fills { Room::Full } else { Room::More }
     }
 }
 
@@ -142,13 +162,16 @@ impl<D: Dialect> Caller for TestHandler<D> {
         self.received.received.borrow_mut().columns = names.collect();
         self.columns = Some(columns.clone());
     }
-    fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<(), Fatal> {
+    fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<Room, Fatal> {
         let columns = self.columns.as_ref().expect("rows without columns");
         ways::compare(run, columns.columns(), |messages, sink| D::read_again(columns, messages, sink));
-        run.each(&mut TextSink::new(self.received.rows.clone()))
+        run.each(&mut TextSink::new(self.received.rows.clone()))?;
+        Ok(self.room())
     }
     fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
-    fn block(&mut self, (): (), _: &[u8]) {}
+    fn block(&mut self, (): (), _: &[u8]) -> Room {
+        self.room()
+    }
     fn result(&mut self, (): (), summary: Summary<'_>) {
         self.received.received.borrow_mut().results.push(Completion {
             tag: String::from_utf8_lossy(summary.tag).into_owned(),

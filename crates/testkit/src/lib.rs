@@ -6,6 +6,7 @@
 
 mod fuzz;
 mod handler;
+mod receiving;
 mod replay;
 mod sink;
 mod trace;
@@ -15,6 +16,7 @@ mod ways;
 
 pub use fuzz::drive;
 pub use handler::{Completion, Dialect, Received, Shared, TestHandler};
+pub use receiving::receive;
 pub use replay::{Peer, Replay, Step, hex, read_recording, server_bytes, unhex, write_recording};
 pub use sink::{CheckedSink, DiscardSink, TextSink};
 pub use trace::Trace;

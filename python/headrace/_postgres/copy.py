@@ -88,9 +88,9 @@ class Copy:
     def __enter__(self) -> Copy:
         core = self._connection._core
         self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement), self._limit)
-        if self._wire.copy_state(self._ticket) == Transfer.STREAMING:
-            self._gate = Gate(core, COPYING)
-            self._wire.occupy(self._gate)
+        # Also of a COPY out: what a statement of its reader waits for is behind data that only the reader takes.
+        self._gate = Gate(core, COPYING)
+        self._wire.occupy(self._gate)
         return self
 
     def __exit__(
@@ -103,6 +103,7 @@ class Copy:
             return
         if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
+        self._wire.copy_leave(self._ticket, self._buffer)
         self._wire.copy_end(self._ticket)
         results: list[Result] = self._connection._wait(self._ticket, self._limit)
         self.rowcount = results[-1].rowcount if results else -1
@@ -166,10 +167,11 @@ class Copy:
 
     def read(self) -> bytes:
         """The next block, empty at the end."""
-        return self._buffer.take() if self._has_more() else b""
+        return self._wire.copy_take(self._ticket, self._buffer) if self._has_more() else b""
 
     def _has_more(self) -> bool:
         """Waits for data; false at the end."""
+        self._passed_on()
         while True:
             # In this order: between the two looks another thread may bring the last blocks and the end.
             ended = self._wire.copy_state(self._ticket) == Transfer.ENDED
@@ -186,7 +188,7 @@ class Copy:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of a COPY that :meth:`Connection.copy_out` began."""
         while self._has_more():
-            yield from self._wire.copy_take_rows(self._buffer)
+            yield from self._wire.copy_take_rows(self._ticket, self._buffer)
 
 
 def copy_in(

@@ -75,7 +75,6 @@ class AsyncConnection(LoopConnection[R]):
                 ticket.add_done_callback(_heard)
                 wire.copy_end(ticket, reason)
             else:
-                wire.resume_reading()
                 self._abandon(ticket)
             await asyncio.wait_for(asyncio.shield(wire.sync()), defaults.CANCEL_TIMEOUT)
         except BaseException as error:

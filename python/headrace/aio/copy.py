@@ -66,6 +66,7 @@ class AsyncCopy:
             return
         if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
+        self._wire.copy_leave(self._ticket, self._buffer)
         self._wire.copy_end(self._ticket)
         results: list[Result] = await self._connection._wait(self._ticket, self._limit)
         self.rowcount = results[-1].rowcount if results else -1
@@ -118,9 +119,7 @@ class AsyncCopy:
             if self._wire.copy_state(self._ticket) == Transfer.ENDED:
                 return b""
             await self._step()
-        block = self._buffer.take()
-        self._wire.resume_reading()
-        return block
+        return self._wire.copy_take(self._ticket, self._buffer)
 
     async def _step(self) -> None:
         await self._connection._wait(self._wire.copy_step(self._ticket), self._limit)
@@ -152,9 +151,7 @@ class AsyncCopy:
                     return
                 await self._step()
                 continue
-            rows = self._wire.copy_take_rows(self._buffer)
-            self._wire.resume_reading()
-            yield rows
+            yield self._wire.copy_take_rows(self._ticket, self._buffer)
 
 
 async def copy_in(

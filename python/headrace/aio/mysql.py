@@ -180,7 +180,6 @@ class AsyncConnection(LoopConnection[R]):
             with contextlib.suppress(RuntimeError, errors.Error):
                 if asyncio.get_running_loop() is future.get_loop() and not future.done():
                     reading.ended = True
-                    connection._core.wire.resume_reading()
                     connection._abandon(future)
 
         reading.watch = weakref.ref(rows, gone)
@@ -199,7 +198,6 @@ class AsyncConnection(LoopConnection[R]):
             while not future.done():
                 taken = wire.take_block(future)
                 if taken is None:
-                    wire.resume_reading()
                     await self._wait(wire.step(future), timeout)
                     continue
                 columns, rows = taken
@@ -218,7 +216,6 @@ class AsyncConnection(LoopConnection[R]):
         finally:
             reading.ended = True
             wire.vacate(gate)
-            wire.resume_reading()
             if not future.done():
                 self._abandon(future)
 

@@ -61,13 +61,16 @@ impl Driven for Lines {
     type Cx<'a> = ();
     fn transmit(&mut self, (): (), _: &mut Outbox) {}
     fn receive(&mut self, (): (), inbox: &mut Inbox, _: &mut Outbox) -> Result<(), Fatal> {
-        while let Some(end) = inbox.unread().iter().position(|byte| *byte == b'\n') {
+        while !self.full
+            && let Some(end) = inbox.unread().iter().position(|byte| *byte == b'\n')
+        {
             let line = String::from_utf8_lossy(&inbox.unread()[..end]).into_owned();
             inbox.consume(end + 1);
             match line.split(' ').collect::<Vec<_>>()[..] {
                 ["BAD", ..] => return Err(Fatal::peer("a line that is not allowed")),
                 ["ERROR", what] => self.last = Some(what.to_owned()),
                 ["MOVED", host, port] => self.stage = Stage::Moved(host.to_owned(), port.parse().unwrap()),
+                ["FULL"] => self.full = true,
                 ["HELLO"] => self.stage = Stage::Ready,
                 _ => self.lines.push(line),
             }
@@ -77,9 +80,6 @@ impl Driven for Lines {
     fn abort(&mut self, (): (), reason: &Fatal) {
         self.stage = Stage::Closed;
         self.told.push(reason.message.clone());
-    }
-    fn is_full(&self) -> bool {
-        self.full
     }
 }
 
@@ -102,6 +102,12 @@ impl Session for Lines {
     fn reconnect(&mut self, _: &mut Outbox) -> Result<(), Fatal> {
         self.stage = self.begin.clone();
         Ok(())
+    }
+    fn full(&self) -> Option<u64> {
+        self.full.then_some(1)
+    }
+    fn resume(&mut self, _: u64) {
+        self.full = false;
     }
     fn terminate(&mut self, outbox: &mut Outbox) {
         outbox.tail().extend_from_slice(b"BYE\n");

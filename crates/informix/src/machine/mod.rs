@@ -286,6 +286,14 @@ impl<C: IfxCaller> Session for Machine<C> {
         self.queue.hold(held);
     }
 
+    fn full(&self) -> Option<u64> {
+        self.queue.full()
+    }
+
+    fn resume(&mut self, id: u64) {
+        self.queue.resume(id);
+    }
+
     fn queued(&self) -> usize {
         self.queue.len()
     }

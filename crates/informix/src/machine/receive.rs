@@ -9,7 +9,7 @@ use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use crate::types::decode;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Slot, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Room, Slot, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -18,11 +18,14 @@ const ALREADY_OPEN: i32 = -535;
 
 impl<C: IfxCaller> Machine<C> {
     pub(super) fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if self.queue.full().is_some() {
+            return Ok(());
+        }
         if !self.may_be_whole(inbox)? {
             self.read_ahead(outbox);
             return Ok(());
         }
-        loop {
+        while self.queue.full().is_none() {
             if inbox.unread().starts_with(&[0, 14]) {
                 let consumed = self.rows(cx, inbox.unread())?;
                 if consumed > 0 {
@@ -45,6 +48,7 @@ impl<C: IfxCaller> Machine<C> {
             inbox.consume(used);
             self.scan.reset();
         }
+        Ok(())
     }
 
     /// Whether a message of which only the beginning had come can be whole by now; until then it is not read again.
@@ -89,6 +93,7 @@ impl<C: IfxCaller> Machine<C> {
             }
         };
         let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
+        let mut room = Room::More;
         let mut run = Tuples::new(columns.as_deref(), unread);
         match (&columns, &mut entry.slot.caller) {
             (Some(columns), Some(_)) if columns.large => {
@@ -97,12 +102,13 @@ impl<C: IfxCaller> Machine<C> {
                     entry.held.push(row.to_vec());
                 }
             }
-            (Some(_), Some(caller)) if !run.is_empty()? => caller.rows(cx, &mut run)?,
+            (Some(_), Some(caller)) if !run.is_empty()? => room = caller.rows(cx, &mut run)?,
             _ => {}
         }
         let Taken { bytes, rows, row_bytes } = run.end()?;
         entry.rows += rows;
         self.reply.row_bytes += row_bytes;
+        self.queue.note(group.entry, room);
         Ok(bytes)
     }
 
@@ -461,7 +467,8 @@ impl<C: IfxCaller> Machine<C> {
         let (held, large) = (std::mem::take(&mut entry.held), std::mem::take(&mut entry.large));
         let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
         if let (Some(columns), Some(caller), None) = (columns, &mut entry.slot.caller, &entry.slot.failure) {
-            caller.rows(cx, &mut HeldRows::new(&columns, &held, &large))?;
+            let room = caller.rows(cx, &mut HeldRows::new(&columns, &held, &large))?;
+            self.queue.note(group.entry, room);
         }
         self.next_block(group);
         Ok(())

@@ -131,7 +131,9 @@ impl<C: IfxCaller> Machine<C> {
         let columns = Arc::new(Columns::of_row(fields, decoders, self.codeset));
         let Some(caller) = self.entry(group.entry).and_then(|entry| entry.slot.caller.as_mut()) else { return Ok(()) };
         caller.columns(cx, &columns);
-        caller.rows(cx, &mut HeldRows::new(&columns, &[row], &[]))
+        let room = caller.rows(cx, &mut HeldRows::new(&columns, &[row], &[]))?;
+        self.queue.note(group.entry, room);
+        Ok(())
     }
 
     /// The end of a reply about a routine or an object.

@@ -63,7 +63,7 @@ impl Session {
     /// The server says something.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
         self.inbox.extend(bytes);
-        self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
+        headrace_testkit::receive(&mut self.machine, &mut self.inbox, &mut self.outbox)?;
         self.machine.transmit((), &mut self.outbox);
         Ok(())
     }

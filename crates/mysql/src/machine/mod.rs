@@ -245,6 +245,14 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
         self.kill_due = true;
     }
 
+    fn full(&self) -> Option<u64> {
+        self.queue.full()
+    }
+
+    fn resume(&mut self, id: u64) {
+        self.queue.resume(id);
+    }
+
     fn queued(&self) -> usize {
         self.queue.len()
     }

@@ -10,7 +10,7 @@ use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError};
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Room, limits};
 
 impl<C: MyCaller> Machine<C> {
     /// Handles every whole packet in the inbox; answers that authentication needs go to the outbox.
@@ -30,7 +30,7 @@ impl<C: MyCaller> Machine<C> {
             let done = self.read_plain(cx, &mut plain, outbox);
             self.wire.plain = plain;
             done?;
-            if !self.wire.unpack(algorithm, inbox)? {
+            if self.queue.full().is_some() || !self.wire.unpack(algorithm, inbox)? {
                 return Ok(());
             }
         }
@@ -39,7 +39,7 @@ impl<C: MyCaller> Machine<C> {
     /// Reads packets until one is not whole, or those behind it are compressed.
     fn read_plain(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
         let compressed = self.wire.compression.is_some();
-        while self.wire.compression.is_some() == compressed {
+        while self.wire.compression.is_some() == compressed && self.queue.full().is_none() {
             let unread = inbox.unread();
             if let Phase::Startup(startup) = &self.phase
                 && startup.awaits_tls()
@@ -141,14 +141,17 @@ impl<C: MyCaller> Machine<C> {
         }
         let Some(entry) = self.queue.first_mut() else { return Ok(0) };
         let counted = self.wire.compression.is_none();
+        let mut room = Room::More;
         let mut run = RowPackets::new(columns, unread, counted.then_some(expect.sequence));
         if !run.is_empty()
             && let Some(caller) = entry.slot.caller.as_mut().filter(|_| expect.kind.is_callers())
         {
-            caller.rows(cx, &mut run)?;
+            room = caller.rows(cx, &mut run)?;
         }
         let (bytes, sequence) = run.end();
         expect.sequence = sequence.unwrap_or(expect.sequence);
+        let id = entry.slot.id;
+        self.queue.note(id, room);
         Ok(bytes)
     }
 
@@ -225,7 +228,9 @@ impl<C: MyCaller> Machine<C> {
                     // A row in several parts.
                     let entry = self.front()?;
                     if let Some(caller) = entry.slot.caller.as_mut().filter(|_| kind.is_callers()) {
-                        caller.rows(cx, &mut LargeRow::new(&columns, payload))?;
+                        let room = caller.rows(cx, &mut LargeRow::new(&columns, payload))?;
+                        let id = entry.slot.id;
+                        self.queue.note(id, room);
                     }
                     self.reply = Reply::Rows { columns };
                     Ok(())

@@ -83,7 +83,7 @@ impl<P: Peer> Session<P> {
         while !done(&self.machine) {
             let Some(bytes) = self.peer.receive() else { return Err(Fatal::gone("the server said no more")) };
             self.inbox.extend(&bytes);
-            self.machine.receive((), &mut self.inbox, &mut self.outbox)?;
+            headrace_testkit::receive(&mut self.machine, &mut self.inbox, &mut self.outbox)?;
             self.flush();
             if self.tls && matches!(self.machine.next_step(), NextStep::StartTls { .. }) {
                 let fingerprint = self.peer.start_tls();

@@ -16,7 +16,7 @@ use crate::messages::frontend;
 use crate::messages::tag::backend as tag;
 use crate::types::{self, Decoder, Oid, TypeRegistry};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Mismatch, Outbox, Session};
+use headrace_core::{Fatal, Mismatch, Outbox, Room, Session};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -183,8 +183,11 @@ impl<C: PgCaller> Machine<C> {
         let alterations = self.alterations;
         let entry = self.front("CommandComplete")?;
         let Some(mut held) = entry.held.take() else { return Ok(()) };
+        let id = entry.slot.id;
         let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
         let (mut rest, mut columns) = (&held.messages[..], None);
+        // It lies here already: whoever is full of it is so at its end.
+        let mut room = Room::More;
         while let Some((tag, total)) = header(rest)? {
             let (message, after) = rest.split_at(total);
             let body = &message[5..];
@@ -198,7 +201,7 @@ impl<C: PgCaller> Machine<C> {
                 tag::DATA_ROW => {
                     let Some(columns) = &columns else { return Ok(()) };
                     let mut run = DataRows::new(columns, rest);
-                    caller.rows(cx, &mut run)?;
+                    room = caller.rows(cx, &mut run)?;
                     rest = &rest[run.end()?.0..];
                     continue;
                 }
@@ -212,10 +215,11 @@ impl<C: PgCaller> Machine<C> {
                     let (binary, columns) = backend::copy_response(body)?;
                     caller.bulk_ready(cx, binary, columns);
                 }
-                _ => caller.block(cx, body),
+                _ => room = caller.block(cx, body),
             }
             rest = after;
         }
+        self.queue.note(id, room);
         Ok(())
     }
 }

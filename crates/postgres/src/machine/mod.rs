@@ -299,6 +299,14 @@ impl<C: PgCaller> Session for Machine<C> {
         self.queue.hold(held);
     }
 
+    fn full(&self) -> Option<u64> {
+        self.queue.full()
+    }
+
+    fn resume(&mut self, id: u64) {
+        self.queue.resume(id);
+    }
+
     fn queued(&self) -> usize {
         self.queue.len()
     }

@@ -12,7 +12,7 @@ use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
 use crate::types::{self, DateOrder, Encoder, Oid};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Outcome, Session, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Outcome, Room, Session, limits};
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
@@ -21,7 +21,7 @@ impl<C: PgCaller> Machine<C> {
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
     pub fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
-        loop {
+        while self.queue.full().is_none() {
             let unread = inbox.unread();
             if let Phase::Startup(startup) = &mut self.phase {
                 match startup.state {
@@ -52,6 +52,7 @@ impl<C: PgCaller> Machine<C> {
             };
             inbox.consume(consumed);
         }
+        Ok(())
     }
 
     pub(super) fn front(&mut self, message: &str) -> Result<&mut Entry<C>, Fatal> {
@@ -99,11 +100,14 @@ impl<C: PgCaller> Machine<C> {
             return Ok(total);
         }
         let mut run = DataRows::new(columns, unread);
-        if let Some(caller) = &mut entry.slot.caller {
-            caller.rows(cx, &mut run)?;
-        }
+        let room = match &mut entry.slot.caller {
+            Some(caller) => caller.rows(cx, &mut run)?,
+            None => Room::More,
+        };
         let (bytes, rows) = run.end()?;
         entry.rows += rows;
+        let id = entry.slot.id;
+        self.queue.note(id, room);
         Ok(bytes)
     }
 
@@ -197,7 +201,8 @@ impl<C: PgCaller> Machine<C> {
                 if let Some(held) = &mut entry.held {
                     held.keep(tag, body);
                 } else if let Some(caller) = &mut entry.slot.caller {
-                    caller.block(cx, body);
+                    let (id, room) = (entry.slot.id, caller.block(cx, body));
+                    self.queue.note(id, room);
                 }
                 Ok(())
             }

@@ -2,8 +2,8 @@
 //! whoever waits is always told.
 
 use crate::session::*;
-use headrace_core::Session as _;
 use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{Discarded, Session as _};
 
 #[test]
 pub fn a_reply_split_at_every_byte_gives_the_same_rows() {
@@ -62,4 +62,30 @@ pub fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_caller_un
             }
         }
     }
+}
+
+#[test]
+pub fn nothing_is_received_for_a_full_handler_and_the_rest_is_there_when_it_takes_more() {
+    let reply = select_reply();
+    let full = || {
+        let mut session = Session::start();
+        let told = session.execute("select $1", None, vec![5.into()], true);
+        session.replay(&reply, 0, describe_reply().len()).unwrap();
+        session.inbox.extend(&reply[describe_reply().len()..]);
+        session.machine.read((), &mut session.inbox, &mut session.outbox).unwrap();
+        assert_eq!((told.get().rows.len(), told.get().end), (1, None));
+        (session, told)
+    };
+    let (mut session, told) = full();
+    session.feed(b"").unwrap();
+    assert_eq!(told.get(), expected());
+    let (mut session, told) = full();
+    let id = session.machine.full().unwrap();
+    assert_eq!(session.machine.discard(id), Discarded::Alone);
+    session.feed(b"").unwrap();
+    assert!(session.machine.is_idle() && told.get().end.is_none(), "the rest is read for nobody");
+    let (mut session, told) = full();
+    session.machine.abort((), &Fatal::gone("cut"));
+    assert_eq!((told.get().rows.len(), told.get().end.as_deref()), (1, Some("fatal cut")));
+    assert_eq!(session.machine.full(), None);
 }

@@ -95,7 +95,7 @@ impl Session {
 
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
         self.inbox.extend(bytes);
-        self.machine.read((), &mut self.inbox, &mut self.outbox)?;
+        headrace_testkit::receive(&mut self.machine, &mut self.inbox, &mut self.outbox)?;
         self.machine.transmit((), &mut self.outbox);
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::params::PyValue;
 use crate::query::Sql;
 use crate::wire::{Held, State, Transfer, Wire, blocking};
 use dialect::{MyMachine, MySql};
-use headrace_core::{Protocol as _, limits};
+use headrace_core::{Protocol as _, Session as _, limits};
 use headrace_mysql::machine::{self, AsText, Execute, InfileState, Request, Road, Rows};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_mysql::packets::column::Column;
@@ -191,7 +191,13 @@ impl MySqlWire {
             |state| {
                 let (id, machine) = wire.mysql_request(py, state, ticket)?;
                 match id.and_then(|id| machine.caller_mut(id)) {
-                    Some(call) => Ok(call.take_block(py)?.map(Some)),
+                    Some(call) => {
+                        let block = call.take_block(py)?;
+                        if let (None, Some(id)) = (&block, id) {
+                            machine.resume(id);
+                        }
+                        Ok(block.map(Some))
+                    }
                     None => Ok(Some(None)),
                 }
             },
@@ -204,10 +210,15 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
-        match id.and_then(|id| machine.caller_mut(id)) {
-            Some(call) => call.take_block(py),
-            None => Ok(None),
+        let block = match id.and_then(|id| machine.caller_mut(id)) {
+            Some(call) => call.take_block(py)?,
+            None => None,
+        };
+        drop(state);
+        if block.is_none() {
+            wire.resume(py, ticket)?;
         }
+        Ok(block)
     }
 
     /// What is done at the next step of a request: a block of its stream has come, it asks for a file, it has ended.

@@ -10,7 +10,7 @@ use crate::ffi as cpython;
 use crate::params::PyValue;
 use crate::sink::{RowSink, Rows, Settings};
 use crate::wire::{State, Transfer, Wire};
-use headrace_core::{Protocol as _, limits};
+use headrace_core::{Protocol as _, Room, limits};
 use headrace_postgres::machine::{Columns as Described, Copy, CopyState, Request};
 use headrace_postgres::types::{
     Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
@@ -18,6 +18,9 @@ use headrace_postgres::types::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyTuple};
 use std::sync::{Arc, Mutex};
+
+/// Bytes of a COPY that wait unread before no more is taken.
+const HELD_BYTES: usize = 1024 * 1024;
 
 /// What a COPY has brought so far.
 #[derive(Debug, Default)]
@@ -28,6 +31,10 @@ struct Brought {
     columns: Option<Py<PyAny>>,
     /// It has begun, or a block has come, since its reader last asked for the next step.
     news: bool,
+    /// It was said that no more is taken.
+    full: bool,
+    /// Nobody reads what comes.
+    unread: bool,
 }
 
 /// Where the data of a COPY arrives; it outlives the request.
@@ -59,11 +66,21 @@ impl CopyBuffer {
     }
 
     /// A block has come.
-    pub fn push(&self, block: &[u8]) {
+    pub fn push(&self, block: &[u8]) -> Room {
         self.with(|brought| {
-            brought.bytes.extend_from_slice(block);
             brought.news = true;
-        });
+            if brought.unread {
+                return Room::More;
+            }
+            brought.bytes.extend_from_slice(block);
+            brought.full = brought.bytes.len() >= HELD_BYTES;
+            if brought.full { Room::Full } else { Room::More }
+        })
+    }
+
+    /// What comes is dropped from now on.
+    fn close(&self) {
+        self.with(|brought| brought.unread = true);
     }
 
     /// Whether something has come since this was last asked.
@@ -74,11 +91,6 @@ impl CopyBuffer {
     fn described(&self, py: Python<'_>) -> PyResult<Option<Arc<Described>>> {
         let columns = self.with(|brought| brought.columns.as_ref().map(|columns| columns.clone_ref(py)));
         columns.map(|columns| columns.bind(py).cast::<Columns>()?.get().of(py)).transpose()
-    }
-
-    /// Bytes that nobody has taken.
-    pub fn len(&self) -> usize {
-        self.with(|brought| brought.bytes.len())
     }
 }
 
@@ -101,13 +113,9 @@ impl CopyBuffer {
         self.with(|brought| brought.columns.as_ref().map(|columns| columns.clone_ref(py)))
     }
 
+    /// Bytes that nobody has taken.
     fn __len__(&self) -> usize {
-        self.len()
-    }
-
-    /// Takes the bytes that have come.
-    fn take<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        self.with(|brought| PyBytes::new(py, &std::mem::take(&mut brought.bytes)))
+        self.with(|brought| brought.bytes.len())
     }
 }
 
@@ -183,6 +191,21 @@ impl PostgresWire {
             _ => completion.complete(py, Ok(py.None())),
         }
         Ok(object)
+    }
+
+    /// Takes the bytes that a COPY has brought.
+    fn copy_take<'py>(
+        slf: &Bound<'_, Self>,
+        py: Python<'py>,
+        ticket: &Bound<'_, PyAny>,
+        buffer: &Bound<'_, CopyBuffer>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (bytes, full) =
+            buffer.get().with(|brought| (std::mem::take(&mut brought.bytes), std::mem::take(&mut brought.full)));
+        if full {
+            slf.as_super().get().resume(py, ticket)?;
+        }
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Sends data. Says whether the COPY still takes any; when not, the request's own ticket tells why.
@@ -293,6 +316,17 @@ impl PostgresWire {
         PyBytes::new(py, copy_binary::TRAILER)
     }
 
+    /// What a COPY brings is dropped from now on: its reader has left.
+    fn copy_leave(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        ticket: &Bound<'_, PyAny>,
+        buffer: &Bound<'_, CopyBuffer>,
+    ) -> PyResult<()> {
+        buffer.get().close();
+        slf.as_super().get().resume(py, ticket)
+    }
+
     /// Ends a COPY to the server; with `failure` it is rolled back, and the server's error repeats the text.
     #[pyo3(signature = (ticket, failure=None))]
     fn copy_end(
@@ -316,6 +350,7 @@ impl PostgresWire {
     fn copy_take_rows<'py>(
         slf: &Bound<'_, Self>,
         py: Python<'py>,
+        ticket: &Bound<'_, PyAny>,
         buffer: &Bound<'py, CopyBuffer>,
     ) -> PyResult<Bound<'py, PyList>> {
         let wire = slf.as_super().get();
@@ -323,7 +358,7 @@ impl PostgresWire {
         let Some(columns) = buffer.get().described(py)? else {
             return Err(errors::programming(py, "rows need the columns: use copy_out()"));
         };
-        let (bytes, skip, binary) = buffer.get().with(|brought| {
+        let (bytes, skip, binary, full) = buffer.get().with(|brought| {
             let bytes = std::mem::take(&mut brought.bytes);
             let binary = brought.shape.is_some_and(|(binary, _)| binary);
             let skip = if !binary || brought.header_seen || bytes.len() < copy_binary::HEADER.len() {
@@ -332,8 +367,11 @@ impl PostgresWire {
                 copy_binary::HEADER.len()
             };
             brought.header_seen |= skip > 0;
-            (bytes, skip, binary)
+            (bytes, skip, binary, std::mem::take(&mut brought.full))
         });
+        if full {
+            wire.resume(py, ticket)?;
+        }
         let mut store = Rows::default();
         let decoders = &columns.decoders;
         let mut rest = &bytes[skip..];

@@ -1,6 +1,6 @@
 //! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
 
-use super::{Io, Wire};
+use super::{Io, State, Wire};
 use crate::{errors, ffi};
 use headrace_core::{Fatal, FatalKind};
 use pyo3::exceptions::PyBufferError;
@@ -75,6 +75,13 @@ impl Wire {
             let mut state = self.hold(py)?;
             let Io::Transport { transport } = &state.io else { return Ok(()) };
             let transport = transport.clone_ref(py);
+            // Also while nothing can be written: the server may read on only when its own data is taken.
+            self.digest_due(py, &mut state);
+            if let Some(change) = self.reading_changed(&state) {
+                drop(state);
+                transport.call_method0(py, change)?;
+                continue;
+            }
             if self.paused.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -123,17 +130,23 @@ impl Wire {
         let Io::Transport { transport } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         let dead = state.connection.ended().is_some();
-        state.connection.machine.offer_block(py);
-        let may_read = state.connection.may_read();
         drop(state);
         if dead {
             transport.call_method0(py, "abort")?;
             return Ok(());
         }
-        if !may_read {
-            transport.call_method0(py, "pause_reading")?;
-        }
         self.flush(py)
+    }
+
+    /// What the transport has to be told where a response handler has become full, or takes more again.
+    fn reading_changed(&self, state: &State) -> Option<&'static str> {
+        let may_read = state.connection.may_read();
+        let was_full = self.full.swap(!may_read, Ordering::Relaxed);
+        match (was_full, may_read) {
+            (false, false) => Some("pause_reading"),
+            (true, true) => Some("resume_reading"),
+            _ => None,
+        }
     }
 }
 
@@ -234,15 +247,5 @@ impl Wire {
         drop(state);
         self.flush(py)?;
         Ok(object)
-    }
-
-    /// Reads on after a COPY's backlog was taken.
-    fn resume_reading(&self, py: Python<'_>) -> PyResult<()> {
-        let state = self.hold(py)?;
-        let Io::Transport { transport } = &state.io else { return Ok(()) };
-        let transport = transport.clone_ref(py);
-        drop(state);
-        transport.call_method0(py, "resume_reading")?;
-        Ok(())
     }
 }

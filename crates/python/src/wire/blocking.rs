@@ -35,6 +35,7 @@ impl Wire {
         if state.owed.is_some() {
             self.look_at_owed(py, state);
         }
+        self.digest_due(py, state);
         state.connection.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
         state.connection.transmit(py);
     }
@@ -173,9 +174,14 @@ impl Wire {
             if let Some(result) = done(&mut state)? {
                 return Ok(Some(result));
             }
-            if !state.connection.machine.is_occupied() {
+            let full = !state.connection.may_read();
+            if !full && !state.connection.machine.is_occupied() {
                 self.tell_waiting();
-            } else if !late && asked.is_some_and(|asked| self.is_kept_waiting(&state, asked)) {
+            } else if !late && (full || asked.is_some_and(|asked| self.is_kept_waiting(&state, asked))) {
+                if full {
+                    // Who reads it may follow.
+                    self.tell_followers();
+                }
                 // Not with the lock held: whoever has the connection needs it.
                 drop(state);
                 self.wait_for_release(py, deadline)?;
@@ -270,7 +276,7 @@ impl Wire {
                 break;
             }
             self.transmit(py, &mut state);
-            if state.connection.machine.is_occupied() {
+            if state.connection.machine.is_occupied() || !state.connection.may_read() {
                 break;
             }
             let (machine, outbox) = state.parts();
@@ -309,7 +315,14 @@ impl Wire {
                 return Ok(());
             }
             self.check_open(py, &state)?;
-            self.turn_with(py, &mut state, Link::send)?;
+            if state.connection.may_read() {
+                self.turn_with(py, &mut state, Link::send)?;
+            } else {
+                // Where the socket takes nothing, what comes would have to be received.
+                drop(state);
+                self.wait_for_release(py, deadline)?;
+                state = self.hold(py)?;
+            }
             if deadline.is_some_and(|deadline| deadline <= Instant::now())
                 && state.connection.buffers.outbox.len() > limit
             {

@@ -118,6 +118,8 @@ pub struct Wire {
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
     paused: AtomicBool,
+    /// The transport was told not to read, as a response handler is full.
+    full: AtomicBool,
     /// A flush of the outbox is scheduled on the loop.
     flush_due: AtomicBool,
     closed: AtomicBool,
@@ -181,6 +183,24 @@ impl Wire {
                 waiting.complete(py, Ok(py.None()));
             }
         }
+    }
+
+    /// Handles what was left in the inbox by a response handler that was full, where it is no more.
+    fn digest_due(&self, py: Python<'_>, state: &mut State) {
+        if state.connection.is_due() && state.connection.ended().is_none() {
+            self.digest(py, state);
+        }
+    }
+
+    /// The response handler of a request takes more.
+    pub(crate) fn resume(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut state = self.hold(py)?;
+        if let Some(id) = self.id_of(&state, ticket) {
+            state.connection.machine.resume(id);
+        }
+        drop(state);
+        self.tell_waiting();
+        self.flush(py)
     }
 
     /// Ends the connection: everyone who waits is told why.

@@ -119,6 +119,7 @@ impl Wire {
             holds: AtomicUsize::new(0),
             exports: AtomicUsize::new(0),
             paused: AtomicBool::new(false),
+            full: AtomicBool::new(false),
             flush_due: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
