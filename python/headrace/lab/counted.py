@@ -5,6 +5,7 @@ How long a reply is, is learnt the first time by reading it; from then on nothin
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 from abc import ABC, abstractmethod
@@ -12,6 +13,39 @@ from typing import Any, Final
 
 BUFFER: Final = 1 << 20
 """Bytes read at a time."""
+
+
+GATHERED: Final = 8192
+"""Bytes of small answers that wake whoever gathers them."""
+STALLED_MS: Final = 20
+"""Milliseconds after which fewer are taken: a window that many small packets fill may hold no more."""
+
+
+def exchange_gathered(sock: socket.socket, request: bytes, left: int) -> None:
+    """Sends many small requests and takes the bytes of their answers, which are known, many answers at a time.
+
+    A server that wakes its client for every answer takes more than twice as long for 10,000 small ones, so a floor that
+    reads each at once is none.
+    """
+    out, view = memoryview(request), memoryview(bytearray(BUFFER))
+    poll = select.poll()
+    poll.register(sock, select.POLLIN | select.POLLOUT)
+    try:
+        while left > 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, min(left, GATHERED))
+            poll.poll(STALLED_MS)
+            if out:
+                with contextlib.suppress(BlockingIOError):
+                    out = out[sock.send(out, socket.MSG_DONTWAIT) :]
+                if not out:
+                    poll.modify(sock, select.POLLIN)
+            with contextlib.suppress(BlockingIOError):
+                got = sock.recv_into(view, 0, socket.MSG_DONTWAIT)
+                if not got:
+                    raise ConnectionError("the server closed the connection")
+                left -= got
+    finally:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
 
 class Counted(ABC):
@@ -69,9 +103,13 @@ class Counted(ABC):
                 raise ConnectionError("the server closed the connection")
             left -= got
 
-    def exchange(self, key: Any, request: bytes, replies: int) -> None:
-        """Sends many requests and takes their replies while sending, as both may be more than the sockets hold."""
+    def exchange(self, key: Any, request: bytes, replies: int, gathers: bool = False) -> None:
+        """Sends many requests and takes their replies while sending, as both may be more than the sockets hold; many
+        small replies at a time if it ``gathers``."""
         known = self.known.get(key)
+        if gathers and known is not None:
+            exchange_gathered(self.socket, request, known)
+            return
         left = memoryview(request)
         self.socket.setblocking(False)
         poll = select.poll()

@@ -14,6 +14,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from scramp import ScramClient
 
+from .counted import exchange_gathered
+
 BUFFER: Final = 1 << 20
 """Bytes read at a time."""
 SYNC: Final = b"S\0\0\0\4"
@@ -152,9 +154,12 @@ class Link:
         while left > 0:
             left -= receive(view, min(left, BUFFER))
 
-    def exchange(self, key: Any, request: bytes, ready: int = 1) -> None:
-        """Sends a large request while reading its reply."""
+    def exchange(self, key: Any, request: bytes, ready: int = 1, gathers: bool = False) -> None:
+        """Sends a large request while reading its reply; many small answers at a time if it ``gathers``."""
         left = self.known.get(key)
+        if gathers and left is not None and not self.encrypted:
+            exchange_gathered(self.socket, request, left)
+            return
         if left is None or self.encrypted:
             # The first time somebody has to count, and the kernel's buffers may not hold it all: so a thread sends. A
             # TLS socket has no other way to do both at once.

@@ -98,7 +98,7 @@ class Contestant(Sync):
         if "each" not in self.requests:
             # Each stands for itself, so each has a Sync.
             self.requests["each"] = b"".join(bind_execute("one", [struct.pack("!i", n)]) + SYNC for n in data)
-        self.link.exchange("each", self.requests["each"], len(data))
+        self.link.exchange("each", self.requests["each"], len(data), gathers=True)
         return 0
 
     def bulk_in(self, size: int, inner: int, data: Any) -> int:
