@@ -62,5 +62,8 @@ pub const QUERY_BYTES: usize = 64 * 1024;
 pub const NOTICES: usize = 1024;
 /// Milliseconds of a transfer after which a blocking caller looks for interrupts, whatever has come.
 pub const LOOK_MILLIS: u64 = 50;
-/// Dates that a result remembers: they repeat a lot within one, and a look-up costs a tenth of making one.
-pub const DATES: usize = 512;
+/// Dates that a result remembers at most, a power of two: they repeat a lot within one, and a look-up costs a tenth of
+/// making one. Days in a row do not displace each other, so this is for those of five years.
+pub const DATES: usize = 2048;
+/// Dates that there is room for at first.
+pub const DATES_FIRST: usize = 32;

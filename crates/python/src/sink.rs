@@ -3,7 +3,7 @@
 use crate::ffi::{self, RowTuple};
 use crate::globals::{Globals, globals};
 use headrace_core::civil::{self, DAY_MICROS};
-use headrace_core::limits::DATES;
+use headrace_core::limits::{DATES, DATES_FIRST};
 use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
 use pyo3::exceptions::{PyArithmeticError, PyRecursionError, PyTypeError, PyUnicodeDecodeError, PyValueError};
@@ -46,6 +46,30 @@ pub struct Rows {
     /// The first value that could not be held.
     pub error: Option<PyErr>,
     dates: Vec<Option<(i32, Py<PyAny>)>>,
+}
+
+impl Rows {
+    /// The date of a day that was seen before, if it was not displaced.
+    #[inline]
+    fn known_date(&self, days: i32) -> Option<&Py<PyAny>> {
+        let slot = days as usize & self.dates.len().wrapping_sub(1);
+        self.dates.get(slot)?.as_ref().filter(|(known, _)| *known == days).map(|(_, date)| date)
+    }
+
+    /// Remembers the date of a day, in a wider table if it would displace another one.
+    fn keep_date(&mut self, days: i32, date: Py<PyAny>) {
+        let slot = |slots: usize, days: i32| days as usize & (slots - 1);
+        while self.dates.is_empty() || (self.dates.len() < DATES && self.dates[slot(self.dates.len(), days)].is_some())
+        {
+            let slots = (self.dates.len() * 8).clamp(DATES_FIRST, DATES);
+            let narrow = std::mem::replace(&mut self.dates, std::iter::repeat_with(|| None).take(slots).collect());
+            for (days, date) in narrow.into_iter().flatten() {
+                self.dates[slot(slots, days)] = Some((days, date));
+            }
+        }
+        let slots = self.dates.len();
+        self.dates[slot(slots, days)] = Some((days, date));
+    }
 }
 
 struct Open<'py> {
@@ -367,10 +391,7 @@ impl Sink for RowSink<'_> {
     }
 
     fn date(&mut self, days: i32) {
-        let slot = days as usize % DATES;
-        if let Some(Some((cached, date))) = self.store.dates.get(slot)
-            && *cached == days
-        {
+        if let Some(date) = self.store.known_date(days) {
             let date = date.bind(self.py).clone();
             return self.put(date);
         }
@@ -381,10 +402,7 @@ impl Sink for RowSink<'_> {
         match PyDate::new(self.py, year as i32, month as u8, day as u8) {
             Ok(date) => {
                 let date = date.into_any();
-                if self.store.dates.is_empty() {
-                    self.store.dates.resize_with(DATES, || None);
-                }
-                self.store.dates[slot] = Some((days, date.clone().unbind()));
+                self.store.keep_date(days, date.clone().unbind());
                 self.put(date);
             }
             Err(error) => self.failed(error),
