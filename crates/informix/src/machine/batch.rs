@@ -5,8 +5,10 @@
 //! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the error
 //! that the user sees, and the row that it names, are those of plain executions.
 
-use super::request::{Asked, Execute, Failure, Group, Guard, Request, Road, Stage};
+use super::entry::{Failure, Stage};
+use super::request::{Asked, Execute, Group, Guard, Request, Road};
 use super::send::bind_row;
+use super::stage::Event;
 use super::{IfxCaller, Logging, Machine};
 use crate::capabilities::Feature;
 use crate::limits as own;
@@ -31,7 +33,7 @@ impl<C: IfxCaller> Machine<C> {
         self.guard_batch(guard, outbox);
         let entry = &mut self.queue[at];
         entry.guard = guard;
-        entry.stage = Stage::Sending;
+        entry.go(Event::BatchBegun, Stage::Sending);
         let Request::Execute(Execute { road, .. }) = &entry.request else { return };
         let Some(statement) = &entry.statement else { return };
         let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
@@ -106,7 +108,7 @@ impl<C: IfxCaller> Machine<C> {
             }
         }
         if !more {
-            entry.stage = Stage::Draining;
+            entry.go(Event::RowsSent, Stage::Draining);
         }
         if entry.rows_sent == first {
             out.truncate(start);
@@ -159,7 +161,7 @@ impl<C: IfxCaller> Machine<C> {
             }
         }
         if !more {
-            entry.stage = Stage::Draining;
+            entry.go(Event::RowsSent, Stage::Draining);
         }
         let count = entry.rows_sent - first;
         if count == 0 {
@@ -180,7 +182,7 @@ impl<C: IfxCaller> Machine<C> {
             return;
         }
         let Some(entry) = self.queue.last_mut() else { return };
-        entry.stage = Stage::Sent;
+        entry.go(Event::BatchEnded, Stage::Sent);
         if let Some(first) = entry.batch.first_failure.take() {
             match &entry.slot.failure {
                 None => {
@@ -233,7 +235,7 @@ impl<C: IfxCaller> Machine<C> {
         entry.batch.row_waits = false;
         entry.rows_sent = 0;
         entry.rows = 0;
-        entry.stage = Stage::Sending;
+        entry.go(Event::PutFailed, Stage::Sending);
         let guard = entry.guard;
         match guard {
             Guard::Savepoint => client::savepoint(outbox.tail(), tag::SQ_SQLIRBACKSVPT, SAVEPOINT),

@@ -1,6 +1,8 @@
 //! Cursors: those of a query, which close by themselves, and those that a caller keeps open.
 
-use super::request::{Asked, Declare, Position, Request, Stage};
+use super::entry::Stage;
+use super::request::{Asked, Declare, Position, Request};
+use super::stage::Event;
 use super::statement::Statement;
 use super::{IfxCaller, Machine};
 use crate::limits as own;
@@ -68,7 +70,7 @@ impl<C: IfxCaller> Machine<C> {
         client::eot(out);
         self.ask(Asked::Fetch);
         if let Some(entry) = self.queue.last_mut() {
-            entry.stage = Stage::Fetching;
+            entry.go(Event::Opened, Stage::Fetching);
         }
     }
 
@@ -95,10 +97,10 @@ impl<C: IfxCaller> Machine<C> {
             caller.columns(cx, columns);
         }
         // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.
-        entry.stage = match &columns {
-            Some(columns) if scroll && !columns.large => Stage::Sent,
-            _ => Stage::Fetching,
-        };
+        match &columns {
+            Some(columns) if scroll && !columns.large => entry.go(Event::StartWhole, Stage::Sent),
+            _ => entry.go(Event::StartFetch, Stage::Fetching),
+        }
         let request = entry.request.clone();
         let out = outbox.tail();
         client::id(out, statement.id);

@@ -6,6 +6,7 @@
 
 mod batch;
 mod cursor;
+mod entry;
 mod interrupt;
 mod locale;
 mod receive;
@@ -14,11 +15,13 @@ mod routine;
 mod run;
 mod send;
 mod side_by_side;
+mod stage;
 mod startup;
 mod statement;
 
 pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
 pub use run::Tuples;
+pub use stage::{Event, Stage, TRANSITIONS};
 pub use startup::{Options, Secret};
 pub use statement::{Columns, Statement};
 
@@ -27,12 +30,13 @@ use crate::codeset::CodeSet;
 use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
+use entry::Entry;
 use headrace_core::{
     Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, NextStep, Outbox, Protocol, Queue, Session,
     Statements, TransactionStatus,
 };
 use interrupt::Urgent;
-use request::{Asked, Entry, Group, Reply, Stage};
+use request::{Asked, Group, Reply};
 use side_by_side::Copies;
 use startup::{Progress, Startup};
 use std::collections::{HashMap, VecDeque};
@@ -265,10 +269,10 @@ impl<C: IfxCaller> Session for Machine<C> {
             return discarded;
         }
         if let Some(entry) = self.queue.by_id_mut(id)
-            && let Stage::FetchMore | Stage::FetchLarge = entry.stage
+            && let Stage::FetchMore | Stage::FetchLarge = entry.stage()
         {
             entry.held.clear();
-            entry.stage = Stage::Sent;
+            entry.go(Event::Abandoned, Stage::Sent);
         }
         // Of queries side by side the first one may have nothing in flight. The rows of a batch may be hit, and only once.
         let first = self.queue.first().is_some_and(|entry| entry.slot.id == id);

@@ -1,7 +1,9 @@
 //! The receiving half: from the inbox to the callers.
 
-use super::request::{Asked, Declare, Entry, Failure, Group, Guard, Reply, Request, Stage};
+use super::entry::{Entry, Failure, Stage};
+use super::request::{Asked, Declare, Group, Guard, Reply, Request};
 use super::run::{HeldRows, Taken, Tuples};
+use super::stage::Event;
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
 use crate::limits as own;
@@ -236,27 +238,29 @@ impl<C: IfxCaller> Machine<C> {
         entry.groups -= 1;
         match group.asked {
             Asked::Prepare => {
-                entry.stage = if entry.statement.is_some() { Stage::Bindable } else { Stage::Sent };
                 if let Some(error) = reply.error {
                     entry.slot.failure = Some(Failure::Server { error, row: None });
-                    entry.stage = Stage::Sent;
-                } else if entry.statement.is_none() {
+                    entry.go(Event::Error, Stage::Sent);
+                } else if entry.statement.is_some() {
+                    entry.go(Event::Described, Stage::Bindable);
+                } else {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
             }
             Asked::LocalePrepare | Asked::LocaleFetch => self.locale_answered(group, &reply, outbox)?,
-            Asked::Types => {
-                entry.stage = Stage::Bindable;
-                match (reply.error, &entry.statement) {
-                    (Some(error), _) if error.sqlcode == own::INTERRUPTED => {
-                        entry.slot.failure = Some(Failure::Server { error, row: None });
-                        entry.stage = Stage::Sent;
-                    }
-                    // It can be executed without.
-                    (_, Some(statement)) => statement.described_input(Vec::new()),
-                    (_, None) => {}
+            Asked::Types => match reply.error {
+                Some(error) if error.sqlcode == own::INTERRUPTED => {
+                    entry.slot.failure = Some(Failure::Server { error, row: None });
+                    entry.go(Event::Error, Stage::Sent);
                 }
-            }
+                // It can be executed without.
+                _ => {
+                    entry.go(Event::TypesTold, Stage::Bindable);
+                    if let Some(statement) = &entry.statement {
+                        statement.described_input(Vec::new());
+                    }
+                }
+            },
             Asked::Execute { first } => self.executed(group, first, reply),
             Asked::Put { first, count } => self.put(group, first, count, reply),
             Asked::PutClose { first, count } => self.put_closed(group, first, count, reply),
@@ -308,7 +312,7 @@ impl<C: IfxCaller> Machine<C> {
                         _ => false,
                     };
                     if again {
-                        entry.stage = Stage::Draining;
+                        entry.go(Event::EndFailed, Stage::Draining);
                         if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.entry) {
                             // What was sent behind it ran in its transaction.
                             return Err(unfinished(&error));
@@ -317,8 +321,8 @@ impl<C: IfxCaller> Machine<C> {
                     let Some(entry) = self.entry(group.entry) else { return Ok(()) };
                     let lost = group.asked == Asked::Guard && entry.guard == Guard::Savepoint;
                     entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
-                    if lost && entry.stage == Stage::Sending {
-                        entry.stage = Stage::Draining;
+                    if lost && entry.stage() == Stage::Sending {
+                        entry.go(Event::RowFailed, Stage::Draining);
                     } else if lost && !unlogged {
                         return Err(Fatal::new(
                             FatalKind::TransactionInDoubt,
@@ -439,7 +443,7 @@ impl<C: IfxCaller> Machine<C> {
                 any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
             }
             if any {
-                entry.stage = Stage::FetchLarge;
+                entry.go(Event::ValuesDescribed, Stage::FetchLarge);
                 return Ok(());
             }
             return self.large_values_came(cx, group);
@@ -450,14 +454,16 @@ impl<C: IfxCaller> Machine<C> {
 
     fn next_block(&mut self, group: Group) {
         let Some(entry) = self.entry(group.entry) else { return };
-        if entry.ended
+        let is_over = entry.ended
             || entry.slot.caller.is_none()
             || entry.slot.failure.is_some()
-            || entry.request.cursor().is_some()
-        {
-            entry.stage = Stage::Sent;
-        } else {
-            entry.stage = Stage::FetchMore;
+            || entry.request.cursor().is_some();
+        match entry.stage() {
+            // Blocks that were asked for ahead.
+            Stage::Sent => {}
+            _ if is_over => entry.go(Event::LastBlock, Stage::Sent),
+            Stage::FetchMore => {}
+            _ => entry.go(Event::BlockEnded, Stage::FetchMore),
         }
     }
 
@@ -550,10 +556,7 @@ impl<C: IfxCaller> Machine<C> {
                 self.statements.take(&*statement.sql);
                 self.clean_up(outbox, statement.id, false, true);
             }
-            entry.slot.failure = None;
-            let mut fresh = Entry::new(entry.slot, entry.request);
-            fresh.retried = true;
-            again.push(fresh);
+            again.push(entry.again());
         }
         for entry in again.into_iter().rev() {
             self.queue.put_back(entry);

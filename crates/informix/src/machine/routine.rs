@@ -1,8 +1,10 @@
 //! The fast path: routines called by a handle, which is asked for once; and the content of smart large objects, whose
 //! functions are called that way.
 
-use super::request::{Asked, Failure, Group, Reply, Request, Stage};
+use super::entry::{Failure, Stage};
+use super::request::{Asked, Group, Reply, Request};
 use super::run::HeldRows;
+use super::stage::Event;
 use super::statement::Columns;
 use super::{IfxCaller, Logging, Machine};
 use crate::messages::client;
@@ -30,13 +32,13 @@ impl<C: IfxCaller> Machine<C> {
         let request = entry.request.clone();
         match &request {
             Request::Routine { signature, .. } if self.routines.contains_key(signature) => {
-                entry.stage = Stage::Bindable
+                entry.go(Event::StartKnown, Stage::Bindable);
             }
             Request::Routine { signature, .. } => match codeset.encode(signature.as_bytes()) {
                 Ok(text) if client::fits(&text, capabilities) => {
                     client::get_routine(outbox.tail(), &text, capabilities);
                     client::eot(outbox.tail());
-                    entry.stage = Stage::Preparing;
+                    entry.go(Event::StartPrepare, Stage::Preparing);
                     self.ask(Asked::GetRoutine);
                 }
                 _ => entry
@@ -61,9 +63,10 @@ impl<C: IfxCaller> Machine<C> {
         let codeset = self.codeset;
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
-        entry.stage = Stage::Sent;
         let Request::Routine { signature, begin } = &entry.request else { return };
-        let (Some(handle), Some(caller)) = (self.routines.get(signature), &mut entry.slot.caller) else { return };
+        let (Some(handle), Some(caller)) = (self.routines.get(signature), &mut entry.slot.caller) else {
+            return entry.go(Event::Abandoned, Stage::Sent);
+        };
         let params = caller.params(cx);
         let (given, expected) = (params.count(), handle.arguments.len());
         let mut group = Vec::new();
@@ -76,9 +79,11 @@ impl<C: IfxCaller> Machine<C> {
         drop(params);
         if let Err(error) = bound {
             entry.slot.failure = Some(Failure::Caller { error, row: None });
-            return;
+            return entry.go(Event::Refused, Stage::Sent);
         }
-        if *begin && !self.in_block && self.logging != Logging::None {
+        let begin = *begin;
+        entry.go(Event::Executed, Stage::Sent);
+        if begin && !self.in_block && self.logging != Logging::None {
             self.begin(outbox);
         }
         outbox.tail().extend_from_slice(&group);
@@ -145,9 +150,11 @@ impl<C: IfxCaller> Machine<C> {
         let Some(entry) = self.entry(group.entry) else { return };
         if let Some(error) = reply.error {
             entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
-            entry.stage = Stage::Sent;
-        } else if group.asked == Asked::GetRoutine {
-            entry.stage = if known { Stage::Bindable } else { Stage::Sent };
+        }
+        match (entry.stage(), &entry.slot.failure) {
+            (Stage::Preparing, None) if known => entry.go(Event::Described, Stage::Bindable),
+            (Stage::Preparing, _) => entry.go(Event::Error, Stage::Sent),
+            _ => {}
         }
     }
 }

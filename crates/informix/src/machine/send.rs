@@ -1,7 +1,9 @@
 //! The sending half: from the queue to the outbox.
 
 use super::cursor::Opening;
-use super::request::{Asked, Entry, Failure, Group, Request, Savepoint, Stage};
+use super::entry::{Entry, Failure, Stage};
+use super::request::{Asked, Group, Request, Savepoint};
+use super::stage::Event;
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine, Phase};
 use crate::capabilities::Feature;
@@ -29,7 +31,7 @@ impl<C: IfxCaller> Machine<C> {
                 }
                 None => {}
             }
-            match self.queue.last_mut().map(|entry| (entry.stage, entry.groups)) {
+            match self.queue.last().map(|entry| (entry.stage(), entry.groups)) {
                 None | Some((Stage::Sent | Stage::Fetching, _)) => {
                     self.settle(cx, outbox);
                     if !self.queue.may_start() || self.has_urgent_byte_ahead(outbox) || !self.can_start(outbox) {
@@ -70,8 +72,9 @@ impl<C: IfxCaller> Machine<C> {
         }
         let at = self.queue.start();
         let entry = &mut self.queue[at];
-        if entry.request.sql().is_none() {
-            entry.stage = Stage::Sent;
+        let goes_on = matches!(entry.request, Request::Fetch { .. } | Request::Scroll { .. } | Request::Routine { .. });
+        if entry.request.sql().is_none() && !goes_on {
+            entry.go(Event::StartWhole, Stage::Sent);
         }
         let (block, logging) = (self.in_block, self.logging);
         let out = outbox.tail();
@@ -166,7 +169,7 @@ impl<C: IfxCaller> Machine<C> {
             entry.statement = Some(copy.unwrap_or(known));
             entry.from_cache = true;
             entry.kept = !alone;
-            entry.stage = Stage::Bindable;
+            entry.go(Event::StartKnown, Stage::Bindable);
             return;
         }
         let entry = &mut self.queue[at];
@@ -183,7 +186,7 @@ impl<C: IfxCaller> Machine<C> {
             Ok(text) => {
                 client::prepare(outbox.tail(), &text, count as u16, capabilities);
                 client::eot(outbox.tail());
-                entry.stage = Stage::Preparing;
+                entry.go(Event::StartPrepare, Stage::Preparing);
                 self.ask(Asked::Prepare);
             }
         }
@@ -198,7 +201,7 @@ impl<C: IfxCaller> Machine<C> {
         client::id(outbox.tail(), statement.id);
         client::plain(outbox.tail(), tag::SQ_CIDESCRIBE);
         client::eot(outbox.tail());
-        entry.stage = Stage::Preparing;
+        entry.go(Event::TypesAsked, Stage::Preparing);
         self.ask(Asked::Types);
         true
     }
@@ -214,8 +217,7 @@ impl<C: IfxCaller> Machine<C> {
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
         let Some(caller) = &mut entry.slot.caller else {
             // Discarded while it waited for its description.
-            entry.stage = Stage::Sent;
-            return;
+            return entry.go(Event::Abandoned, Stage::Sent);
         };
         if let Some(columns) = &statement.columns {
             caller.columns(cx, columns);
@@ -230,8 +232,7 @@ impl<C: IfxCaller> Machine<C> {
             let written = bind_row(entry, &statement, self.codeset, cx, &mut group);
             if let Err(error) = written {
                 entry.slot.failure = Some(Failure::Caller { error, row: None });
-                entry.stage = Stage::Sent;
-                return;
+                return entry.go(Event::Refused, Stage::Sent);
             }
         }
         let alone = !self.in_block;
@@ -253,7 +254,7 @@ impl<C: IfxCaller> Machine<C> {
             out.extend_from_slice(&group);
             client::plain(out, tag::SQ_EXECUTE);
             client::eot(out);
-            self.queue[at].stage = Stage::Sent;
+            self.queue[at].go(Event::Executed, Stage::Sent);
             self.ask(Asked::Execute { first: 0 });
             match statement.kind {
                 kind::BEGIN => self.in_block = true,
@@ -280,7 +281,9 @@ impl<C: IfxCaller> Machine<C> {
     pub(super) fn fetch_more(&mut self, at: usize, outbox: &mut Outbox) {
         let size = self.buffer(own::FETCH_BYTES);
         let entry = &mut self.queue[at];
-        entry.stage = Stage::Fetching;
+        if entry.stage() == Stage::FetchMore {
+            entry.go(Event::BlockAsked, Stage::Fetching);
+        }
         let Some(statement) = &entry.statement else { return };
         let (id, groups) = (statement.id, entry.groups);
         let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
@@ -299,7 +302,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &self.queue[at];
         let whole = entry.request.cursor().is_none() && Some(entry.slot.id) == reading;
-        if full && whole && entry.groups == 1 && entry.stage == Stage::Fetching && entry.slot.caller.is_some() {
+        if full && whole && entry.groups == 1 && entry.stage() == Stage::Fetching && entry.slot.caller.is_some() {
             self.fetch_more(at, outbox);
         }
     }
@@ -326,7 +329,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         let entry = &mut self.queue[at];
         entry.held = held;
-        entry.stage = Stage::Fetching;
+        entry.go(Event::ValuesAsked, Stage::Fetching);
     }
 }
 

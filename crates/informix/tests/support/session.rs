@@ -60,6 +60,12 @@ impl Session {
         session
     }
 
+    /// The server says something, and nothing is sent then.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
+        self.inbox.extend(bytes);
+        self.machine.receive((), &mut self.inbox, &mut self.outbox)
+    }
+
     /// The server says something.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
         self.inbox.extend(bytes);

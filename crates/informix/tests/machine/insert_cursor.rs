@@ -1,7 +1,7 @@
 //! Insert cursors: what is put is what a fetch would give, and a batch is whole however a server answers.
 
-mod support;
-
+use crate::support::session::{EOT, Session};
+use crate::support::{bytes, completion, fields};
 use headrace_core::Session as _;
 use headrace_informix::capabilities::Capabilities;
 use headrace_informix::codeset::CodeSet;
@@ -9,8 +9,6 @@ use headrace_informix::machine::{Execute, Request, Road, Rows};
 use headrace_informix::types::put::Plan;
 use headrace_informix::types::{Decoder, decode_row};
 use headrace_testkit::{Shared, TestParameters, TestValue as V, TextSink, unhex};
-use support::session::{EOT, Session};
-use support::{bytes, completion, fields};
 
 /// A row through the columns of `types` and back, as text; `None` where it cannot be put.
 fn there_and_back(types: &str, row: &[V]) -> Option<Vec<String>> {
@@ -28,7 +26,7 @@ fn there_and_back(types: &str, row: &[V]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn values_are_put_as_they_would_be_fetched() {
+pub fn values_are_put_as_they_would_be_fetched() {
     let micros = |h: i64, m: i64, s: i64, u: i64| ((h * 60 + m) * 60 + s) * 1_000_000 + u;
     for (types, value, text) in [
         ("1:2", V::Int(-32767), "-32767"),
@@ -65,7 +63,7 @@ fn values_are_put_as_they_would_be_fetched() {
 }
 
 #[test]
-fn what_the_server_would_round_cut_or_refuse_is_not_put() {
+pub fn what_the_server_would_round_cut_or_refuse_is_not_put() {
     for (types, value) in [
         ("1:2", V::Int(-32768)),
         ("2:4", V::Int(i64::from(i32::MIN))),
@@ -104,7 +102,7 @@ fn what_the_server_would_round_cut_or_refuse_is_not_put() {
 }
 
 #[test]
-fn wide_blanks_are_not_worth_it() {
+pub fn wide_blanks_are_not_worth_it() {
     for (types, padded) in [("0:64", false), ("0:65", true), ("0:40 2:4 15:25", true), ("13:200", false)] {
         assert_eq!(Plan::new(&fields(types)).unwrap().padded, padded, "{types}");
     }
@@ -138,7 +136,7 @@ fn done(rows: u32) -> String {
 }
 
 #[test]
-fn a_batch_is_put_whatever_way_the_server_counts() {
+pub fn a_batch_is_put_whatever_way_the_server_counts() {
     for (put, closed) in [
         (format!("{}000c", done(1).repeat(3)), EOT.to_owned()),
         (format!("{}000c", done(3)), EOT.to_owned()),
@@ -159,7 +157,7 @@ fn a_batch_is_put_whatever_way_the_server_counts() {
 }
 
 #[test]
-fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
+pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
     let duplicate = "fef4ff9c00000000000461625f69";
     for (put, closed) in [
         // SQ_PUTERR, SQ_DONE and SQ_ERR, nothing but SQ_ERR; an error at the end; rows that were lost without a word.
@@ -202,7 +200,7 @@ fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
 }
 
 #[test]
-fn locks_and_interrupts_are_not_tried_twice() {
+pub fn locks_and_interrupts_are_not_tried_twice() {
     for error in ["ff2b0000000000000000", "ff0dff66000000000000", "ff0cff71000000000000"] {
         let mut session = Session::start();
         let told = batch(&mut session);
@@ -215,7 +213,7 @@ fn locks_and_interrupts_are_not_tried_twice() {
 }
 
 #[test]
-fn a_batch_that_cannot_be_undone_ends_the_connection() {
+pub fn a_batch_that_cannot_be_undone_ends_the_connection() {
     let mut session = Session::start();
     batch(&mut session);
     session.feed(&unhex("001200000000fef4ff9c000000000000000c")).unwrap();

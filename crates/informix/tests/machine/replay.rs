@@ -1,14 +1,12 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and whoever
 //! waits is always told.
 
-mod support;
-
+use crate::support::session::{EOT, NEXT_BLOCK, Session, greeting};
+use crate::support::{bytes, completion};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, Session as _};
 use headrace_informix::machine::{Execute, Logging, Request, Rows};
 use headrace_testkit::{TestValue as V, Trace, unhex};
-use support::session::{EOT, NEXT_BLOCK, Session, greeting};
-use support::{bytes, completion};
 
 const OK: &str = "000f000000000000000000000000000000370000000100000001000c";
 
@@ -17,7 +15,7 @@ fn select_rows() -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_session_is_set_up_whatever_the_split() {
+pub fn a_session_is_set_up_whatever_the_split() {
     let whole = greeting();
     let total: usize = whole.iter().map(Vec::len).sum();
     for cut in 1..total {
@@ -36,7 +34,7 @@ fn a_session_is_set_up_whatever_the_split() {
 }
 
 #[test]
-fn a_refused_login_says_why() {
+pub fn a_refused_login_says_why() {
     let mut packet = bytes("reply", "conacc_gbase_1");
     packet[2] = 3;
     let at = packet.windows(2).position(|w| w == [0, 0x66]).unwrap();
@@ -52,7 +50,7 @@ fn a_refused_login_says_why() {
 }
 
 #[test]
-fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() {
+pub fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() {
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..=described.len() + rows.len() {
         let mut session = Session::start();
@@ -78,7 +76,7 @@ fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() 
 }
 
 #[test]
-fn a_reply_cut_at_every_byte_gives_no_wrong_row_and_an_end() {
+pub fn a_reply_cut_at_every_byte_gives_no_wrong_row_and_an_end() {
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..described.len() + rows.len() {
         let mut session = Session::start();
@@ -94,7 +92,7 @@ fn a_reply_cut_at_every_byte_gives_no_wrong_row_and_an_end() {
 }
 
 #[test]
-fn every_byte_changed_ends_in_an_answer_or_an_error() {
+pub fn every_byte_changed_ends_in_an_answer_or_an_error() {
     let reply = [bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036")].concat();
     for at in 0..reply.len() {
         for flip in [1u8, 0x80, 0xff] {
@@ -113,7 +111,7 @@ fn every_byte_changed_ends_in_an_answer_or_an_error() {
 }
 
 #[test]
-fn known_statements_are_pipelined_and_not_prepared_again() {
+pub fn known_statements_are_pipelined_and_not_prepared_again() {
     let mut session = Session::start();
     let first = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::decimal("1.5")], false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
@@ -155,7 +153,7 @@ fn batch_replies(sent: &Trace, bad: usize, on: bool) -> Vec<u8> {
 }
 
 #[test]
-fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_in_its_group() {
+pub fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_in_its_group() {
     for (bad, rows) in [(0, 100), (500, 1000), (99, 100), (2999, 3000)] {
         for on in [false, true] {
             let mut session = Session::start();
@@ -177,7 +175,7 @@ fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_in_i
 }
 
 #[test]
-fn a_good_batch_is_committed_once_and_counted() {
+pub fn a_good_batch_is_committed_once_and_counted() {
     let mut session = Session::start();
     let told = session.batch(3000, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
@@ -206,7 +204,7 @@ fn batch_being_rolled_back() -> (Session, headrace_testkit::Shared) {
 }
 
 #[test]
-fn a_rollback_that_an_interrupt_hits_is_sent_again() {
+pub fn a_rollback_that_an_interrupt_hits_is_sent_again() {
     let (mut session, told) = batch_being_rolled_back();
     session.feed(&unhex(INTERRUPTED)).unwrap();
     assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
@@ -217,7 +215,7 @@ fn a_rollback_that_an_interrupt_hits_is_sent_again() {
 }
 
 #[test]
-fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
+pub fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
     let (mut session, _) = batch_being_rolled_back();
     assert!(session.feed(&unhex("000dff0c0000000000000000000c")).is_err());
     // What was asked for behind it would be part of its transaction.
@@ -227,7 +225,7 @@ fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
 }
 
 #[test]
-fn a_batch_whose_commit_fails_is_rolled_back() {
+pub fn a_batch_whose_commit_fails_is_rolled_back() {
     for behind in [false, true] {
         let mut session = Session::start();
         let told = session.batch(3, false);
@@ -250,7 +248,7 @@ fn a_batch_whose_commit_fails_is_rolled_back() {
 }
 
 #[test]
-fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
+pub fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
     let mut session = Session::start();
     session.ask(Request::Begin, Vec::new(), Vec::new());
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
@@ -268,7 +266,7 @@ fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
 }
 
 #[test]
-fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
+pub fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     let mut session = Session::start();
     let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
     rows[3][2] = V::decimal("NaN");
@@ -287,7 +285,7 @@ fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
 }
 
 #[test]
-fn a_transaction_begins_with_the_first_statement_that_wants_one() {
+pub fn a_transaction_begins_with_the_first_statement_that_wants_one() {
     let mut session = Session::start();
     session.execute("select a from t where a > ?", vec![V::Int(0)], true);
     session.sent();
@@ -306,7 +304,7 @@ fn a_transaction_begins_with_the_first_statement_that_wants_one() {
 }
 
 #[test]
-fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
+pub fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
     let mut session = Session::start();
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
@@ -341,7 +339,7 @@ fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
 }
 
 #[test]
-fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
+pub fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
     let mut session = Session::start();
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
@@ -353,7 +351,7 @@ fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
 }
 
 #[test]
-fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
+pub fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
     let mut session = Session::start();
     let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
@@ -372,7 +370,7 @@ fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
 }
 
 #[test]
-fn text_values_are_fetched_behind_their_rows() {
+pub fn text_values_are_fetched_behind_their_rows() {
     let (described, rows) = (bytes("reply", "srv_t2_text_157"), bytes("reply", "srv_t2_text_159"));
     let value = unhex("002700036162630000270001640000270000000c");
     let mut session = Session::start();
@@ -389,7 +387,7 @@ fn text_values_are_fetched_behind_their_rows() {
 }
 
 #[test]
-fn a_statement_older_than_its_table_is_prepared_again() {
+pub fn a_statement_older_than_its_table_is_prepared_again() {
     let mut session = Session::start();
     session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
@@ -407,7 +405,7 @@ fn a_statement_older_than_its_table_is_prepared_again() {
 }
 
 #[test]
-fn what_nobody_asked_for_ends_the_connection() {
+pub fn what_nobody_asked_for_ends_the_connection() {
     for unasked in ["000f0000000000010000000000000000000c", "000e00000000000400000001", "00ff", "000c"] {
         let mut session = Session::start();
         assert!(session.feed(&unhex(unasked)).is_err(), "{unasked}");

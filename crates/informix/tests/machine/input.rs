@@ -1,10 +1,8 @@
 //! The types of an UPDATE's parameters: asked for once, before its first row is bound.
 
-mod support;
-
+use crate::support::session::{EOT, Session};
 use headrace_core::Session as _;
 use headrace_testkit::{TestValue as V, unhex};
-use support::session::{EOT, Session};
 
 const UPDATE: &str = "update t set v = ?, w = f(?) where k = ?";
 const DESCRIBED: &str =
@@ -25,7 +23,7 @@ fn row(first: &'static str, others: &'static str) -> Vec<V> {
 }
 
 #[test]
-fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is_not() {
+pub fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is_not() {
     let mut session = Session::start();
     let taken = session.execute(UPDATE, row("abc ", "longer"), false);
     session.sent();
@@ -50,7 +48,7 @@ fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is_not
 }
 
 #[test]
-fn without_an_answer_the_statement_is_executed_as_it_is() {
+pub fn without_an_answer_the_statement_is_executed_as_it_is() {
     let mut session = Session::start();
     let told = session.execute(UPDATE, row("abcd", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
@@ -61,7 +59,7 @@ fn without_an_answer_the_statement_is_executed_as_it_is() {
 }
 
 #[test]
-fn an_interrupt_that_hits_the_question_ends_the_statement_and_it_is_asked_again() {
+pub fn an_interrupt_that_hits_the_question_ends_the_statement_and_it_is_asked_again() {
     let mut session = Session::start();
     let told = session.execute(UPDATE, row("abc", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
@@ -73,7 +71,7 @@ fn an_interrupt_that_hits_the_question_ends_the_statement_and_it_is_asked_again(
 }
 
 #[test]
-fn a_discarded_update_binds_nothing() {
+pub fn a_discarded_update_binds_nothing() {
     let mut session = Session::start();
     session.execute(UPDATE, row("abc", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();

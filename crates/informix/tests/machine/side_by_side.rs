@@ -1,12 +1,10 @@
 //! Queries of a pipeline: asked for before the ones in front of them are answered, and never one another's rows.
 
-mod support;
-
+use crate::support::bytes;
+use crate::support::session::{EOT, NEXT_BLOCK, Session};
 use headrace_core::{Discarded, Session as _};
 use headrace_informix::machine::Request;
 use headrace_testkit::{Shared, TestValue as V, Trace, unhex};
-use support::bytes;
-use support::session::{EOT, NEXT_BLOCK, Session};
 
 type Asked = Shared;
 
@@ -79,7 +77,7 @@ fn rows(asked: &Asked) -> Vec<String> {
 }
 
 #[test]
-fn a_query_that_many_wait_for_is_prepared_for_them() {
+pub fn a_query_that_many_wait_for_is_prepared_for_them() {
     let mut session = warm();
     let asked = ask(&mut session, 0..6);
     let sent = session.sent();
@@ -114,7 +112,7 @@ fn a_query_that_many_wait_for_is_prepared_for_them() {
 }
 
 #[test]
-fn a_session_that_forgets_its_statements_releases_the_copies_too() {
+pub fn a_session_that_forgets_its_statements_releases_the_copies_too() {
     let mut session = warm();
     ask(&mut session, 0..5);
     give_copies(&mut session);
@@ -129,7 +127,7 @@ fn a_session_that_forgets_its_statements_releases_the_copies_too() {
 }
 
 #[test]
-fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
+pub fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
     for split in [false, true] {
         let mut session = warm_twice();
         let long = session.execute(SELECT, vec![V::Int(7)], false);
@@ -159,7 +157,7 @@ fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
 }
 
 #[test]
-fn an_error_belongs_to_one_query_only() {
+pub fn an_error_belongs_to_one_query_only() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
     give_copies(&mut session);
@@ -172,7 +170,7 @@ fn an_error_belongs_to_one_query_only() {
 }
 
 #[test]
-fn copies_that_the_server_refuses_are_done_without() {
+pub fn copies_that_the_server_refuses_are_done_without() {
     let mut session = warm();
     let asked = ask(&mut session, 0..6);
     session.feed(&[row(1), done(1)].concat()).unwrap();
@@ -189,7 +187,7 @@ fn copies_that_the_server_refuses_are_done_without() {
 }
 
 #[test]
-fn queries_older_than_their_table_are_prepared_again() {
+pub fn queries_older_than_their_table_are_prepared_again() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
     give_copies(&mut session);
@@ -215,7 +213,7 @@ fn queries_older_than_their_table_are_prepared_again() {
 }
 
 #[test]
-fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
+pub fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
     give_copies(&mut session);
@@ -233,7 +231,7 @@ fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
+pub fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
     let mut session = warm();
     let given_up = session.execute(SELECT, vec![V::Int(7)], false);
     session.feed(&[row(1), row(2), unhex(EOT)].concat()).unwrap();
@@ -252,7 +250,7 @@ fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
 }
 
 #[test]
-fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
+pub fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
     let mut session = warm_twice();
     session.execute(SELECT, vec![V::Int(7)], false);
     let beside = session.execute(OTHER, vec![V::Int(8)], false);
@@ -266,7 +264,7 @@ fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
 }
 
 #[test]
-fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
+pub fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
     for (request, is_sent) in
         [(Request::Commit { block: true }, true), (Request::Rollback, true), (Request::Commit { block: false }, false)]
     {

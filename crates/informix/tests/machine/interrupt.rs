@@ -1,13 +1,11 @@
 //! Urgent bytes: never two that the server has not read, and nothing is begun that a late one could hit.
 
-mod support;
-
+use crate::support::bytes;
+use crate::support::session::{EOT, Session};
 use headrace_core::{Discarded, Interrupt, Session as _};
 use headrace_informix::machine::{Request, Savepoint};
 use headrace_testkit::{TestValue as V, unhex};
 use std::time::{Duration, Instant};
-use support::bytes;
-use support::session::{EOT, Session};
 
 const SELECT: &str = "select a from t where a > ?";
 const INTERRUPTED: &str = "000dff2b0000000000000000000c";
@@ -24,7 +22,7 @@ fn busy() -> Session {
 }
 
 #[test]
-fn no_second_one_is_sent_before_a_sign_that_the_first_was_read() {
+pub fn no_second_one_is_sent_before_a_sign_that_the_first_was_read() {
     let (mut session, now) = (busy(), Instant::now());
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
     for millis in [0, 150, 1500] {
@@ -35,7 +33,7 @@ fn no_second_one_is_sent_before_a_sign_that_the_first_was_read() {
 }
 
 #[test]
-fn what_is_asked_next_waits_until_it_was_read() {
+pub fn what_is_asked_next_waits_until_it_was_read() {
     let (mut session, now) = (busy(), Instant::now());
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
     session.feed(&unhex(INTERRUPTED)).unwrap();
@@ -50,7 +48,7 @@ fn what_is_asked_next_waits_until_it_was_read() {
 }
 
 #[test]
-fn what_stands_behind_it_is_interrupted_once_the_server_has_had_time_to_read_it() {
+pub fn what_stands_behind_it_is_interrupted_once_the_server_has_had_time_to_read_it() {
     let (mut session, now) = (busy(), Instant::now());
     let second = session.execute("select a from t where a < ?", vec![V::Int(0)], false);
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
@@ -62,12 +60,12 @@ fn what_stands_behind_it_is_interrupted_once_the_server_has_had_time_to_read_it(
 }
 
 #[test]
-fn nothing_is_interrupted_where_nothing_runs() {
+pub fn nothing_is_interrupted_where_nothing_runs() {
     assert_eq!(Session::start().machine.interrupt(Instant::now()), Interrupt::Needless);
 }
 
 #[test]
-fn what_ends_a_block_is_not_interrupted() {
+pub fn what_ends_a_block_is_not_interrupted() {
     let ends = [
         Request::Rollback,
         Request::Commit { block: true },
@@ -90,7 +88,7 @@ fn what_ends_a_block_is_not_interrupted() {
 }
 
 #[test]
-fn the_end_of_an_inner_block_that_is_cancelled_before_it_is_sent_undoes_it() {
+pub fn the_end_of_an_inner_block_that_is_cancelled_before_it_is_sent_undoes_it() {
     let mut session = busy();
     session.ask(Request::Savepoint(Savepoint::Release, "s".into()), vec![], vec![]);
     assert_eq!(session.machine.discard(2), Discarded::Gone);

@@ -1,12 +1,10 @@
 //! A statement that opens another database: its code set is asked for before anything else is sent.
 
-mod support;
-
+use crate::support::bytes;
+use crate::support::session::Session;
 use headrace_core::Session as _;
 use headrace_informix::codeset::CodeSet;
 use headrace_testkit::{TestValue as V, Trace, unhex};
-use support::bytes;
-use support::session::Session;
 
 const DESCRIBED: &str =
     "0008000100000000000000000000 00000000 000f0000000000000000000000000000 00370000000100000001000c";
@@ -26,7 +24,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_code_set_of_a_database_that_is_opened_is_asked_for_until_it_is_known() {
+pub fn the_code_set_of_a_database_that_is_opened_is_asked_for_until_it_is_known() {
     let mut session = Session::start();
     let opened = session.execute("database other", vec![], false);
     let next = session.execute("insert into t values (?)", vec![V::text("\u{20ac}")], false);
@@ -52,7 +50,7 @@ fn the_code_set_of_a_database_that_is_opened_is_asked_for_until_it_is_known() {
 }
 
 #[test]
-fn a_database_that_is_not_opened_changes_nothing() {
+pub fn a_database_that_is_not_opened_changes_nothing() {
     let mut session = Session::start();
     let refused = session.execute("database other", vec![], false);
     session.feed(&hex(DESCRIBED)).unwrap();

@@ -1,0 +1,231 @@
+//! A request in the queue, and how far it has come.
+
+use super::IfxCaller;
+use super::request::{Batch, Execute, Guard, Request, Road, Rows, Savepoint};
+pub(super) use super::stage::Stage;
+use super::stage::{Event, TRANSITIONS};
+use super::statement::Statement;
+use crate::limits as own;
+use crate::messages::server::ServerError;
+pub(super) use headrace_core::Failure;
+use headrace_core::{Caller, Epoch, Mismatch, Pending, Prepared, Slot};
+use std::sync::Arc;
+
+/// A request in the queue.
+#[derive(Debug)]
+pub struct Entry<C: Caller> {
+    pub(super) slot: Slot<C>,
+    pub(super) request: Request,
+    stage: Stage,
+    pub(super) statement: Option<Arc<Statement>>,
+    /// The statement is in the cache, so it outlives the request.
+    pub(super) kept: bool,
+    /// The statement is a copy of the one in the cache.
+    pub(super) copy: bool,
+    /// The statement came from the cache, so it may be older than its table.
+    pub(super) from_cache: bool,
+    pub(super) retried: bool,
+    /// A query, whose cursor may be open beside those of other queries: see [`super::side_by_side`].
+    pub(super) reads: bool,
+    pub(super) guard: Guard,
+    pub(super) batch: Batch<C>,
+    /// Groups in flight.
+    pub(super) groups: usize,
+    /// Rows of a batch that were sent.
+    pub(super) rows_sent: u64,
+    /// Rows affected, or fetched.
+    pub(super) rows: i64,
+    pub(super) serial: Option<i64>,
+    /// A block of rows has come to its end.
+    pub(super) block_ended: bool,
+    /// SQ_DONE of a query has come: the cursor is at its end.
+    pub(super) ended: bool,
+    /// The number of the row of a scroll cursor that came last.
+    pub(super) row_number: Option<i32>,
+    /// Rows that wait for their BYTE and TEXT values.
+    pub(super) held: Vec<Vec<u8>>,
+    pub(super) large: Vec<Vec<u8>>,
+}
+
+impl<C: IfxCaller> Entry<C> {
+    pub(super) fn new(slot: Slot<C>, request: Request) -> Self {
+        Self {
+            slot,
+            request,
+            stage: Stage::Queued,
+            statement: None,
+            kept: false,
+            copy: false,
+            from_cache: false,
+            retried: false,
+            reads: false,
+            guard: Guard::None,
+            batch: Batch {
+                road: Road::Groups,
+                row_waits: false,
+                put: (0, 0, 0),
+                put_failed: false,
+                first_failure: None,
+            },
+            groups: 0,
+            rows_sent: 0,
+            rows: 0,
+            serial: None,
+            block_ended: false,
+            ended: false,
+            row_number: None,
+            held: Vec::new(),
+            large: Vec::new(),
+        }
+    }
+
+    /// How far it has come.
+    #[inline]
+    pub(super) fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Puts it into another state, which `event` brings it to.
+    #[inline]
+    pub(super) fn go(&mut self, event: Event, to: Stage) {
+        TRANSITIONS.take(self.stage, event, to);
+        self.stage = to;
+    }
+
+    /// The same request from its beginning.
+    pub(super) fn again(mut self) -> Self {
+        self.go(Event::Again, Stage::Queued);
+        self.slot.failure = None;
+        let mut fresh = Self::new(self.slot, self.request);
+        fresh.retried = true;
+        fresh
+    }
+
+    /// Ends it for a reason of the caller's own making.
+    pub(super) fn refuse(&mut self, message: String) {
+        self.slot.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
+        if self.stage != Stage::Sent {
+            self.go(Event::Refused, Stage::Sent);
+        }
+    }
+
+    /// The server took one of the rows for wrong. Of several failed groups the first names the row; an error of the
+    /// caller's own behind it is not news. Says whether this failure counts.
+    pub(super) fn rows_failed(&mut self, error: ServerError, row: Option<u64>) -> bool {
+        let earlier = match (&self.slot.failure, row) {
+            (Some(Failure::Server { .. }), _) => true,
+            (Some(Failure::Caller { row: Some(ours), .. }), Some(row)) => *ours < row,
+            (Some(Failure::Caller { .. }), _) => true,
+            (None, _) => false,
+        };
+        if !earlier {
+            self.slot.failure = Some(Failure::Server { error, row });
+        }
+        if self.stage == Stage::Sending {
+            self.go(Event::RowFailed, Stage::Draining);
+        }
+        !earlier
+    }
+
+    /// Nothing is left to be sent or to be told. Blocks that were asked for ahead of the end may still come.
+    pub(super) fn is_over(&self) -> bool {
+        let read_to_the_end = self.ended && self.statement.is_some();
+        self.stage == Stage::Sent && (self.groups == 0 || read_to_the_end)
+    }
+
+    /// Nobody wants its rows any more, but some are on their way: only behind them will its cursor be closed.
+    pub(super) fn closes_later(&self) -> bool {
+        let reads = self.statement.as_ref().is_some_and(|statement| statement.columns.is_some());
+        reads && self.request.cursor().is_none() && !self.is_over()
+    }
+
+    /// The statement is older than its table, and was not executed.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
+    }
+
+    /// A value did not fit a parameter as it was described once, so that the server has not been asked. The column may be
+    /// another by now.
+    pub(super) fn is_refused(&self) -> bool {
+        self.from_cache && matches!(&self.slot.failure, Some(Failure::Caller { .. }))
+    }
+
+    /// A value was not what the column takes. The column may be another than the statement was prepared for.
+    pub(super) fn is_conversion_error(&self) -> bool {
+        matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
+    }
+
+    /// The statement came from the cache, and did nothing because its table has changed: it is to be prepared again.
+    /// `now` is the session's epoch.
+    pub(super) fn is_worth_retrying(&self, now: Epoch) -> bool {
+        let outdated = || self.statement.as_ref().is_some_and(|statement| statement.epoch() < now);
+        // Of a batch whose first row was refused nothing was sent.
+        let refused = self.is_refused()
+            && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Caller { row: Some(0), .. })));
+        let undone = match (self.is_batch(), self.guard) {
+            (false, _) => self.rows == 0,
+            // Other rows of the group may have been executed where a value did not fit.
+            (true, Guard::None) => self.rows == 0 && (self.is_stale() || refused),
+            (true, Guard::Savepoint | Guard::Transaction) => true,
+        };
+        // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.
+        let first = self.is_batch() && matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. }));
+        (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
+            && self.from_cache
+            && !self.retried
+            && undone
+            && self.slot.caller.is_some()
+    }
+
+    /// It ends a block, or a transaction without keeping it. If that were interrupted, what nobody waits for any more would
+    /// stay open, and what comes next would be in it.
+    pub(super) fn ends_block(&self) -> bool {
+        matches!(self.request, Request::Commit { block: true } | Request::Rollback | Request::Savepoint(..))
+    }
+
+    pub(super) fn is_batch(&self) -> bool {
+        matches!(&self.request, Request::Execute(Execute { rows: Rows::Batch, .. }))
+    }
+}
+
+impl<C: IfxCaller> Pending for Entry<C> {
+    type Caller = C;
+
+    fn slot(&self) -> &Slot<C> {
+        &self.slot
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<C> {
+        &mut self.slot
+    }
+
+    fn into_slot(self) -> Slot<C> {
+        self.slot
+    }
+
+    /// What undoes something is sent in any case.
+    fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
+        match self.request {
+            Request::Commit { block: true } => {
+                self.request = Request::Rollback;
+                true
+            }
+            Request::Savepoint(Savepoint::Release, ref name) => {
+                // The end of a block that is cancelled undoes it, as that of a whole transaction does.
+                self.request = Request::Savepoint(Savepoint::Rollback, name.clone());
+                true
+            }
+            Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => true,
+            _ => false,
+        }
+    }
+
+    fn is_at_server(&self) -> bool {
+        self.groups > 0
+    }
+
+    /// What undoes a batch is part of it, and not to be hit.
+    fn is_cancellable(&self) -> bool {
+        self.slot.abandoned && !self.is_batch() && !self.ends_block()
+    }
+}

@@ -1,0 +1,97 @@
+//! How far a pending request has come: the states, what moves it on, and the table of what follows what.
+//!
+//! The states say what a request still has to send. Only the request that was started last has parameters or rows to send; of
+//! queries that stand side by side (see [`super::side_by_side`]) any may have blocks of rows to ask for. What was asked, so that
+//! replies are understood, is a queue of its own: [`Asked`](super::request::Asked).
+//!
+//! Events are of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its response handler has
+//! failed or is gone. [`Entry::go`](super::entry::Entry::go) is the only place that changes a state.
+//!
+//! Not in the table: rows, and the replies that are only counted; requests that leave the queue, as they do in any state when the
+//! session ends and in `Sent` with their last reply; and what the server must not send, which ends the session.
+
+use headrace_core::transitions::Transitions;
+
+headrace_core::names! {
+    /// How far a request has come.
+    pub enum Stage {
+        Queued = "nothing of it was sent",
+        Preparing = "SQ_PREPARE, SQ_CIDESCRIBE or SQ_GETROUTINE was sent",
+        Bindable = "its statement or routine is known",
+        Sending = "a batch whose rows are being sent",
+        Draining = "a batch of which no more rows are sent; replies are to come",
+        Fetching = "a block of rows, or values of one, were asked for",
+        FetchMore = "a block of rows is there, and the next one has to be asked for",
+        FetchLarge = "a block of rows is there, and its BYTE and TEXT values have to be asked for",
+        Sent = "nothing more is sent of it",
+    }
+}
+
+headrace_core::names! {
+    /// What changes the state of a pending request.
+    pub enum Event {
+        StartWhole = "it is started, and is sent in one piece, or needs not be sent",
+        StartKnown = "it is started, and its statement or routine is known",
+        StartPrepare = "it is started, and its statement or routine is not known: that is asked for",
+        StartFetch = "it is started: more rows of an open cursor are asked for",
+        Refused = "it cannot be sent: its text, a value or a cursor is not what it should be",
+        Described = "the statement is described, or the handle of the routine is told",
+        TypesAsked = "the types of its parameters are not known: SQ_CIDESCRIBE is sent",
+        TypesTold = "the types of its parameters are told, or the server does not tell them",
+        Error = "SQ_ERR",
+        Executed = "SQ_EXECUTE or SQ_EXFPROUTINE is sent",
+        Opened = "SQ_OPEN is sent, with what asks for the first rows",
+        BatchBegun = "it has many rows of parameters",
+        RowsSent = "the last row was sent, or a value does not fit",
+        RowFailed = "SQ_ERR to one of the rows, or to the savepoint before them",
+        PutFailed = "every reply is there: an insert cursor failed, is undone, and the rows go another way",
+        BatchEnded = "every reply is there: COMMIT, ROLLBACK or their savepoint twins are sent, where there is a guard",
+        EndFailed = "the COMMIT failed, or an interrupt hit the ROLLBACK: it is rolled back",
+        BlockEnded = "a block of rows ended without SQ_DONE",
+        LastBlock = "the last block of rows ended, or nobody waits for more",
+        ValuesDescribed = "a block of rows ended that only names some of its values",
+        BlockAsked = "SQ_NFETCH is sent",
+        ValuesAsked = "SQ_FETCHBLOB is sent for each value",
+        Abandoned = "nobody waits for it any more",
+        Again = "its statement was older than its table: it begins anew",
+    }
+}
+
+/// What follows what.
+pub static TRANSITIONS: Transitions<Stage, Event> = {
+    use Event::*;
+    use Stage::*;
+    Transitions {
+        machine: "informix",
+        rows: &[
+            (Queued, StartWhole, Sent),
+            (Queued, StartKnown, Bindable),
+            (Queued, StartPrepare, Preparing),
+            (Queued, StartFetch, Fetching),
+            (Queued, Refused, Sent),
+            (Bindable, Refused, Sent),
+            (Preparing, Described, Bindable),
+            (Bindable, TypesAsked, Preparing),
+            (Preparing, TypesTold, Bindable),
+            (Preparing, Error, Sent),
+            (Bindable, Executed, Sent),
+            (Bindable, Opened, Fetching),
+            (Bindable, BatchBegun, Sending),
+            (Sending, RowsSent, Draining),
+            (Sending, RowFailed, Draining),
+            (Draining, PutFailed, Sending),
+            (Draining, BatchEnded, Sent),
+            (Sent, EndFailed, Draining),
+            (Fetching, BlockEnded, FetchMore),
+            (Fetching, LastBlock, Sent),
+            (FetchMore, LastBlock, Sent),
+            (Fetching, ValuesDescribed, FetchLarge),
+            (FetchMore, BlockAsked, Fetching),
+            (FetchLarge, ValuesAsked, Fetching),
+            (Bindable, Abandoned, Sent),
+            (FetchMore, Abandoned, Sent),
+            (FetchLarge, Abandoned, Sent),
+            (Sent, Again, Queued),
+        ],
+    }
+};

@@ -1,0 +1,12 @@
+//! The machine, on bytes.
+
+mod input;
+mod insert_cursor;
+mod interrupt;
+mod locale;
+mod replay;
+mod side_by_side;
+mod stages;
+#[path = "../support/mod.rs"]
+mod support;
+mod transitions;

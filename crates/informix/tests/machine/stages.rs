@@ -1,0 +1,106 @@
+//! What a request goes through that other conversations do not show: cursors that stay open, and who gives up when.
+
+use crate::support::bytes;
+use crate::support::session::{EOT, Session};
+use headrace_core::{Discarded, Protocol, Session as _};
+use headrace_informix::machine::{Declare, Request};
+use headrace_testkit::{TestValue as V, unhex};
+
+const SELECT: &str = "select a from t where a > ?";
+
+fn rows(range: std::ops::Range<u32>) -> Vec<u8> {
+    range.flat_map(|n| unhex(&format!("000e000000000004{n:08x}"))).collect()
+}
+
+/// SQ_DONE of a query, and the end of its group.
+fn done(rows: u32) -> Vec<u8> {
+    unhex(&format!("000f0000{rows:08x}0000000000000000000c"))
+}
+
+/// A session whose cursor 7 is open.
+fn declared() -> Session {
+    let mut session = Session::start();
+    let declare =
+        Declare { cursor: 7, sql: SELECT.into(), name: None, scroll: false, hold: false, bytes: 4096, begin: false };
+    let told = session.ask(Request::Declare(declare), vec![V::Int(0)], vec![]);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.feed(&[rows(0..1), unhex(EOT)].concat()).unwrap();
+    assert_eq!(told.get().end.as_deref(), Some("done"));
+    session.sent();
+    session
+}
+
+#[test]
+pub fn rows_of_an_open_cursor_are_asked_for_by_further_requests() {
+    let mut session = declared();
+    let told = session.ask(Request::Fetch { cursor: 7, bytes: 4096 }, vec![], vec![]);
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_NFETCH 4096", "SQ_EOT"]);
+    session.feed(&[rows(1..3), done(2)].concat()).unwrap();
+    assert_eq!((told.get().rows.len(), told.get().end.as_deref()), (2, Some("done")));
+}
+
+#[test]
+pub fn nothing_is_asked_of_a_cursor_that_is_not_open() {
+    let mut session = declared();
+    let told = session.ask(Request::Fetch { cursor: 8, bytes: 4096 }, vec![], vec![]);
+    assert!(session.sent().is_empty());
+    assert_eq!(told.get().end.as_deref(), Some("caller the cursor is not open"));
+}
+
+#[test]
+pub fn a_row_that_fails_stops_the_rows_behind_it() {
+    let mut session = Session::start();
+    let told = session.batch(30_000, false);
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
+    session.feed(&unhex("000dfef4ff9c00000000000475313030000c")).unwrap();
+    let sent = session.sent();
+    assert!(sent.count(&["SQ_EXECUTE"]) < 30_000, "not all of them are sent");
+    for _ in 1..sent.count(&["SQ_EXECUTE", "SQ_EOT"]) {
+        session.feed(&unhex(EOT)).unwrap();
+    }
+    assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
+    session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
+    assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 0"));
+}
+
+/// A query of which a first block of many rows is there, and the next ones were asked for.
+fn reading_ahead() -> Session {
+    let mut session = Session::start();
+    session.execute(SELECT, vec![V::Int(0)], false);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.feed(&rows(0..9000)).unwrap();
+    assert!(session.sent().ends_with(&["SQ_ID 0", "SQ_NFETCH", "SQ_EOT"]));
+    session
+}
+
+#[test]
+pub fn a_block_and_the_last_one_in_one_piece_are_not_followed_by_another() {
+    let mut session = reading_ahead();
+    session.feed(&[unhex(EOT), rows(0..1), done(9001)].concat()).unwrap();
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
+}
+
+#[test]
+pub fn a_query_that_is_given_up_between_two_blocks_asks_for_no_more() {
+    let mut session = reading_ahead();
+    session.receive(&unhex(EOT)).unwrap();
+    let id = session.machine.find(|_| true).unwrap();
+    assert_eq!(session.machine.discard(id), Discarded::Alone, "blocks that were asked for ahead are to come");
+    session.feed(&done(0).repeat(3)).unwrap();
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
+}
+
+#[test]
+pub fn a_query_that_is_given_up_before_its_values_are_asked_for_is_closed() {
+    let mut session = Session::start();
+    session.execute("select i,t from texts", Vec::new(), false);
+    session.feed(&bytes("reply", "srv_t2_text_157")).unwrap();
+    session.sent();
+    session.receive(&bytes("reply", "srv_t2_text_159")).unwrap();
+    let id = session.machine.find(|_| true).unwrap();
+    session.machine.discard(id);
+    session.feed(&[]).unwrap();
+    assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
+    assert!(session.machine.is_idle());
+}
