@@ -39,7 +39,7 @@ pub use buffer::{Inbox, Outbox};
 pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, Room, shortened};
-pub use queue::{Failure, Pending, Queue, Slot};
+pub use queue::{Failure, Pending, Queue, Requests, Slot};
 pub use run::{Cells, ColumnSink, Run};
 pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};

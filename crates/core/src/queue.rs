@@ -409,6 +409,60 @@ impl<R: Pending> Queue<R> {
     }
 }
 
+/// A queue, to those who need not know what its requests are.
+pub trait Requests {
+    /// See [`crate::Session::discard`].
+    fn discard(&mut self, id: u64) -> Discarded;
+    /// See [`crate::Session::is_at_discarded`].
+    fn is_at_discarded(&self) -> bool;
+    /// See [`crate::Session::hold`].
+    fn hold(&mut self, held: bool);
+    /// See [`crate::Session::full`].
+    fn full(&self) -> Option<u64>;
+    /// See [`crate::Session::resume`].
+    fn resume(&mut self, id: u64);
+    /// The number of requests.
+    fn queued(&self) -> usize;
+    /// The number of requests that have begun to be sent.
+    fn in_flight(&self) -> usize;
+    /// Returns true if there is a request of this number.
+    fn has(&self, id: u64) -> bool;
+}
+
+impl<R: Pending> Requests for Queue<R> {
+    fn discard(&mut self, id: u64) -> Discarded {
+        Queue::discard(self, id)
+    }
+
+    fn is_at_discarded(&self) -> bool {
+        Queue::is_at_discarded(self)
+    }
+
+    fn hold(&mut self, held: bool) {
+        Queue::hold(self, held);
+    }
+
+    fn full(&self) -> Option<u64> {
+        Queue::full(self)
+    }
+
+    fn resume(&mut self, id: u64) {
+        Queue::resume(self, id);
+    }
+
+    fn queued(&self) -> usize {
+        self.len()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.started()
+    }
+
+    fn has(&self, id: u64) -> bool {
+        self.by_id(id).is_some()
+    }
+}
+
 impl<R> Index<usize> for Queue<R> {
     type Output = R;
 

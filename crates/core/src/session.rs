@@ -1,7 +1,7 @@
 //! A session, as whoever drives it sees it: what to do next, what is in flight, how it is cancelled, how it ends.
 
 use crate::protocol::Discarded;
-use crate::{Fatal, Outbox};
+use crate::{Fatal, Outbox, Requests};
 use std::time::Instant;
 
 /// What whoever drives a session has to do next, beside moving bytes.
@@ -124,29 +124,50 @@ pub trait Session {
     fn interrupt(&mut self, _now: Instant) -> Interrupt {
         Interrupt::Needless
     }
+    /// The requests that wait or are in flight.
+    fn requests(&self) -> &dyn Requests;
+    /// The same, to be changed.
+    fn requests_mut(&mut self) -> &mut dyn Requests;
     /// Forgets the response handler of request `id`. If nothing of it was sent, it leaves the queue, or makes room for what
     /// has to be sent in its place; otherwise its reply is read and dropped.
-    fn discard(&mut self, id: u64) -> Discarded;
+    fn discard(&mut self, id: u64) -> Discarded {
+        self.requests_mut().discard(id)
+    }
     /// Whether the server works on nothing but requests that were discarded, so that cancelling cannot hit anything else.
-    fn is_at_discarded(&self) -> bool;
-    /// Starts no further request until released: a cancel request is under way, and must not hit the next one.
-    fn hold(&mut self, held: bool);
+    fn is_at_discarded(&self) -> bool {
+        self.requests().is_at_discarded()
+    }
+    /// Starts no further request until released: a cancel request is under way, and must not hit the next one. No batch goes
+    /// on to its end either.
+    fn hold(&mut self, held: bool) {
+        self.requests_mut().hold(held);
+    }
     /// A cancel request was sent, and the server has taken it: it may hit what is sent next.
     fn cancel_sent(&mut self) {}
 
     /// The request whose response handler takes no more for now. Until [`Session::resume`] or [`Session::discard`] nothing is
     /// handled, so whoever drives the session must not read either: what comes would be kept in memory.
-    fn full(&self) -> Option<u64>;
+    fn full(&self) -> Option<u64> {
+        self.requests().full()
+    }
     /// The response handler of request `id` takes more. What lies in the read buffer has to be handled next, whether or not
     /// anything further has come.
-    fn resume(&mut self, id: u64);
+    fn resume(&mut self, id: u64) {
+        self.requests_mut().resume(id);
+    }
 
     /// The number of requests that wait or are in flight.
-    fn queued(&self) -> usize;
+    fn queued(&self) -> usize {
+        self.requests().queued()
+    }
     /// The number of requests that have been started and not answered.
-    fn in_flight(&self) -> usize;
+    fn in_flight(&self) -> usize {
+        self.requests().in_flight()
+    }
     /// Returns true if request `id` waits or is in flight.
-    fn has(&self, id: u64) -> bool;
+    fn has(&self, id: u64) -> bool {
+        self.requests().has(id)
+    }
     /// Returns true if no request waits or is in flight.
     fn is_idle(&self) -> bool {
         self.queued() == 0

@@ -2,7 +2,7 @@
 
 use headrace_connection::{Connection, Driven, TlsSettings};
 use headrace_core::protocol::Discarded;
-use headrace_core::{Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, Session, TransactionStatus};
+use headrace_core::{Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, Requests, Session, TransactionStatus};
 use headrace_tls::{Roots, TlsConfig, Verify};
 use rustls::ServerConnection;
 use rustls::pki_types::PrivateKeyDer;
@@ -83,6 +83,31 @@ impl Driven for Lines {
     }
 }
 
+impl Requests for Lines {
+    fn full(&self) -> Option<u64> {
+        self.full.then_some(1)
+    }
+    fn resume(&mut self, _: u64) {
+        self.full = false;
+    }
+    fn discard(&mut self, _: u64) -> Discarded {
+        Discarded::Gone
+    }
+    fn is_at_discarded(&self) -> bool {
+        false
+    }
+    fn hold(&mut self, _: bool) {}
+    fn queued(&self) -> usize {
+        0
+    }
+    fn in_flight(&self) -> usize {
+        0
+    }
+    fn has(&self, _: u64) -> bool {
+        false
+    }
+}
+
 impl Session for Lines {
     fn next_step(&self) -> NextStep<'_> {
         match &self.stage {
@@ -103,12 +128,6 @@ impl Session for Lines {
         self.stage = self.begin.clone();
         Ok(())
     }
-    fn full(&self) -> Option<u64> {
-        self.full.then_some(1)
-    }
-    fn resume(&mut self, _: u64) {
-        self.full = false;
-    }
     fn terminate(&mut self, outbox: &mut Outbox) {
         outbox.tail().extend_from_slice(b"BYE\n");
     }
@@ -121,21 +140,11 @@ impl Session for Lines {
     fn cancellation(&self) -> Cancellation {
         Cancellation::Impossible
     }
-    fn discard(&mut self, _: u64) -> Discarded {
-        Discarded::Gone
+    fn requests(&self) -> &dyn Requests {
+        self
     }
-    fn is_at_discarded(&self) -> bool {
-        false
-    }
-    fn hold(&mut self, _: bool) {}
-    fn queued(&self) -> usize {
-        0
-    }
-    fn in_flight(&self) -> usize {
-        0
-    }
-    fn has(&self, _: u64) -> bool {
-        false
+    fn requests_mut(&mut self) -> &mut dyn Requests {
+        self
     }
     fn transaction(&self) -> TransactionStatus {
         TransactionStatus::Idle

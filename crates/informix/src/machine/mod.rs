@@ -32,8 +32,8 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use entry::Entry;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, NextStep, Outbox, Protocol, Queue, Session,
-    Statements, TransactionStatus,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, NextStep, Outbox, Protocol, Queue, Requests,
+    Session, Statements, TransactionStatus,
 };
 use interrupt::Urgent;
 use request::{Asked, Group, Reply};
@@ -282,32 +282,12 @@ impl<C: IfxCaller> Session for Machine<C> {
         if current && alone { Discarded::Alone } else { Discarded::Followed }
     }
 
-    fn is_at_discarded(&self) -> bool {
-        self.queue.is_at_discarded()
+    fn requests(&self) -> &dyn Requests {
+        &self.queue
     }
 
-    fn hold(&mut self, held: bool) {
-        self.queue.hold(held);
-    }
-
-    fn full(&self) -> Option<u64> {
-        self.queue.full()
-    }
-
-    fn resume(&mut self, id: u64) {
-        self.queue.resume(id);
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.queue.started()
-    }
-
-    fn has(&self, id: u64) -> bool {
-        self.queue.by_id(id).is_some()
+    fn requests_mut(&mut self) -> &mut dyn Requests {
+        &mut self.queue
     }
 
     fn transaction(&self) -> TransactionStatus {

@@ -35,7 +35,7 @@ use crate::packets::reply::ServerError;
 use entry::Entry;
 use headrace_core::Session as _;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Statements,
+    Caller, Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Requests, Statements,
     TransactionStatus,
 };
 use reply::{Expect, Reply};
@@ -225,44 +225,18 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
         }
     }
 
-    /// An atomic batch that has not ended is rolled back.
-    fn discard(&mut self, id: u64) -> Discarded {
-        self.queue.discard(id)
-    }
-
-    fn is_at_discarded(&self) -> bool {
-        self.queue.is_at_discarded()
-    }
-
-    /// No batch goes on to its end either.
-    fn hold(&mut self, held: bool) {
-        self.queue.hold(held);
-    }
-
     /// If KILL QUERY came between two statements, MySQL before 5.7 keeps it for the next one, and later versions do where it
     /// meets the end of the one before: a statement of our own, in front of whatever is sent next, takes it.
     fn cancel_sent(&mut self) {
         self.kill_due = true;
     }
 
-    fn full(&self) -> Option<u64> {
-        self.queue.full()
+    fn requests(&self) -> &dyn Requests {
+        &self.queue
     }
 
-    fn resume(&mut self, id: u64) {
-        self.queue.resume(id);
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.queue.started()
-    }
-
-    fn has(&self, id: u64) -> bool {
-        self.queue.by_id(id).is_some()
+    fn requests_mut(&mut self) -> &mut dyn Requests {
+        &mut self.queue
     }
 
     fn is_occupied(&self) -> bool {

@@ -30,7 +30,7 @@ use crate::messages::tag::field;
 use crate::types::TypeRegistry;
 use entry::{Entry, Stage};
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Queue, Session,
+    Caller, Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Queue, Requests, Session,
     Statements, TransactionStatus, limits,
 };
 use portals::Portals;
@@ -286,37 +286,12 @@ impl<C: PgCaller> Session for Machine<C> {
         Cancellation::Message(message)
     }
 
-    /// A batch that is still being sent is rolled back.
-    fn discard(&mut self, id: u64) -> Discarded {
-        self.queue.discard(id)
+    fn requests(&self) -> &dyn Requests {
+        &self.queue
     }
 
-    fn is_at_discarded(&self) -> bool {
-        self.queue.is_at_discarded()
-    }
-
-    fn hold(&mut self, held: bool) {
-        self.queue.hold(held);
-    }
-
-    fn full(&self) -> Option<u64> {
-        self.queue.full()
-    }
-
-    fn resume(&mut self, id: u64) {
-        self.queue.resume(id);
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.queue.started()
-    }
-
-    fn has(&self, id: u64) -> bool {
-        self.queue.by_id(id).is_some()
+    fn requests_mut(&mut self) -> &mut dyn Requests {
+        &mut self.queue
     }
 
     fn ask_for_answer(&mut self, id: u64) {
