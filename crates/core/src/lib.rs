@@ -13,6 +13,7 @@
 //! * [`sqlstate`]: what a server's error means: SQLSTATEs, and PEP 249's classes;
 //! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
 //! * [`transitions`]: state machines as tables, checked in debug builds;
+//! * [`verb`]: begin, commit, savepoints, reset, ping: what is asked of any session, as data;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the caller's types cannot hold;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ pub mod sink;
 pub mod sqlstate;
 pub mod statements;
 pub mod transitions;
+pub mod verb;
 pub mod words;
 
 pub use buffer::{Inbox, Outbox};
@@ -45,3 +47,4 @@ pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, Trans
 pub use sink::{Container, Inet, Sink};
 pub use sqlstate::{Condition, Diagnostics, ErrorClass, SqlState};
 pub use statements::{Epoch, Prepared, Statements};
+pub use verb::{IfUnsent, Isolation, Modes, Verb};

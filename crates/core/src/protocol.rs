@@ -1,7 +1,8 @@
 //! What a loop may ask of a protocol, and a protocol of its caller.
 
 use crate::queue::{Pending, Queue};
-use crate::{Described, Diagnostics, Inbox, Outbox, Parameters, Run, Session, limits};
+use crate::{Described, Diagnostics, Inbox, Mismatch, Outbox, Parameters, Run, Session, Verb, limits};
+use std::sync::Arc;
 use std::{error, fmt};
 
 /// The connection cannot go on: the peer broke the protocol, refused us, or is gone.
@@ -267,6 +268,13 @@ pub trait Protocol: Session {
     fn queue_mut(&mut self) -> &mut Queue<Self::Pending>;
     /// Queues a request, and returns the number by which it is known.
     fn submit(&mut self, request: Self::Request, caller: Self::Caller) -> u64;
+    /// The requests of a verb, to be submitted one behind the other.
+    ///
+    /// # Errors
+    /// [`Mismatch`]: a name that cannot be one, or what this database does not have.
+    fn of_verb(verb: &Verb) -> Result<Vec<Self::Request>, Mismatch>;
+    /// The text of a request that is text as it is: one statement, or several. Its result is a list.
+    fn text(request: &Self::Request) -> Option<&Arc<str>>;
     /// Encodes queued requests until the outbox is full, the queue empty, or a reply is needed first.
     fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, outbox: &mut Outbox);
     /// Handles every whole message in the inbox; what has to be answered at once goes to the outbox. Where a response handler

@@ -18,6 +18,7 @@ mod side_by_side;
 mod stage;
 mod startup;
 mod statement;
+mod verb;
 
 pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
 pub use run::Tuples;
@@ -32,8 +33,8 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use entry::Entry;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, NextStep, Outbox, Protocol, Queue, Requests,
-    Session, Statements, TransactionStatus,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, Mismatch, NextStep, Outbox, Protocol, Queue,
+    Requests, Session, Statements, TransactionStatus, Verb,
 };
 use interrupt::Urgent;
 use request::{Asked, Group, Reply};
@@ -326,6 +327,14 @@ impl<C: IfxCaller> Protocol for Machine<C> {
 
     fn submit(&mut self, request: Request, caller: C) -> u64 {
         self.queue.submit(caller, |slot| Entry::new(slot, request))
+    }
+
+    fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
+        verb::requests(verb)
+    }
+
+    fn text(_: &Request) -> Option<&Arc<str>> {
+        None
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {

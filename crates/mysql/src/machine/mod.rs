@@ -19,6 +19,7 @@ mod stage;
 mod startup;
 mod statement;
 mod upload;
+mod verb;
 mod wire;
 
 pub use request::{AsText, Execute, Request, Road, Rows};
@@ -35,8 +36,8 @@ use crate::packets::reply::ServerError;
 use entry::Entry;
 use headrace_core::Session as _;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, Protocol, Queue, Requests, Statements,
-    TransactionStatus,
+    Caller, Cancellation, Certificate, Fatal, Inbox, Mismatch, NextStep, Outbox, Protocol, Queue, Requests, Statements,
+    TransactionStatus, Verb,
 };
 use reply::{Expect, Reply};
 use reservation::Reservation;
@@ -300,6 +301,17 @@ impl<C: MyCaller> Protocol for Machine<C> {
 
     fn submit(&mut self, request: Request, caller: C) -> u64 {
         self.queue.submit(caller, |slot| Entry::new(slot, request, self.several))
+    }
+
+    fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
+        verb::requests(verb)
+    }
+
+    fn text(request: &Request) -> Option<&Arc<str>> {
+        match request {
+            Request::Query { sql, .. } => Some(sql),
+            _ => None,
+        }
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {

@@ -4,7 +4,7 @@ use crate::packets::column::Column;
 use crate::types::{ColumnType, FieldKind};
 
 /// A name in backticks.
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 

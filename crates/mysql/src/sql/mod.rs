@@ -14,7 +14,7 @@ pub use effect::{changes_session, is_harmless_variable};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub use insert::Insert;
 pub use lexer::{Kind, Lexer, Modes, Token};
-pub use load::load_data;
+pub use load::{load_data, quoted};
 
 /// A statement with the server's own parameters, as `modes` has them. `with_params` says whether parameters are given: without
 /// them a percent sign is only that.

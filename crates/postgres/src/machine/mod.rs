@@ -17,12 +17,14 @@ mod stage;
 mod startup;
 mod statement;
 mod typing;
+mod verb;
 
 pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 pub use run::DataRows;
 pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls};
 pub use statement::{Columns, Shape, Statement};
+pub use verb::begin_statement;
 
 use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
@@ -30,8 +32,8 @@ use crate::messages::tag::field;
 use crate::types::TypeRegistry;
 use entry::{Entry, Stage};
 use headrace_core::{
-    Caller, Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, Outcome, Protocol, Queue, Requests, Session,
-    Statements, TransactionStatus, limits,
+    Caller, Cancellation, Certificate, Fatal, Inbox, Mismatch, NextStep, Outbox, Outcome, Protocol, Queue, Requests,
+    Session, Statements, TransactionStatus, Verb, limits,
 };
 use portals::Portals;
 use startup::Startup;
@@ -389,6 +391,17 @@ impl<C: PgCaller> Protocol for Machine<C> {
             self.close_group();
         }
         self.queue.submit(caller, |slot| Entry::new(slot, request))
+    }
+
+    fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
+        verb::requests(verb)
+    }
+
+    fn text(request: &Request) -> Option<&Arc<str>> {
+        match request {
+            Request::Script { sql, .. } => Some(sql),
+            _ => None,
+        }
     }
 
     fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
