@@ -142,7 +142,7 @@ class Engine:
 
     def settle(self) -> None:
         """Until everything is answered: an answer may come behind the rows."""
-        self.until(self.wire.ping())
+        self.until(self.wire.verb("ping")[0])
         self.loop.call_soon(self.loop.stop)
         self.loop.run_forever()
 

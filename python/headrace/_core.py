@@ -13,7 +13,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -130,6 +130,18 @@ LOST = (
 """What is said at the end of such a block."""
 
 
+def each(tickets: Iterable[Any]) -> Flow[list[Any]]:
+    """Waits for what was queued at once, and gives the results."""
+    answers: list[Any] = []
+    for ticket in tickets:
+        answers.append((yield ticket))
+    return answers
+
+
+Modes = tuple[str | None, bool | None, bool | None]
+"""The modes of a transaction: its isolation level, whether it only reads, whether it is deferrable."""
+
+
 class Begun(Generic[T]):
     """A flow that has queued what it waits for first."""
 
@@ -230,9 +242,9 @@ class Core(ABC):
     def submit_script(self, sql: str) -> Any:
         """Queues text as it is: one statement without parameters, or several."""
 
-    @abstractmethod
     def round_trip(self) -> Any:
         """Queues a round trip that changes nothing."""
+        return self.wire.verb("ping")[0]
 
     def settle(self) -> Any:
         """Queues a round trip that is over when all that was asked for before is answered."""
@@ -324,21 +336,96 @@ class Core(ABC):
         if self.wire.closed:
             raise ConnectionClosed("the connection is closed")
 
-    @abstractmethod
+    def is_begun(self) -> bool:
+        """Whether a transaction is open, or may be by what has been asked for."""
+        return self.wire.queued() > 0 or self.wire.in_transaction()
+
     def end(self, rollback: bool) -> Flow[None]:
         """Ends the open transaction, where there is one."""
+        with self.ordered():
+            self.check_end(rollback)
+            if not self.is_begun():
+                return
+            tickets = self.wire.verb("rollback" if rollback else "commit")
+        self.check_ended(rollback, (yield from each(tickets)))
 
-    @abstractmethod
-    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[Any]:
-        """Begins a block; gives what :meth:`leave_transaction` needs."""
+    def check_ended(self, rollback: bool, answers: Sequence[Any]) -> None:
+        """Raises where the server has answered the end of a transaction with another end than was asked for."""
+        return
 
-    @abstractmethod
-    def leave_transaction(self, state: Any, rollback: bool) -> Flow[None]:
+    def check_enter(self) -> None:
+        """Raises where no block can begin."""
+        return
+
+    begin_travels = True
+    """BEGIN travels with the first statement of a transaction."""
+
+    def savepoint_begins(self, outer: bool, open: bool) -> bool:
+        """Whether a block's savepoint begins a transaction first: of the ``outer`` block; a transaction is ``open``."""
+        return outer
+
+    def modes(self) -> Modes:
+        """The modes of a transaction that begins."""
+        return None, None, None
+
+    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
+        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
+        self.check_enter()
+        # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
+        # its own transaction would end this one's.
+        open = self.expects_transaction()
+        outer = self.count(block, not open)
+        name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
+        tickets: list[Any] = []
+        if name is not None:
+            begin = self.modes() if self.savepoint_begins(outer, open) else None
+            tickets = self.wire.verb("savepoint", name, begin=begin)
+        elif not self.begin_travels:
+            tickets = self.wire.verb("begin", begin=self.modes())
+        try:
+            yield from each(tickets)
+        except BaseException:
+            self.uncount(block, with_inner=outer)
+            if outer:
+                yield from self.end_block(True)
+            raise
+        return name, outer
+
+    def has_savepoint(self, rollback: bool) -> bool:
+        """Whether the savepoint of an inner block can still be there: a deadlock, or a statement that commits by
+        itself, may have ended the transaction."""
+        return True
+
+    def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block, which is counted no more."""
+        savepoint, outer = state
+        if self.wire.closed:
+            return
+        if outer:
+            yield from self.end_block(rollback)
+        elif savepoint is not None and self.has_savepoint(rollback):
+            yield from each(self.wire.verb("rollback_to" if rollback else "release", savepoint))
+
+    def end_block(self, rollback: bool) -> Flow[None]:
+        """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what
+        comes behind it."""
+        if not self.wire.closed and self.has_block():
+            answers = yield from each(self.wire.verb("rollback" if rollback else "commit", owed=True))
+            self.check_ended(rollback, answers)
+
+    def has_block(self) -> bool:
+        """Whether the end of a block has anything to end."""
+        return True
+
+    @property
+    def begins(self) -> bool:
+        """Whether a statement begins a transaction, unless one is open."""
+        return not self.autocommit or self.depth > 0
 
     def refresh_begin(self) -> None:
-        """Blocks are open, or none are any more, or a mode has changed: what has to know of it."""
-        return
+        """Blocks are open, or none are any more, or a mode has changed: the engine looks again when a statement is
+        queued."""
+        self.wire.set_begins(self.begins)
 
     def _recount(self) -> None:
         self.depth = sum(block.counted for block in self.blocks)

@@ -3,17 +3,20 @@
 //! A call goes through one table of functions here per request or per read; rows and values are decoded by code that is
 //! compiled for its protocol.
 
-use crate::call::{Completion, PyCall};
+use crate::args::Args;
+use crate::call::{Completion, PyCall, Want};
 use crate::columns::Plan;
 use crate::errors;
 use crate::query::Query;
+use crate::sink::Settings;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Column, Diagnostics, Inbox, NextStep, Outbox, Protocol, Session};
+use headrace_core::{Column, Diagnostics, Inbox, NextStep, Outbox, Protocol, Session, Verb};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::any::Any;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What Python has to know of a protocol.
 pub trait Dialect: Sized + 'static {
@@ -50,6 +53,17 @@ pub trait Engine: Session + Any + Debug + Send {
     fn abort(&mut self, py: Python<'_>, reason: &Fatal);
     /// [`Dialect::convert`]
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
+    /// Queues the requests of a verb, and gives what each result is waited for with.
+    ///
+    /// # Errors
+    /// ProgrammingError where this database has no such thing; then nothing is queued.
+    fn ask(
+        &mut self,
+        py: Python<'_>,
+        verb: &Verb,
+        settings: &Arc<Settings>,
+        completion: &mut dyn FnMut() -> PyResult<Completion>,
+    ) -> PyResult<Vec<Py<PyAny>>>;
     /// The number of the request that a ticket or future stands for.
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64>;
     /// Shows everybody who waits, and who waits for the next step of a COPY, until one of these calls returns true.
@@ -77,6 +91,30 @@ where
 
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         D::convert(self, py, sql, with_params)
+    }
+
+    fn ask(
+        &mut self,
+        py: Python<'_>,
+        verb: &Verb,
+        settings: &Arc<Settings>,
+        completion: &mut dyn FnMut() -> PyResult<Completion>,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        let requests = M::of_verb(verb).map_err(|mismatch| errors::fault(py, mismatch.into(), None))?;
+        // Nothing is queued where a ticket cannot be made.
+        let asked = requests.into_iter().map(|request| Ok((request, completion()?))).collect::<PyResult<Vec<_>>>()?;
+        let submit = |(request, completion): (M::Request, Completion)| {
+            let object = completion.object(py);
+            let text = M::text(&request).cloned();
+            let want = if text.is_some() { Want::All } else { Want::One };
+            let args = Args::Row(PyTuple::empty(py).unbind());
+            let script = text.is_some();
+            let mut call = PyCall::new(completion, args, want, settings.clone(), text);
+            call.script = script;
+            self.submit(request, call);
+            object
+        };
+        Ok(asked.into_iter().map(submit).collect())
     }
 
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64> {

@@ -229,7 +229,7 @@ class Connection(BlockingConnection[R]):
 
     def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
-        self._wait(self._core.wire.ping(), timeout)
+        self._wait(self._core.round_trip(), timeout)
 
     def _send_cancel(self, timeout: float) -> float | None:
         return self._core.send_urgent()

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from .._core import Block, Core, Flow
+from .._core import Core, Flow, each
 from .._cursor_base import Column, Params
 from .._native import Columns, InformixWire
 from ..errors import NotSupportedError, ProgrammingError
@@ -84,15 +84,6 @@ class InformixCore(Core):
 
     # statements
 
-    @property
-    def begins(self) -> bool:
-        """Whether a statement begins a transaction, unless one is open."""
-        return not self.autocommit or self.depth > 0
-
-    def refresh_begin(self) -> None:
-        """The engine has to know, too: it looks again when a statement is queued."""
-        self.wire.set_begins(self.begins)
-
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
         return self.wire.execute(sql, params, begin=self.begins)
@@ -121,10 +112,6 @@ class InformixCore(Core):
                 # One that failed would otherwise be reported as never looked at.
                 ticket.exception()
 
-    def round_trip(self) -> Any:
-        """Queues SQ_VERSION, which changes nothing."""
-        return self.wire.ping()
-
     def describe(self, columns: Columns) -> list[Column]:
         """PEP 249's description of a result."""
         return [
@@ -134,44 +121,18 @@ class InformixCore(Core):
 
     # transactions
 
-    def end(self, rollback: bool) -> Flow[None]:
-        """COMMIT WORK or ROLLBACK WORK, where there is anything to end."""
-        with self.ordered():
-            self.check_end(rollback)
-            ticket = self.wire.rollback() if rollback else self.wire.commit()
-        yield ticket
+    def is_begun(self) -> bool:
+        """The engine sends COMMIT WORK and ROLLBACK WORK only where a transaction is open then."""
+        return True
 
-    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[str | None]:
-        """Begins a block; gives the savepoint (None for a transaction of its own). BEGIN WORK travels with the first
-        statement."""
+    def check_enter(self) -> None:
+        """Raises where no block can begin."""
         if self.wire.session()[3] == "none":
             raise NotSupportedError("the database has no transactions (it is not logged)")
-        open = self.expects_transaction()
-        if self.count(block, not open):
-            return None
-        name = savepoint or f"headrace_{next(self.numbers)}"
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise ProgrammingError(f"{name!r} is no name of a savepoint")
-        # Queued together: the block around this one may end as soon as anything is waited for.
-        tickets = [] if open else [self.wire.begin()]
-        tickets.append(self.wire.savepoint("set", name))
-        for ticket in tickets:  # noqa: UP028  (a list takes no results)
-            yield ticket
-        return name
 
-    def leave_transaction(self, state: Any, rollback: bool) -> Flow[None]:
-        """Ends a block, which is counted no more."""
-        savepoint: str | None = state
-        if self.wire.closed:
-            return
-        if savepoint is None:
-            yield self.wire.rollback() if rollback else self.wire.commit(block=True)
-            return
-        # Queued together: what others ask for, a COMMIT above all, comes behind both.
-        verbs = ("rollback", "release") if rollback else ("release",)
-        tickets = [self.wire.savepoint(verb, savepoint) for verb in verbs]
-        for ticket in tickets:  # noqa: UP028  (a list takes no results)
-            yield ticket
+    def savepoint_begins(self, outer: bool, open: bool) -> bool:
+        """Whoever counts blocks may have begun one that has sent nothing yet."""
+        return not open
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: an open transaction is rolled back."""
@@ -180,7 +141,7 @@ class InformixCore(Core):
         self.forget_blocks()
         self.pipelines.clear()
         if mode == "rollback":
-            yield self.wire.rollback()
+            yield from each(self.wire.verb("rollback", owed=True))
 
     def where(self) -> str:
         """User, server and database, for people."""

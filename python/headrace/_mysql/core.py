@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from .._core import Block, Core, Flow
+from .._core import Core, Flow, each
 from .._cursor_base import Column, Params
 from .._native import Columns, MySqlWire, Result
 from ..errors import DatabaseError, ProgrammingError
@@ -94,8 +94,7 @@ class MySqlCore(Core):
             tickets.append(self.wire.query(variables))
         if self.options.init_command:
             tickets.append(self.wire.query(self.options.init_command))
-        for ticket in tickets:  # noqa: UP028  (a list takes no results)
-            yield ticket
+        yield from each(tickets)
 
     def cancel_options(self, password: str | None) -> dict[str, Any]:
         """The settings of the connection that ends what this one runs, with the password as it is by now."""
@@ -125,10 +124,6 @@ class MySqlCore(Core):
     def submit_script(self, sql: str) -> Any:
         """Queues a COM_QUERY: text as it is."""
         return self.wire.query(sql)
-
-    def round_trip(self) -> Any:
-        """Queues COM_PING."""
-        return self.wire.ping()
 
     def describe(self, columns: Columns) -> list[Column]:
         """PEP 249's description of a result."""
@@ -240,9 +235,7 @@ class MySqlCore(Core):
                 self.wire.query(f"CALL {target}({', '.join(names)})", reservation=mine),
                 self.wire.query(f"SELECT {', '.join(names)}", reservation=mine),
             ]
-            answers: list[Any] = []
-            for ticket in tickets:
-                answers.append((yield ticket))
+            answers = yield from each(tickets)
         finally:
             self.wire.release(mine)
         return answers[1], list(answers[2][0].rows[0])
@@ -280,58 +273,11 @@ class MySqlCore(Core):
         else:
             yield self.wire.query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
 
-    def end(self, rollback: bool) -> Flow[None]:
-        """COMMIT or ROLLBACK, where there is anything to end."""
-        with self.ordered():
-            self.check_end(rollback)
-            if self.wire.queued() == 0 and not self.wire.in_transaction():
-                return
-            ticket = self.wire.query("ROLLBACK" if rollback else "COMMIT")
-        yield ticket
+    begin_travels = False
 
-    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
-        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
-        # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
-        # its START TRANSACTION would commit it.
-        tickets: list[Any] = []
-        outer = self.count(block, not self.expects_transaction())
-        name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
-        if outer:
-            tickets.append(self.wire.query("START TRANSACTION"))
-        if name is not None:
-            tickets.append(self.wire.query(f"SAVEPOINT {quote_identifier(name)}"))
-        try:
-            for ticket in tickets:  # noqa: UP028  (a list takes no results)
-                yield ticket
-        except BaseException:
-            self.uncount(block, with_inner=outer)
-            if outer and not self.wire.closed:
-                yield self._end_query(True)
-            raise
-        return name, outer
-
-    def _end_query(self, rollback: bool) -> Any:
-        """Queues the end of a block's transaction, whoever is cancelled meanwhile: one that stayed open would swallow
-        what comes behind it."""
-        return self.wire.query("ROLLBACK" if rollback else "COMMIT", discarded="ROLLBACK")
-
-    def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
-        """Ends a block, which is counted no more."""
-        savepoint, outer = state
-        # A deadlock, or a statement that commits by itself, may have ended it.
-        if self.wire.closed or not (self.wire.in_transaction() or outer):
-            return
-        tickets: list[Any] = []
-        if savepoint is not None and not outer:
-            name = quote_identifier(savepoint)
-            undo = f"ROLLBACK TO SAVEPOINT {name}"
-            if rollback:
-                tickets.append(self.wire.query(undo, discarded=undo))
-            tickets.append(self.wire.query(f"RELEASE SAVEPOINT {name}", discarded=undo))
-        if outer:
-            tickets.append(self._end_query(rollback))
-        for ticket in tickets:  # noqa: UP028  (a list takes no results)
-            yield ticket
+    def has_savepoint(self, rollback: bool) -> bool:
+        """A deadlock, or a statement that commits by itself, may have ended the transaction."""
+        return self.wire.in_transaction()
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
@@ -339,14 +285,14 @@ class MySqlCore(Core):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
         self.forget_blocks()
         self.pipelines.clear()
-        if mode == "rollback" and (self.wire.queued() or self.wire.in_transaction()):
-            yield self._end_query(True)
+        if mode == "rollback" and self.is_begun():
+            yield from each(self.wire.verb("rollback", owed=True))
         if mode == "rollback" and self.autocommits() != self.autocommit:
             # SET of the last user's: what the next one writes would be rolled back, or kept.
             yield self.wire.query(f"SET autocommit={int(self.autocommit)}")
         if mode == "discard":
             self.isolation_level = self.read_only = None
-            yield self.wire.reset_connection()
+            yield from each(self.wire.verb("reset"))
             # The server keeps the schema. Whether it reports every change of it is up to the user.
             if self.options.database:
                 yield self.wire.select_db(self.options.database)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .._core import Flow
+from .._core import Flow, each
 from .._native import Columns, MySqlWire, Result
 from ..errors import DataError, Error, ProgrammingError
 from .core import quote_identifier
@@ -84,9 +84,7 @@ class Guard:
             begin = f"SAVEPOINT {self._savepoint}"
         self._begun = True
         # They are sent in any case, so that their ends have something to end.
-        tickets = [self.query(sql, discarded=sql) for sql in (begin, _NO_NOTES)]
-        for ticket in tickets:  # noqa: UP028  (a list takes no results)
-            yield ticket
+        yield from each([self.query(sql, discarded=sql) for sql in (begin, _NO_NOTES)])
 
     def leave(self, undo: bool) -> Flow[None]:
         """Ends it, and lets others go on."""

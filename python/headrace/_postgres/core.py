@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._core import Block, Core, Flow, Pipelined
+from .._core import Core, Flow, Modes, Pipelined, each
 from .._cursor_base import Column, Params
 from .._native import Columns, CopyBuffer, PostgresWire, Result, Transfer
 from ..errors import InFailedSqlTransaction, ProgrammingError
@@ -80,21 +80,18 @@ class ConnectionCore(Core):
 
     # transactions
 
-    def characteristics(self) -> str:
-        """The modes to put behind BEGIN, with a space in front."""
-        words: list[str] = []
-        if self.isolation_level is not None:
-            words.append(f"ISOLATION LEVEL {self.isolation_level.upper()}")
-        if self.read_only is not None:
-            words.append("READ ONLY" if self.read_only else "READ WRITE")
-        if self.deferrable is not None:
-            words.append("DEFERRABLE" if self.deferrable else "NOT DEFERRABLE")
-        return " " + " ".join(words) if words else ""
+    def modes(self) -> Modes:
+        """The modes of a transaction that begins."""
+        return self.isolation_level, self.read_only, self.deferrable
+
+    def begin_statement(self) -> str:
+        """The statement that begins a transaction."""
+        return PostgresWire.begin_statement(self.modes())
 
     def refresh_begin(self) -> None:
         """Remakes the statement that begins a transaction."""
-        self.begin = None if self.autocommit and not self.depth else "BEGIN" + self.characteristics()
-        self.wire.set_begins(self.begin is not None)
+        self.begin = self.begin_statement() if self.begins else None
+        super().refresh_begin()
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
@@ -104,63 +101,35 @@ class ConnectionCore(Core):
                 raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
         super().set_mode(name, value)
 
-    def end(self, rollback: bool) -> Flow[None]:
-        """COMMIT or ROLLBACK, where there is anything to end."""
+    def check_end(self, rollback: bool) -> None:
+        """Whether commit() or rollback() can be called now."""
         if self.tpc is not None:
             raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
-        with self.ordered():
-            self.check_end(rollback)
-            if not self._is_begun():
-                return
-            ticket = self.wire.script("ROLLBACK" if rollback else "COMMIT", ends_block=True)
-        results = yield ticket
-        if not rollback:
-            check_committed(results)
+        super().check_end(rollback)
 
-    def _is_begun(self) -> bool:
+    def is_begun(self) -> bool:
         """Whether a transaction is open, or may be by what has been asked for. That of a stream is the stream's."""
-        return not self.wire.is_reserved() and (self.wire.queued() > 0 or self.wire.in_transaction())
+        return not self.wire.is_reserved() and super().is_begun()
 
-    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
-        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own.
+    has_block = is_begun
 
-        BEGIN travels with the first statement.
-        """
+    def check_ended(self, rollback: bool, answers: Sequence[Any]) -> None:
+        """Raises where a COMMIT was answered by a rollback."""
+        if not rollback:
+            check_committed(answers[0])
+
+    def check_enter(self) -> None:
+        """Raises where no block can begin."""
         if self.tpc is not None:
             raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
-        outer = self.count(block, not self.expects_transaction())
-        if outer and savepoint is None:
-            return None, True
-        name = savepoint or f"headrace_{next(self.numbers)}"
-        try:
-            yield self.wire.script(f"SAVEPOINT {quote_identifier(name)}", prelude=self.begin)
-        except BaseException:
-            self.uncount(block, with_inner=outer)
-            if outer:
-                yield from self._end_block(True)
-            raise
-        return name, outer
 
-    def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
-        """Ends a block, which is counted no more."""
-        savepoint, outer = state
-        if self.wire.closed:
-            return
-        if outer:
-            yield from self._end_block(rollback)
-        elif savepoint is not None and not (rollback and not self.wire.in_transaction()):
-            release = f"RELEASE SAVEPOINT {quote_identifier(savepoint)}"
-            undo = f"ROLLBACK TO SAVEPOINT {quote_identifier(savepoint)}; {release}"
-            yield self.wire.script(undo if rollback else release, discarded=undo)
+    def savepoint_begins(self, outer: bool, open: bool) -> bool:
+        """BEGIN is only sent where none is open then."""
+        return True
 
-    def _end_block(self, rollback: bool) -> Flow[None]:
-        """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what
-        comes behind it."""
-        if not self.wire.closed and self._is_begun():
-            word = "ROLLBACK" if rollback else "COMMIT"
-            results = yield self.wire.script(word, ends_block=True, discarded="ROLLBACK")
-            if not rollback:
-                check_committed(results)
+    def has_savepoint(self, rollback: bool) -> bool:
+        """A RELEASE of what is gone says so."""
+        return not rollback or self.wire.in_transaction()
 
     # two-phase commit
 
@@ -174,7 +143,7 @@ class ConnectionCore(Core):
         self.tpc = Xid.parse(xid) if isinstance(xid, str) else xid
         self.tpc_prepared = False
         try:
-            yield self.wire.script("BEGIN" + self.characteristics())
+            yield self.wire.script(self.begin_statement())
         except BaseException:
             self.tpc = None
             # The server may have begun it all the same.
@@ -351,9 +320,9 @@ class ConnectionCore(Core):
             if ended is not None:
                 yield ended
         if mode != "none":
-            yield from self._end_block(True)
+            yield from self.end_block(True)
         if mode == "discard":
-            yield self.wire.script("DISCARD ALL")
+            yield from each(self.wire.verb("reset"))
 
 
 def check_committed(results: Sequence[Result]) -> None:

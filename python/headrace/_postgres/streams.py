@@ -64,7 +64,7 @@ class Reading(Opened):
         self._resets = core.resets
         self._asked = core.wire.execute(
             *self._query,
-            prelude="BEGIN" + core.characteristics(),
+            prelude=core.begin_statement(),
             portal=(self._portal, self._fetch_size),
             named=core.named,
         )

@@ -216,7 +216,7 @@ class AsyncConnection(LoopConnection[R]):
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
-        await self._wait(self._core.wire.ping(), timeout)
+        await self._wait(self._core.round_trip(), timeout)
 
     async def _send_cancel(self) -> float | None:
         # What was written in this turn of the loop, uvloop sends at its end.

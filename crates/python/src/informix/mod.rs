@@ -10,7 +10,7 @@ use crate::query::Sql;
 use crate::wire::{Io, Wire};
 use dialect::Informix;
 use headrace_core::{Cancellation, Interrupt, NextStep};
-use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows, Savepoint};
+use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
@@ -134,38 +134,6 @@ impl InformixWire {
         }
     }
 
-    /// Queues BEGIN WORK, unless a transaction is open then.
-    fn begin(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        wire.bare::<Informix>(py, Request::Begin)
-    }
-
-    /// Queues COMMIT WORK, if a transaction is open then. That of a `block` is a ROLLBACK if it is discarded before it was
-    /// sent.
-    #[pyo3(signature = (*, block=false))]
-    fn commit(slf: &Bound<'_, Self>, py: Python<'_>, block: bool) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        wire.bare::<Informix>(py, Request::Commit { block })
-    }
-
-    /// Queues ROLLBACK WORK, if a transaction is open then.
-    fn rollback(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        wire.bare::<Informix>(py, Request::Rollback)
-    }
-
-    /// Queues what is to be done with a savepoint: `set`, `release` or `rollback`.
-    fn savepoint(slf: &Bound<'_, Self>, py: Python<'_>, verb: &str, name: &str) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        let verb = match verb {
-            "set" => Savepoint::Set,
-            "release" => Savepoint::Release,
-            "rollback" => Savepoint::Rollback,
-            _ => return Err(errors::programming(py, &format!("{verb:?} is not one of set, release, rollback"))),
-        };
-        wire.bare::<Informix>(py, Request::Savepoint(verb, name.into()))
-    }
-
     /// Queues the opening of a cursor that stays open: its first rows up to so many `bytes`, but at least one; none of a
     /// scroll cursor. `cursor` is a number of the caller's own.
     #[pyo3(signature = (cursor, sql, params=None, *, name=None, scroll=false, hold=false, begin=false, bytes=65536))]
@@ -238,12 +206,6 @@ impl InformixWire {
     fn lo_write(slf: &Bound<'_, Self>, py: Python<'_>, object: i16, data: &[u8]) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         wire.bare::<Informix>(py, Request::WriteObject { object, data: data.into() })
-    }
-
-    /// Queues a round trip that does nothing else.
-    fn ping(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        wire.bare::<Informix>(py, Request::Ping)
     }
 
     /// What the session is: the server's banner, the database's locale (None unless the server was asked), its code set,

@@ -338,18 +338,6 @@ impl MySqlWire {
         Ok(())
     }
 
-    /// Queues COM_PING.
-    fn ping(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        wire.bare::<MySql>(py, Request::Ping)
-    }
-
-    /// Queues COM_RESET_CONNECTION.
-    fn reset_connection(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        wire.bare::<MySql>(py, Request::ResetConnection)
-    }
-
     /// The number of a request that is queued or in flight.
     fn request_id(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let wire = slf.as_super().get();

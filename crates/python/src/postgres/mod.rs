@@ -12,9 +12,10 @@ use crate::params::PyValue;
 use crate::query::Sql;
 use crate::sink::Settings;
 use crate::wire::Wire;
+use crate::wire::requests::{ModeKey, modes};
 pub use copy::CopyBuffer;
 use dialect::Postgres;
-use headrace_postgres::machine::{Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
+use headrace_postgres::machine::{self, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -39,6 +40,12 @@ impl PostgresWire {
     ) -> PyResult<PyClassInitializer<Self>> {
         let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
         Ok(PyClassInitializer::from(wire).add_subclass(Self))
+    }
+
+    /// The statement that begins a transaction with these modes.
+    #[staticmethod]
+    fn begin_statement(py: Python<'_>, begin: ModeKey) -> PyResult<String> {
+        Ok(machine::begin_statement(&modes(py, begin)?))
     }
 
     /// Queues a statement of the extended protocol, and gives the ticket or future of its result.

@@ -14,7 +14,7 @@ mod asyncio;
 pub(crate) mod blocking;
 mod collected;
 mod fork;
-mod requests;
+pub(crate) mod requests;
 pub(crate) mod setup;
 mod states;
 mod turns;

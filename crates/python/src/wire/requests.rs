@@ -6,7 +6,7 @@ use crate::call::{PyCall, Want};
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
-use headrace_core::{Discarded, Fatal, FatalKind, Protocol, limits};
+use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, Modes, Protocol, Verb, limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
@@ -75,13 +75,16 @@ impl Wire {
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
-        self.check_open(py, &state)?;
-        if !state.connection.machine.is_ready() {
-            return Err(errors::interface(py, "the connection is not ready for requests yet"));
-        }
+        self.check_ready(py, &state)?;
         let object = call.completion.object(py);
         let busy = state.connection.machine.in_flight() > 0;
         state.connection.machine.of::<D>(py)?.submit(request, call);
+        self.get_going(py, state, busy)?;
+        Ok(object)
+    }
+
+    /// Sees that the bytes of what was queued get going; `busy` says whether something was in flight before.
+    fn get_going(&self, py: Python<'_>, state: super::Held<'_>, busy: bool) -> PyResult<()> {
         if let Io::Transport { .. } = state.io {
             drop(state);
             if busy {
@@ -91,7 +94,15 @@ impl Wire {
                 self.flush(py)?;
             }
         }
-        Ok(object)
+        Ok(())
+    }
+
+    fn check_ready(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+        self.check_open(py, state)?;
+        if !state.connection.machine.is_ready() {
+            return Err(errors::interface(py, "the connection is not ready for requests yet"));
+        }
+        Ok(())
     }
 
     /// Queues a request without parameters.
@@ -117,8 +128,70 @@ impl Wire {
     }
 }
 
+/// A transaction's modes as Python has them: the isolation level's name, whether it only reads, whether it is deferrable.
+pub(crate) type ModeKey = (Option<String>, Option<bool>, Option<bool>);
+
+/// Those modes.
+///
+/// # Errors
+/// ProgrammingError for an isolation level that is none.
+pub(crate) fn modes(py: Python<'_>, (isolation, read_only, deferrable): ModeKey) -> PyResult<Modes> {
+    let known = |name: &str| Isolation::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name));
+    let isolation = match isolation.as_deref() {
+        None => None,
+        Some(name) => match known(name) {
+            Some(level) => Some(level),
+            None => return Err(errors::programming(py, &format!("{name:?} is not an isolation level"))),
+        },
+    };
+    Ok(Modes { isolation, read_only, deferrable })
+}
+
 #[pymethods]
 impl Wire {
+    /// Queues what is asked of a session: `begin`, `commit`, `rollback`, `savepoint`, `release`, `rollback_to` (which releases,
+    /// too), `reset` or `ping`. Gives what each of its requests is waited for with; they are queued at once.
+    ///
+    /// With `begin` a savepoint begins a transaction of these modes first. An end that is `owed` is a rollback if it is
+    /// discarded before it was sent.
+    #[pyo3(signature = (verb, name=None, *, begin=None, owed=false))]
+    fn verb(
+        &self,
+        py: Python<'_>,
+        verb: &str,
+        name: Option<&str>,
+        begin: Option<ModeKey>,
+        owed: bool,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        let mut state = self.hold(py)?;
+        let unsent = if owed { IfUnsent::RollBack } else { IfUnsent::Forget };
+        let begin = begin.map(|begin| modes(py, begin)).transpose()?;
+        let verb = match (verb, name) {
+            ("begin", None) => Verb::Begin(begin.unwrap_or_default()),
+            ("commit", None) => Verb::Commit(unsent),
+            ("rollback", None) => Verb::Rollback(unsent),
+            ("savepoint", Some(name)) => {
+                // Under the lock: see `prelude`.
+                let begin = begin.filter(|_| self.begins.load(Ordering::SeqCst));
+                Verb::Savepoint { name: name.into(), begin }
+            }
+            ("release", Some(name)) => Verb::Release(name.into()),
+            ("rollback_to", Some(name)) => Verb::RollbackTo(name.into()),
+            ("reset", None) => Verb::Reset,
+            ("ping", None) => Verb::Ping,
+            _ => return Err(errors::programming(py, &format!("{verb:?} is not a verb, or its name is missing"))),
+        };
+        for gate in &state.gates {
+            gate.call0(py)?;
+        }
+        self.check_ready(py, &state)?;
+        let busy = state.connection.machine.in_flight() > 0;
+        let settings = state.settings.clone();
+        let tickets = state.connection.machine.ask(py, &verb, &settings, &mut || self.completion(py))?;
+        self.get_going(py, state, busy)?;
+        Ok(tickets)
+    }
+
     /// Whether statements begin a transaction where none is open: not with autocommit on, outside of blocks.
     fn set_begins(&self, begins: bool) {
         self.begins.store(begins, Ordering::SeqCst);
