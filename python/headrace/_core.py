@@ -519,10 +519,19 @@ class Core(ABC):
         it was, by its savepoint, and what was done in a lost block stands for itself.
         """
         try:
-            status = self.wire.last_status()
-            left = ends and self.crossed and self.autocommit and status is not TransactionStatus.IDLE
-            if left and not (self.within or self.blocks or self.depth or self.wire.closed):
-                yield from self.end(status is TransactionStatus.INERROR)
+            if not (ends and self.crossed and self.autocommit):
+                return
+            tickets: list[Any] = []
+            rollback = False
+            # A block that is entered meanwhile is inside of what was left, and ends it.
+            with self.ordered():
+                status = self.wire.last_status()
+                taken = self.within or self.blocks or self.depth or self.wire.closed
+                if status is not TransactionStatus.IDLE and not taken and self.has_block():
+                    rollback = status is TransactionStatus.INERROR
+                    tickets = self.wire.verb("rollback" if rollback else "commit")
+            if tickets:
+                self.check_ended(rollback, (yield from each(tickets)))
         finally:
             self.unfinished.discard(block)
 

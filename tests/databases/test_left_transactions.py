@@ -1,0 +1,51 @@
+"""Transactions that blocks of several threads have left behind: who ends them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace._core import Block
+from headrace.types import TransactionStatus
+
+from .conftest import Database
+
+
+def test_a_block_that_is_entered_while_a_left_transaction_is_to_be_ended_is_inside_of_it(
+    any_db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with headrace.connect(any_db.url, autocommit=True) as conn:
+        core: Any = conn._core
+        conn.execute("begin work")
+        block = Block(core.resets)
+        core.crossed, core.within = True, False
+        core.unfinished.add(block)
+        entered, leave = threading.Event(), threading.Event()
+
+        def work() -> None:
+            with conn.transaction():
+                entered.set()
+                leave.wait(60)
+
+        other = threading.Thread(target=work)
+        ordered = core.ordered
+
+        @contextlib.contextmanager
+        def late() -> Iterator[None]:
+            monkeypatch.undo()
+            other.start()
+            assert entered.wait(60)
+            with ordered():
+                yield
+
+        monkeypatch.setattr(core, "ordered", late)
+        conn._run(core.finish(block))
+        assert entered.is_set()
+        leave.set()
+        other.join(60)
+        assert conn.transaction_status is TransactionStatus.IDLE
