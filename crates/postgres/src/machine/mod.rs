@@ -3,8 +3,10 @@
 //! Every request joins one [`Queue`]; a reply always belongs to the first. Only the last started entry can still have
 //! something to send (rows of a batch, or what had to wait for a description), so bytes leave in the order of the queue.
 
+mod bind;
 mod control;
 mod copy;
+mod described;
 mod entry;
 mod held;
 mod pooled;

@@ -1,19 +1,17 @@
 //! The receiving half: from the inbox to the callers.
 
 use super::entry::{Entry, Failure, Stage};
-use super::request::{Prepare, Request};
+use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
 use super::startup::State;
-use super::statement::{Columns, Key, Lookup, Statement};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
-use crate::messages::backend::{self, Field, Notification, ServerError, header};
+use crate::messages::backend::{self, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
-use crate::types::{self, DateOrder, Encoder, Oid};
+use crate::types::DateOrder;
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Outcome, Room, Session, limits};
-use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
     /// Handles every whole message in the inbox; answers that authentication needs go to the outbox.
@@ -290,160 +288,6 @@ impl<C: PgCaller> Machine<C> {
             self.settle_or_look_up(cx);
         }
         Ok(())
-    }
-
-    fn parameter_description(&mut self, body: &[u8]) -> Result<(), Fatal> {
-        let described = backend::parameter_description(body)?;
-        match self.front("ParameterDescription")?.stage_mut() {
-            Stage::Describing { parameters } => *parameters = described,
-            Stage::DescribingCopy { .. } => {}
-            _ => return Err(Fatal::peer("the server sent ParameterDescription although no statement was described")),
-        }
-        Ok(())
-    }
-
-    fn row_description(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
-        let fields = backend::row_description(body)?;
-        let entry = self.front("RowDescription")?;
-        match entry.stage() {
-            Stage::Describing { .. } => self.described(Some(fields), outbox),
-            Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } | Stage::LookingUp { .. } => Ok(()),
-            Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, outbox),
-            _ if entry.awaits_portal => {
-                entry.awaits_portal = false;
-                self.portal_described(cx, fields)
-            }
-            _ if entry.request.is_script() => self.script_described(cx, fields),
-            _ => Err(Fatal::peer("the server described rows although no description was asked for")),
-        }
-    }
-
-    /// The portal that is about to be executed says what its rows are.
-    fn portal_described(&mut self, cx: C::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
-        let entry = self.front("RowDescription")?;
-        let expected = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
-        let columns = match expected.filter(|expected| expected.fields == fields) {
-            Some(expected) => expected,
-            None => {
-                // The next execution is to ask for the formats that suit these columns.
-                self.forget_front();
-                Arc::new(Columns::as_sent(&self.registry, fields))
-            }
-        };
-        let entry = self.front("RowDescription")?;
-        if let Some(caller) = &mut entry.slot.caller {
-            caller.columns(cx, &columns);
-        }
-        entry.columns = Some(columns);
-        Ok(())
-    }
-
-    /// Takes the statement of the first entry out of the cache; the server is told with the next request.
-    fn forget_front(&mut self) {
-        let Some(Entry { statement: Some(statement), hints, .. }) = self.queue.first() else { return };
-        self.statements.forget(&(statement.sql.as_ref(), hints.as_slice()) as &dyn Lookup);
-    }
-
-    /// The answer to Describe is complete.
-    fn described(&mut self, fields: Option<Vec<Field>>, outbox: &mut Outbox) -> Result<(), Fatal> {
-        let entry = self.front("NoData")?;
-        let Stage::Describing { parameters } = entry.stage_mut() else {
-            return Err(Fatal::peer("the server sent NoData although no statement was described"));
-        };
-        let parameters = std::mem::take(parameters);
-        let Some(draft) = entry.statement.take() else {
-            return Err(Fatal::peer("the server described a statement that nobody prepared"));
-        };
-        let statement = Arc::new(Statement {
-            name: draft.name.clone(),
-            sql: draft.sql.clone(),
-            parameters,
-            encoders: Vec::new(),
-            epoch: draft.epoch,
-            names: draft.names,
-            shape: draft.shape,
-            typed: false,
-            columns: fields.map(|fields| Arc::new(Columns::undecoded(&self.registry, fields))),
-        });
-        let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
-        let missing = if self.introspection {
-            self.registry.missing(&oids.chain(statement.parameters.iter().copied()).collect::<Vec<Oid>>())
-        } else {
-            Vec::new()
-        };
-        if missing.is_empty() {
-            self.plan(&statement, Event::Described);
-            return Ok(());
-        }
-        let query = types::introspection_query(&missing);
-        self.registry.mark_asked(&missing);
-        let entry = self.front("NoData")?;
-        entry.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
-        let out = outbox.tail();
-        if entry.rows_sent == 0 {
-            frontend::query(out, "", &query);
-        } else {
-            // In the middle of a batch: Query would end its group, and commit what has been sent of it.
-            frontend::parse(out, "", &query, &[]);
-            frontend::bind_empty(out, "", "");
-            frontend::execute(out, "", 0);
-            frontend::flush(out);
-        }
-        Ok(())
-    }
-
-    /// The catalogue has told what it knows of the types of the first entry's statement, which can go on.
-    fn introspected(&mut self, outbox: &mut Outbox) {
-        let Some(entry) = self.queue.first_mut() else { return };
-        let rows = entry.catalogue_rows().map(std::mem::take).unwrap_or_default();
-        for row in &rows {
-            self.registry.learn(row);
-        }
-        match entry.stage() {
-            Stage::Introspecting { statement, .. } => {
-                let statement = statement.clone();
-                self.plan(&statement, Event::CatalogueRead);
-            }
-            // Outside of a transaction block the query has ended the transaction that the description was part of.
-            _ => self.describe_copy(0, outbox),
-        }
-    }
-
-    /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
-    fn plan(&mut self, described: &Statement, event: Event) {
-        let registry = &self.registry;
-        let hints = self.queue.first().map_or(&[][..], |entry| entry.hints.as_slice());
-        let encoder = |(i, oid): (usize, &Oid)| {
-            let encoder = Encoder::new(registry, *oid);
-            if hints.get(i) == Some(&0) { encoder.open() } else { encoder }
-        };
-        let statement = Arc::new(Statement {
-            name: described.name.clone(),
-            sql: described.sql.clone(),
-            encoders: described.parameters.iter().enumerate().map(encoder).collect(),
-            parameters: described.parameters.clone(),
-            epoch: described.epoch,
-            names: described.names,
-            shape: described.shape,
-            typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
-            columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
-        });
-        let Some(entry) = self.queue.first_mut() else { return };
-        let prepare = match &entry.request {
-            Request::Execute(execute) => execute.prepare,
-            _ => Prepare::Named,
-        };
-        let hints = entry.hints.clone();
-        entry.statement = Some(statement.clone());
-        entry.go(event, Stage::Bindable);
-        let keep = match &entry.request {
-            Request::DescribePortal { .. } => false,
-            _ if prepare == Prepare::Unnamed => statement.name.is_empty(),
-            _ => !statement.name.is_empty(),
-        };
-        if keep {
-            self.statements.keep(Key { sql: statement.sql.clone(), hints }, statement);
-        }
     }
 
     fn error(&mut self, cx: C::Cx<'_>, error: ServerError) -> Result<(), Fatal> {

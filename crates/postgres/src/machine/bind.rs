@@ -1,0 +1,247 @@
+//! Rows of parameters into Bind messages, and what becomes of a request whose values do not fit.
+
+use super::entry::{Entry, Failure, Stage};
+use super::request::{Execute, Request, Rows};
+use super::send::entry_statement;
+use super::stage::Event;
+use super::statement::{Lookup, Statement};
+use super::{Machine, PgCaller, Server};
+use crate::messages::frontend;
+use crate::messages::tag::Target;
+use crate::types::Format;
+use headrace_core::{Mismatch, Outbox, Outcome, Parameters, Slot, limits};
+
+impl<C: PgCaller> Machine<C> {
+    /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
+    pub(super) fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let Some(at) = self.queue.last_at() else { return };
+        let entry = &mut self.queue[at];
+        let Some(statement) = entry.statement.clone() else { return };
+        let begun = entry.rows_sent > 0;
+        entry.describes_portal = statement.describes_portal()
+            || (entry.from_cache && self.server != Server::Own && statement.columns.is_some());
+        let described_later =
+            entry.describes_portal && matches!(entry.request, Request::Execute(_)) && entry.typing.is_none();
+        if !described_later {
+            entry.columns_from_here(cx, statement.columns.as_ref());
+        }
+        let Request::Execute(execute) = &entry.request else {
+            entry.go(Event::NothingToExecute, Stage::AwaitSync);
+            return;
+        };
+        if entry.described && !begun {
+            entry.mark = outbox.mark();
+        }
+        if statement.name.is_empty() {
+            frontend::parse(outbox.tail(), "", &statement.sql, &statement.parameters);
+        }
+        if entry.slot.caller.is_none() {
+            // Discarded while it waited for its description.
+            if begun {
+                self.poison(at, outbox);
+            } else {
+                entry.go(Event::Abandoned, Stage::AwaitSync);
+            }
+            return;
+        }
+        if execute.rows.is_batch() {
+            entry.go(Event::BatchBegun, Stage::Sending);
+            self.note_statement(at, &statement);
+            self.send_rows(cx, outbox);
+            return;
+        }
+        match send_row(entry, &statement, cx, outbox) {
+            Ok(()) => {
+                entry.rows_sent = 1;
+                entry.go(Event::RowSent, Stage::AwaitSync);
+            }
+            Err(error) => self.refuse(at, error, None, cx, outbox),
+        }
+    }
+
+    /// Sends rows of the batch that the last started entry is, until the outbox is full or the rows are all sent.
+    pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let Some(at) = self.queue.last_at() else { return };
+        let mut entry = &mut self.queue[at];
+        let Some(mut statement) = entry.statement.clone() else { return };
+        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+            if entry.slot.caller.is_none() {
+                self.poison(at, outbox);
+                return;
+            }
+            let sent = match entry.take_row(cx) {
+                Ok(true) => match entry.suits(cx) {
+                    Ok(true) => send_row(entry, &statement, cx, outbox),
+                    Ok(false) => {
+                        if !self.change_statement(at, cx, outbox) {
+                            return;
+                        }
+                        entry = &mut self.queue[at];
+                        if let Some(other) = &entry.statement {
+                            statement = other.clone();
+                        }
+                        send_row(entry, &statement, cx, outbox)
+                    }
+                    Err(error) => Err(error),
+                },
+                Ok(false) => {
+                    entry.go(Event::RowsSent, Stage::Answering);
+                    if !self.end_of_batch(outbox) {
+                        // Whoever gathers answers, a pooler for one, is to let them go.
+                        frontend::flush(outbox.tail());
+                    }
+                    return;
+                }
+                Err(error) => Err(error),
+            };
+            match sent {
+                Ok(()) => {
+                    entry.rows_sent += 1;
+                    entry.pending = false;
+                }
+                Err(error) => {
+                    let row = Some(entry.rows_sent);
+                    self.refuse(at, error, row, cx, outbox);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The caller's own error: a value that does not fit. If nothing has left yet, nothing will.
+    pub(super) fn refuse(&mut self, at: usize, error: C::Error, row: Option<u64>, cx: C::Cx<'_>, outbox: &mut Outbox) {
+        let open = self.group_is_open(at) && at > 0;
+        let entry = &mut self.queue[at];
+        if !outbox.truncate(entry.mark) {
+            entry.slot.failure = Some(Failure::Caller { error, row });
+            self.poison(at, outbox);
+            return;
+        }
+        self.registry.forget();
+        if self.may_be_outdated(at, row, cx) {
+            if self.queue[at].prelude_open {
+                self.take_back_begin();
+            }
+            let entry = &mut self.queue[at];
+            let failed = std::mem::replace(entry, Entry::new(Slot::own(entry.slot.id, entry.slot.lane), Request::Sync));
+            self.queue[at] = failed.again();
+            self.start_statement(at, cx, outbox);
+            return;
+        }
+        let entry = &mut self.queue[at];
+        let owes_sync = entry.request.syncs() && (entry.described || open);
+        let began = entry.prelude_open;
+        if owes_sync {
+            entry.slot.failure = Some(Failure::Caller { error, row });
+            entry.prelude_open = false;
+            entry.rows_sent = 0;
+            entry.go(Event::Abandoned, Stage::AwaitSync);
+        } else if let Some(entry) = self.queue.remove_last() {
+            if let Some(number) = entry.request.declared_cursor() {
+                self.portals.close(number);
+            }
+            entry.slot.finish_with(cx, Outcome::Caller { error, row });
+        }
+        if began {
+            self.take_back_begin();
+        }
+    }
+
+    /// The BEGIN of the request that was started last was taken back with the rest of it.
+    fn take_back_begin(&mut self) {
+        self.in_block = Some(false);
+        self.reserved = None;
+        self.streamed = None;
+    }
+
+    /// Whether a statement from the cache may only be refused because it was prepared for a table that has changed, by
+    /// whomever: it is forgotten in any case, and prepared again where the server had chosen types.
+    fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: C::Cx<'_>) -> bool {
+        let entry = &mut self.queue[at];
+        let Some(statement) = entry.statement.clone().filter(|_| entry.from_cache && !entry.retried) else {
+            return false;
+        };
+        let chosen = statement.has_chosen_types(&entry.hints);
+        let again = chosen && (row.is_none() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+        self.forget(at);
+        again
+    }
+
+    /// Takes the statement of the entry `at` out of the cache; the server is told with the next request.
+    pub(super) fn forget(&mut self, at: usize) {
+        let entry = &self.queue[at];
+        let (sql, _) = entry_statement(&entry.request);
+        self.statements.forget(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup);
+    }
+
+    /// Rows of an abandoned batch are on their way: makes the server fail what it has, so that none of it stays.
+    pub(super) fn poison(&mut self, at: usize, outbox: &mut Outbox) {
+        frontend::parse(outbox.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
+        self.queue[at].go(Event::Poisoned, Stage::AwaitSync);
+    }
+}
+
+/// Why a statement with its parameters cannot even be described: the count of them would not fit into the messages, and
+/// the server's answer would be out of step with its own.
+pub(super) fn too_many<C: PgCaller>(entry: &mut Entry<C>, cx: C::Cx<'_>) -> Option<C::Error> {
+    let one = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
+    let typed = entry.typing.is_some() && entry.pending;
+    if !one && !typed {
+        return None;
+    }
+    let given = entry.slot.caller.as_mut()?.params(cx).count();
+    (given > limits::PARAMETERS).then(|| {
+        let most = limits::PARAMETERS;
+        Mismatch::wrong_type(format!(
+            "PostgreSQL takes {most} parameters in a statement, but {given} were given; pass a list as one array, \
+             `= ANY(%s)`, or many rows to executemany"
+        ))
+        .into()
+    })
+}
+
+/// Writes Bind and Execute for the caller's current row.
+fn send_row<C: PgCaller>(
+    entry: &mut Entry<C>,
+    statement: &Statement,
+    cx: C::Cx<'_>,
+    outbox: &mut Outbox,
+) -> Result<(), C::Error> {
+    let Request::Execute(execute) = &entry.request else { return Ok(()) };
+    let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
+    let (portal, max_rows) = match &execute.portal {
+        Some(portal) => (portal.id.name.as_str(), portal.max_rows),
+        None => ("", 0),
+    };
+    let params = caller.params(cx);
+    let expected = statement.encoders.len();
+    if params.count() != expected {
+        return Err(count_mismatch(expected, params.count()).into());
+    }
+    let formats = statement.columns.as_ref().map_or(&[0u8, 0][..], |columns| &columns.formats);
+    let out = outbox.tail();
+    let start = out.len();
+    let written = frontend::bind(out, portal, &statement.name, expected, formats, |i, out| {
+        let value = params.get(i)?;
+        statement.encoders[i].encode_param(&value, out).map(|format| u16::from(format == Format::Binary))
+    });
+    if let Err(error) = written {
+        out.truncate(start);
+        return Err(error);
+    }
+    if entry.rows_sent == 0 && entry.typing.is_none() && entry.describes_portal {
+        // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
+        frontend::describe(out, Target::Portal, portal);
+        entry.awaits_portal = true;
+    }
+    frontend::execute(out, portal, max_rows);
+    Ok(())
+}
+
+fn count_mismatch(expected: usize, given: usize) -> Mismatch {
+    Mismatch::wrong_type(format!(
+        "the statement has {expected} parameter{}, but {given} {} given",
+        if expected == 1 { "" } else { "s" },
+        if given == 1 { "was" } else { "were" },
+    ))
+}
