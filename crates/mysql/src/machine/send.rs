@@ -70,8 +70,12 @@ impl<C: MyCaller> Machine<C> {
         let Some(entry) = self.queue.last_mut() else { return };
         entry.slot.failure = failure;
         if entry.pending > 0 {
-            let event = if matches!(entry.stage(), Stage::Queued) { Event::StartNeedless } else { Event::Abandoned };
-            entry.go(event, Stage::Sent);
+            match entry.stage() {
+                // It waits for its replies already.
+                Stage::Sent => {}
+                Stage::Queued => entry.go(Event::StartNeedless, Stage::Sent),
+                _ => entry.go(Event::Abandoned, Stage::Sent),
+            }
         } else if let Some(entry) = self.queue.remove_last() {
             self.finish(cx, entry);
         }
