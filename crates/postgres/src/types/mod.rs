@@ -13,6 +13,7 @@ mod introspect;
 mod literal;
 mod numeric;
 mod registry;
+mod scalars;
 mod text;
 mod write;
 
