@@ -334,31 +334,13 @@ def check_committed(results: Sequence[Result]) -> None:
         )
 
 
-def type_code(core: ConnectionCore, field: tuple[str, int, int, int, int, int]) -> TypeCode:
-    """The type code of a column, with precision and scale in its name where numeric has them."""
-    oid, _modifier = field[1], field[3]
-    base = core.wire.type_name(oid)
-    scale = precision_scale(field)
-    return TypeCode(f"{base}({scale[0]},{scale[1]})" if scale else base, oid, base)
-
-
-def precision_scale(field: tuple[str, int, int, int, int, int]) -> tuple[int, int] | None:
-    """Precision and scale of a numeric column that has them."""
-    if field[1] != 1700 or field[3] < 4:
-        return None
-    modifier = field[3] - 4
-    scale = modifier & 0x7FF
-    return modifier >> 16 & 0xFFFF, scale - 2048 if scale > 1023 else scale
-
-
 def description(core: ConnectionCore, columns: Columns) -> list[Column]:
     """PEP 249's description: name, type code, display size, internal size, precision, scale, null ok."""
     out: list[Column] = []
-    for field in columns.fields:
-        scale = precision_scale(field)
-        size = field[2] if field[2] > 0 else (field[3] - 4 if field[1] in (1042, 1043) and field[3] > 4 else None)
-        precision, digits = scale if scale else (None, None)
-        out.append(Column(field[0], type_code(core, field), None, size, precision, digits, None))
+    for name, oid, size, precision, scale in columns.fields:
+        base = core.wire.type_name(oid)
+        full = base if precision is None else f"{base}({precision},{scale})"
+        out.append(Column(name, TypeCode(full, oid, base), None, size, precision, scale, None))
     return out
 
 

@@ -163,6 +163,12 @@ static BUILTINS: &[Builtin] = builtins! {
     5069 "xid8" 271 UInt8,
 };
 
+/// numeric.
+pub const NUMERIC: Oid = 1700;
+/// char(n).
+pub const BPCHAR: Oid = 1042;
+/// varchar.
+pub const VARCHAR: Oid = 1043;
 /// box, whose arrays are separated by semicolons
 pub const BOX: Oid = 603;
 /// cidr

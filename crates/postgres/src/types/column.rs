@@ -1,11 +1,15 @@
 //! What a column of a type has, as [`headrace_core::column`] describes it.
 
+use super::Oid;
 use super::builtin::{self, Scalar};
 use super::registry::{self, TypeRegistry};
 use crate::messages::backend::Field;
 use headrace_core::column::{Column, Fraction, Kind, Native, Part};
 use headrace_core::limits;
 use std::sync::Arc;
+
+/// What a modifier is more than the number that it stands for: `VARHDRSZ`.
+const HEADER: i32 = 4;
 
 /// The columns that the server describes as `fields`.
 pub fn columns(registry: &TypeRegistry, fields: &[Field]) -> Arc<[Column]> {
@@ -85,16 +89,24 @@ fn scalar(scalar: Scalar, oid: u32, modifier: i32) -> Kind {
     }
 }
 
-/// PostgreSQL: `make_numeric_typmod`. The scale has 11 bits, of which the first is its sign.
 fn numeric(modifier: i32) -> Kind {
-    const HEADER: i32 = 4;
-    match modifier.checked_sub(HEADER).filter(|modifier| *modifier >= 0) {
-        None => Kind::Decimal { precision: None, scale: None },
-        Some(modifier) => Kind::Decimal {
-            precision: Some((modifier >> 16) as u16),
-            scale: Some((modifier as i16 & 0x7ff ^ 1024) - 1024),
-        },
-    }
+    let (precision, scale) = precision_and_scale(builtin::NUMERIC, modifier).unzip();
+    Kind::Decimal { precision, scale }
+}
+
+/// What fixes the numbers of a numeric column, where something does: digits in all, and after the point.
+///
+/// PostgreSQL: `make_numeric_typmod`. The scale has 11 bits, of which the first is its sign.
+pub fn precision_and_scale(type_oid: Oid, modifier: i32) -> Option<(u16, i16)> {
+    let modifier = modifier.checked_sub(HEADER).filter(|modifier| type_oid == builtin::NUMERIC && *modifier >= 0)?;
+    Some(((modifier >> 16) as u16, (modifier as i16 & 0x7ff ^ 1024) - 1024))
+}
+
+/// The size of a column's values, where all have one: bytes of a type of fixed size, characters of `char(n)` and
+/// `varchar(n)`.
+pub fn size(type_oid: Oid, type_size: i16, modifier: i32) -> Option<i32> {
+    let limited = || matches!(type_oid, builtin::BPCHAR | builtin::VARCHAR).then(|| modifier.checked_sub(HEADER))?;
+    if type_size > 0 { Some(type_size.into()) } else { limited().filter(|characters| *characters > 0) }
 }
 
 fn fraction(modifier: i32) -> Fraction {

@@ -17,7 +17,7 @@ mod scalars;
 mod text;
 mod write;
 
-pub use column::columns;
+pub use column::{columns, precision_and_scale, size};
 pub use copy_binary::{decode_binary_row, encode_binary_row};
 pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row, find_cells};

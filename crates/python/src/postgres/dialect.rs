@@ -10,6 +10,7 @@ use headrace_core::Column;
 use headrace_core::column::Native;
 use headrace_postgres::machine::{Columns, Machine};
 use headrace_postgres::messages::backend::ServerError;
+use headrace_postgres::types;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -40,11 +41,12 @@ impl Dialect for Postgres {
         Query::new(py, headrace_postgres::sql::convert(sql, with_params))
     }
 
-    /// Name, type oid, type size in bytes, type modifier, table oid, column number.
+    /// Name, type oid, size of all values or None, precision or None, scale or None.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
-        let Native::Postgres { type_oid, type_modifier, type_size, table_oid, column_number } = column.native else {
+        let Native::Postgres { type_oid, type_modifier, type_size, .. } = column.native else {
             return Err(columns::foreign(py));
         };
-        (&*column.name, type_oid, type_size, type_modifier, table_oid, column_number).into_pyobject(py)
+        let (precision, scale) = types::precision_and_scale(type_oid, type_modifier).unzip();
+        (&*column.name, type_oid, types::size(type_oid, type_size, type_modifier), precision, scale).into_pyobject(py)
     }
 }
