@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
@@ -10,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from .. import defaults
 from .._core import Gate, Limit, until
 from .._native import CopyBuffer, PostgresWire, Result, Transfer
-from ..errors import ProgrammingError
+from ..errors import Error, ProgrammingError
 from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
 from .streams import COPYING
 
@@ -83,6 +84,7 @@ class Copy:
         self._written = 0
         self._header_sent = False
         self._gate: Gate | None = None
+        self._ended = False
         self.rowcount = -1
 
     def __enter__(self) -> Copy:
@@ -100,15 +102,27 @@ class Copy:
             self._wire.vacate(self._gate)
         if error is not None:
             self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
+            self._ended = True
             return
         if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
         self._wire.copy_leave(self._ticket, self._buffer)
         self._wire.copy_end(self._ticket)
         results: list[Result] = self._connection._wait(self._ticket, self._limit)
+        self._ended = True
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)
+
+    def __del__(self) -> None:
+        # An interrupt may come before the first step of the block, or of its end. Nobody reads or feeds it then, and
+        # the connection would be kept for it.
+        if self._ended or self._ticket is None or self._wire.closed:
+            return
+        with contextlib.suppress(Error):
+            if self._gate is not None:
+                self._wire.vacate(self._gate)
+            self._wire.discard(self._ticket)
 
     def _is_binary(self) -> bool:
         return self._buffer.shape is not None and self._buffer.shape[0]
