@@ -516,7 +516,8 @@ class Core(ABC):
 
         A block that is entered while the one around it ends may be a savepoint in a transaction that nobody ends: in
         autocommit all that comes behind it would be lost with the connection. It is committed: what was to be undone in
-        it was, by its savepoint, and what was done in a lost block stands for itself.
+        it was, by its savepoint, and what was done in a lost block stands for itself. Where its task is
+        cancelled before that was sent, it is rolled back: left open, it would take all that comes later with it.
         """
         try:
             if not (ends and self.crossed and self.autocommit):
@@ -529,7 +530,7 @@ class Core(ABC):
                 taken = self.within or self.blocks or self.depth or self.wire.closed
                 if status is not TransactionStatus.IDLE and not taken and self.has_block():
                     rollback = status is TransactionStatus.INERROR
-                    tickets = self.wire.verb("rollback" if rollback else "commit")
+                    tickets = self.wire.verb("rollback" if rollback else "commit", owed=True)
             if tickets:
                 self.check_ended(rollback, (yield from each(tickets)))
         finally:

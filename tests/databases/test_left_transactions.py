@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import headrace
+import headrace.aio
 from headrace._core import Block
 from headrace.types import TransactionStatus
 
@@ -48,4 +50,24 @@ def test_a_block_that_is_entered_while_a_left_transaction_is_to_be_ended_is_insi
         assert entered.is_set()
         leave.set()
         other.join(60)
+        assert conn.transaction_status is TransactionStatus.IDLE
+
+
+async def test_the_end_of_a_left_transaction_comes_although_its_task_is_cancelled(any_db: Database) -> None:
+    async with await headrace.aio.connect(any_db.url, autocommit=True) as conn:
+        core: Any = conn._core
+        await conn.execute("begin work")
+        block = Block(core.resets)
+        core.crossed, core.within = True, False
+        core.unfinished.add(block)
+        # A cancel request is under way: nothing is sent meanwhile.
+        core.wire.hold_requests(True)
+        task = asyncio.create_task(conn._run(core.finish(block)))
+        await asyncio.sleep(0)
+        assert core.wire.queued() == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        core.wire.hold_requests(False)
+        await conn.execute(f"select {'first 1 tabid from systables' if any_db.kind == 'informix' else '1'}")
         assert conn.transaction_status is TransactionStatus.IDLE
