@@ -40,6 +40,10 @@ impl<C: PgCaller> Machine<C> {
             if begun {
                 self.poison(at, outbox);
             } else {
+                if let Request::Execute(execute) = &mut entry.request {
+                    // Nothing else of it would be answered, also in a group of requests.
+                    execute.sync = true;
+                }
                 entry.go(Event::Abandoned, Stage::AwaitSync);
             }
             return;

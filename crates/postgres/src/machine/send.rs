@@ -50,16 +50,30 @@ impl<C: PgCaller> Machine<C> {
 
     /// Whether a request can be started; it is then the next in the queue.
     fn has_next(&mut self) -> bool {
-        if self.queue.is_held() || (self.in_block.is_none() && self.queue.started() > 0) {
+        if self.queue.last().is_some_and(|entry| entry.copies) {
             return false;
         }
-        if self.queue.last().is_some_and(|entry| entry.copies) || self.may_lose_server() {
+        if self.queue.is_held() {
+            return self.end_group();
+        }
+        if (self.in_block.is_none() && self.queue.started() > 0) || self.may_lose_server() {
             return false;
         }
         if self.reserved.is_some() && !self.bring_forward() {
             return false;
         }
         self.queue.may_start() && !self.must_wait()
+    }
+
+    /// Puts a Sync next where the server waits for one, and may have kept back its answers until then; says whether it does.
+    /// A cancel request cannot hit it, and is over only when what it was for has been answered.
+    fn end_group(&mut self) -> bool {
+        let Some(last) = self.queue.last().filter(|last| !last.request.syncs()) else { return false };
+        let lane = last.slot.lane;
+        if !matches!(self.queue.next(), Some(Entry { request: Request::Sync, .. })) {
+            self.queue.insert_own(lane, |slot| Entry::new(slot, Request::Sync));
+        }
+        true
     }
 
     /// Whether a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection to somebody
