@@ -311,18 +311,30 @@ class BlockingConnection(Generic[R]):
             yield Pipeline(self, mine)
             return
         mine = core.begin_pipeline()
+        cursors: deque[BlockingCursor[Any]] | None = None
         try:
-            yield Pipeline(self, mine)
-        except BaseException as error:
-            cursors = core.leave_pipeline(mine)
-            if isinstance(error, Exception) and not isinstance(error, TimeoutError):
-                self._drain(mine, cursors, True, timeout)
+            try:
+                yield Pipeline(self, mine)
+            except BaseException as error:
+                cursors = core.leave_pipeline(mine)
+                if isinstance(error, Exception) and not isinstance(error, TimeoutError):
+                    self._drain(mine, cursors, True, timeout)
+                else:
+                    self._give_up(mine, cursors)
+                raise
             else:
-                core.ask_for_answers(mine)
-                self._forsake(cursors)
-            raise
-        else:
-            self._drain(mine, core.leave_pipeline(mine), False, timeout)
+                cursors = core.leave_pipeline(mine)
+                self._drain(mine, cursors, False, timeout)
+        finally:
+            if cursors is None:
+                # An interrupt came before the pipeline was left: what is executed next would be part of it.
+                self._give_up(mine, core.leave_pipeline(mine))
+
+    def _give_up(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]]) -> None:
+        """Ends a pipeline that nobody waits for."""
+        if not self._core.wire.closed:
+            self._core.ask_for_answers(pipeline)
+            self._forsake(cursors)
 
     def _drain(
         self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]], quiet: bool, timeout: float | None

@@ -470,7 +470,8 @@ class Core(ABC):
                 del self.blocks[at : at + 1 + len(inner)]
                 for other in inner:
                     other.lost = self.crossed = True
-                self._recount()
+            # Also where it is gone already: an interrupt may have come before it was counted.
+            self._recount()
 
     def enter(self, savepoint: str | None) -> Flow[Block]:
         """Begins a block; gives what :meth:`leave` needs."""

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
+import headrace
+
 from .conftest import Database
 
 SOON = 8.0
@@ -107,4 +109,50 @@ async def test_a_cancelled_pipeline_is_cancelled_on_the_server(place: Database, 
             await asyncio.wait_for(work(), 0.4)
         with soon():
             await (await conn.execute(after_it(place))).fetchall()
+        assert not conn.closed
+
+
+MANY = 300
+"""More statements than leave at once."""
+
+
+def test_a_pipeline_left_by_an_interrupt_leaves_the_transactions_connection_usable(place: Database) -> None:
+    with place.connect(autocommit=True) as conn:
+        for count in (1, 40, MANY):
+            with soon(), pytest.raises(KeyboardInterrupt), conn.transaction(), conn.pipeline():
+                for _ in range(count):
+                    conn.execute(after_it(place))
+                raise KeyboardInterrupt
+            with soon():
+                conn.execute(after_it(place)).fetchall()
+            assert not conn.closed
+
+
+async def test_a_pipeline_left_by_a_cancellation_leaves_the_transactions_connection_usable(place: Database) -> None:
+    async with await place.aconnect(autocommit=True) as conn:
+        for count in (1, 40, MANY):
+            with soon(), pytest.raises(asyncio.CancelledError):
+                async with conn.transaction(), conn.pipeline():
+                    for _ in range(count):
+                        await conn.execute(after_it(place))
+                    raise asyncio.CancelledError
+            with soon():
+                await (await conn.execute(after_it(place))).fetchall()
+            assert not conn.closed
+
+
+def test_an_interrupt_at_the_end_of_a_pipeline_ends_it(place: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with place.connect(autocommit=True) as conn:
+        leave, interrupts = conn._core.leave_pipeline, [KeyboardInterrupt]
+
+        def interrupted_once(pipeline: object) -> object:
+            if interrupts:
+                raise interrupts.pop()
+            return leave(pipeline)
+
+        monkeypatch.setattr(conn._core, "leave_pipeline", interrupted_once)
+        with pytest.raises(KeyboardInterrupt), conn.transaction(), conn.pipeline():
+            conn.execute(after_it(place))
+        with pytest.raises(headrace.DatabaseError):
+            conn.execute("select nothing from nowhere_at_all")
         assert not conn.closed

@@ -240,8 +240,10 @@ class ConnectionCore(Core):
 
     def begin_pipeline(self) -> Pipelined:
         """Outside of a transaction each statement stands for itself."""
+        # First: an interrupt meanwhile must not leave a pipeline that nobody ends.
+        alone = self.begin is None and not self.in_transaction()
         pipeline = super().begin_pipeline()
-        pipeline.sync = self.begin is None and not self.in_transaction()
+        pipeline.sync = alone
         return pipeline
 
     def ask_for_answers(self, pipeline: Pipelined | None) -> Any:

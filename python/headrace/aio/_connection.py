@@ -108,7 +108,10 @@ class LoopConnection(Generic[R]):
         """Forgets a request. If the server works on it and has nothing else, a cancel request is sent, and nothing new
         is started before that has done its work: it must not hit another statement."""
         wire = self._core.wire
-        if not wire.closed and wire.abandon(future)[0] == Discarded.ALONE:
+        if future.done() and not future.cancelled():
+            # Answered in the turn of the loop in which its wait ended.
+            _look_at(future)
+        elif not wire.closed and wire.abandon(future)[0] == Discarded.ALONE:
             self._start_cancel()
 
     def _start_cancel(self) -> None:
