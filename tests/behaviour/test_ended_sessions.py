@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 
 import pytest
 
@@ -33,3 +34,16 @@ async def test_who_asks_next_hears_why_an_idle_session_was_ended_on_a_loop(serve
             await conn.execute("select 1")
         with pytest.raises(errors.ConnectionClosed, match="terminating connection"):
             await conn.execute("select 1")
+
+
+@pytest.mark.parametrize("how", ["stream", "copy_out"])
+def test_a_session_that_ended_under_an_unread_result_is_called_closed(server: Server, how: str) -> None:
+    """And not occupied by what can never be read to its end."""
+    with headrace.connect(server.url, autocommit=True) as conn, headrace.connect(server.url, autocommit=True) as other:
+        rows = getattr(conn, how)("select n, repeat('y', 1000) from generate_series(1, 100000) n")
+        next(rows)
+        assert other.fetchval(END, conn.backend_pid)
+        with pytest.raises(headrace.OperationalError):
+            collections.deque(rows, maxlen=0)
+        with pytest.raises(errors.ConnectionClosed):
+            conn.execute("select 1")

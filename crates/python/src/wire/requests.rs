@@ -61,6 +61,8 @@ impl Wire {
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
+        // First: what was open on a connection that is closed is in nobody's way.
+        self.check_ready(py, &state)?;
         for gate in &state.gates {
             gate.call0(py)?;
         }
@@ -181,10 +183,10 @@ impl Wire {
             ("ping", None) => Verb::Ping,
             _ => return Err(errors::programming(py, &format!("{verb:?} is not a verb, or its name is missing"))),
         };
+        self.check_ready(py, &state)?;
         for gate in &state.gates {
             gate.call0(py)?;
         }
-        self.check_ready(py, &state)?;
         let busy = state.connection.machine.in_flight() > 0;
         let settings = state.settings.clone();
         let tickets = state.connection.machine.ask(py, &verb, &settings, &mut || self.completion(py))?;
