@@ -283,6 +283,10 @@ class BlockingConnection(Generic[R]):
             raise
         else:
             self._run(core.leave(block, force_rollback), timeout)
+        finally:
+            if block in core.blocks:
+                # An interrupt came before it was left: what is executed next would be in it.
+                self._run(core.leave(block, True), timeout)
 
     def _leave_later(self, flow: Flow[Any], interrupt: BaseException) -> None:
         """Queues the end of what a flow ends, for whoever waits next to send: each of its waits is interrupted."""

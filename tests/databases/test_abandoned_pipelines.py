@@ -156,3 +156,18 @@ def test_an_interrupt_at_the_end_of_a_pipeline_ends_it(place: Database, monkeypa
         with pytest.raises(headrace.DatabaseError):
             conn.execute("select nothing from nowhere_at_all")
         assert not conn.closed
+
+
+def test_an_interrupt_at_the_end_of_a_block_ends_it(place: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with place.connect(autocommit=True) as conn:
+        run, interrupts = conn._run, [KeyboardInterrupt]
+
+        def interrupted_once(flow: object, limit: object = None) -> object:
+            if interrupts and conn._core.depth:
+                raise interrupts.pop()
+            return run(flow, limit)
+
+        monkeypatch.setattr(conn, "_run", interrupted_once)
+        with pytest.raises(KeyboardInterrupt), conn.transaction():
+            conn.execute(after_it(place)).fetchall()
+        assert conn.transaction_status is headrace.types.TransactionStatus.IDLE
