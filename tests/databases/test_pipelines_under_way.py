@@ -80,9 +80,8 @@ async def test_other_tasks_have_their_turn_while_a_pipeline_is_made(place: Datab
     assert turns > 10
 
 
+@pytest.mark.parametrize("any_db", ["postgresql", "mariadb", "mysql"], indirect=True)
 def test_a_script_of_a_pipeline_is_sent_while_it_is_made(place: Database) -> None:
-    if place.kind == "informix":
-        pytest.skip("it has no scripts")
     with place.connect(autocommit=True) as conn, conn.pipeline():
         conn.executescript("insert into under_way values (1)")
         assert some_arrive(place, bool)
