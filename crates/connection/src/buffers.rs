@@ -43,6 +43,13 @@ struct Layer {
     failed: bool,
 }
 
+impl Layer {
+    /// Encrypts what is to be sent, unless TLS has failed.
+    fn seal(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+        if self.failed { Ok(()) } else { self.client.transmit(outbox, self.wire.tail()) }
+    }
+}
+
 impl Buffers {
     /// Empty buffers, without TLS.
     pub fn new() -> Self {
@@ -98,8 +105,8 @@ impl Buffers {
     /// [`Fatal`] where TLS fails.
     pub fn outgoing(&mut self) -> Result<&[u8], Fatal> {
         let Some(layer) = &mut self.tls else { return Ok(self.outbox.pending()) };
-        if layer.wire.is_empty() && !layer.failed {
-            layer.client.transmit(&mut self.outbox, layer.wire.tail())?;
+        if layer.wire.is_empty() {
+            layer.seal(&mut self.outbox)?;
         }
         Ok(layer.wire.pending())
     }
@@ -122,9 +129,7 @@ impl Buffers {
     /// [`Fatal`] where TLS fails.
     pub fn take_outgoing(&mut self) -> Result<Vec<u8>, Fatal> {
         let Some(layer) = &mut self.tls else { return Ok(self.outbox.take()) };
-        if !layer.failed {
-            layer.client.transmit(&mut self.outbox, layer.wire.tail())?;
-        }
+        layer.seal(&mut self.outbox)?;
         Ok(layer.wire.take())
     }
 
@@ -147,10 +152,8 @@ impl Buffers {
     /// Has TLS say goodbye behind what is to be written.
     pub fn close_notify(&mut self) {
         if let Some(layer) = &mut self.tls {
-            if !layer.failed {
-                // A layer that cannot encrypt any more is closed without.
-                let _ = layer.client.transmit(&mut self.outbox, layer.wire.tail());
-            }
+            // A layer that cannot encrypt any more is closed without.
+            let _ = layer.seal(&mut self.outbox);
             layer.client.close_notify();
         }
     }

@@ -83,8 +83,8 @@ impl Silence {
 ///    the socket takes no more;
 /// 4. reads, if [`Connection::may_read`], into [`Buffers::landing`], after [`Buffers::make_room`], and says how much with
 ///    [`Buffers::received`]. It has to be ready to read whenever it waits to write: a large batch would block both sides;
-/// 5. calls [`Connection::handle`] after each read, and where [`Connection::is_due`], and does what [`Connection::next_step`] returns: goes on with 2, answers
-///    a question, connects elsewhere and calls [`Connection::reconnected`], or closes;
+/// 5. calls [`Connection::handle`] after each read, and where [`Connection::is_due`], and does what
+///    [`Connection::next_step`] returns: goes on with 2, answers a question, connects elsewhere and calls [`Connection::reconnected`], or closes;
 /// 6. at the end of input, or where the socket fails, calls [`Connection::lost`]; to close by itself,
 ///    [`Connection::say_goodbye`], after which it writes what is there without waiting.
 ///

@@ -11,13 +11,14 @@ pub mod blocking;
 mod connect;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+mod transfer;
 mod wake;
 
 pub use connect::Connecting;
 pub use wake::Waker;
 
-use headrace_connection::{Arrival, Buffers};
-use headrace_core::limits::{INBOX_BYTES, OUTBOX_HIGH_BYTES, TICK};
+use headrace_connection::Buffers;
+use headrace_core::limits::{OUTBOX_HIGH_BYTES, TICK};
 use headrace_core::{Fatal, FatalKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -28,6 +29,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use transfer::Transfer;
 
 /// Where to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,7 +182,7 @@ impl Link {
     /// [`Fatal`] when the connection is gone or TLS fails. What the peer said before it went is in the inbox.
     pub fn exchange(&mut self, buffers: &mut Buffers, deadline: Option<Instant>) -> Result<Progress, Fatal> {
         let had = buffers.outbox.len();
-        let unsent = self.push_or_listen(buffers)?;
+        let unsent = self.socket.push_or_listen(buffers)?;
         if unsent || had < OUTBOX_HIGH_BYTES {
             return self.await_event(buffers, deadline, had, unsent);
         }
@@ -198,7 +200,7 @@ impl Link {
     /// As [`Link::exchange`].
     pub fn send(&mut self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
         let had = buffers.outbox.len();
-        let unsent = self.push_or_listen(buffers)?;
+        let unsent = self.socket.push_or_listen(buffers)?;
         if buffers.outbox.len() < had {
             return Ok(Progress::Sent);
         }
@@ -244,53 +246,14 @@ impl Link {
         if ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
             return self.pull(buffers, RecvFlags::DONTWAIT);
         }
-        self.push_or_listen(buffers)?;
+        self.socket.push_or_listen(buffers)?;
         Ok(if buffers.outbox.len() < had { Progress::Sent } else { Progress::Tick })
     }
 
-    /// Sends what the socket takes; says whether anything is left. A peer that takes no more may have said why:
-    /// where sending fails, what it said is received first.
-    fn push_or_listen(&mut self, buffers: &mut Buffers) -> Result<bool, Fatal> {
-        self.push(buffers).inspect_err(|_| {
-            while buffers.inbox.unread().len() < INBOX_BYTES
-                && matches!(self.pull(buffers, RecvFlags::DONTWAIT), Ok(Progress::Received))
-            {}
-        })
-    }
-
-    /// Sends what the socket takes; says whether anything is left.
-    fn push(&mut self, buffers: &mut Buffers) -> Result<bool, Fatal> {
-        loop {
-            let bytes = buffers.outgoing()?;
-            if bytes.is_empty() {
-                return Ok(false);
-            }
-            match write(&self.socket, bytes)? {
-                0 => return Ok(true),
-                n => buffers.sent(n),
-            }
-        }
-    }
-
-    fn pull(&mut self, buffers: &mut Buffers, flags: RecvFlags) -> Result<Progress, Fatal> {
-        if buffers.is_at_end() {
-            return Ok(Progress::Eof);
-        }
-        buffers.make_room();
-        match recv(&self.socket, buffers.landing(), flags) {
-            Ok((0, _)) => Ok(Progress::Eof),
-            Ok((n, _)) => match buffers.received(n) {
-                Ok(Arrival::Data) => Ok(Progress::Received),
-                Ok(Arrival::End) => Ok(Progress::Eof),
-                Err(error) => {
-                    // Tells the peer why, if it is still there.
-                    let _ = self.push(buffers);
-                    Err(error)
-                }
-            },
-            Err(Errno::AGAIN | Errno::INTR) => Ok(Progress::Tick),
-            Err(error) => Err(lost(error)),
-        }
+    /// Receives what is there; without DONTWAIT it waits for a tick at most.
+    fn pull(&self, buffers: &mut Buffers, flags: RecvFlags) -> Result<Progress, Fatal> {
+        let progress = self.socket.pull_with(buffers, |into| read(&self.socket, into, flags))?;
+        Ok(progress.unwrap_or(Progress::Tick))
     }
 
     /// Looks whether an idle connection is still there, without a round trip.
@@ -310,7 +273,7 @@ impl Link {
     /// Sends what the socket takes at once of a goodbye that nobody waits for, and ends the connection.
     pub fn farewell(&self, goodbye: &[u8]) {
         // The peer may be gone already; then there is nobody to say goodbye to.
-        let _ = write(&self.socket, goodbye);
+        let _ = Transfer::write(&*self.socket, goodbye);
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
@@ -339,14 +302,28 @@ impl std::os::fd::AsFd for Link {
     }
 }
 
-fn write(socket: &Socket, bytes: &[u8]) -> Result<usize, Fatal> {
-    loop {
-        match send(socket, bytes, SEND) {
-            Ok(n) => return Ok(n),
-            Err(Errno::AGAIN) => return Ok(0),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(lost(error)),
+impl Transfer for Socket {
+    fn write(&self, bytes: &[u8]) -> Result<usize, Fatal> {
+        loop {
+            match send(self, bytes, SEND) {
+                Ok(n) => return Ok(n),
+                Err(Errno::AGAIN) => return Ok(0),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(lost(error)),
+            }
         }
+    }
+
+    fn read(&self, into: &mut [u8]) -> Result<Option<usize>, Fatal> {
+        read(self, into, RecvFlags::DONTWAIT)
+    }
+}
+
+fn read(socket: &Socket, into: &mut [u8], flags: RecvFlags) -> Result<Option<usize>, Fatal> {
+    match recv(socket, into, flags) {
+        Ok((n, _)) => Ok(Some(n)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(lost(error)),
     }
 }
 

@@ -4,9 +4,10 @@
 //! next [`Client::drive`] goes on there. That is how a deadline is set (`tokio::time::timeout`), and how a program waits for
 //! the connection and for something else at a time (`tokio::select!`). A dropped [`Client::open`] drops the socket with it.
 
+use crate::transfer::Transfer;
 use crate::{Address, Progress, REDIRECTS, TcpOptions, connect, failed};
-use headrace_connection::{Arrival, Buffers, Connection, Driven};
-use headrace_core::limits::{INBOX_BYTES, OUTBOX_HIGH_BYTES};
+use headrace_connection::{Buffers, Connection, Driven};
+use headrace_core::limits::OUTBOX_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind, NextStep};
 use socket2::SockRef;
 use std::io;
@@ -151,16 +152,7 @@ impl Stream {
     async fn exchange(&self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
         let had = buffers.outbox.len();
         loop {
-            let unsent = match self.push(buffers) {
-                Ok(unsent) => unsent,
-                Err(error) => {
-                    // A peer that takes no more may have said why.
-                    while buffers.inbox.unread().len() < INBOX_BYTES
-                        && matches!(self.pull(buffers), Ok(Some(Progress::Received)))
-                    {}
-                    return Err(error);
-                }
-            };
+            let unsent = self.push_or_listen(buffers)?;
             if had >= OUTBOX_HIGH_BYTES && buffers.outbox.len() < OUTBOX_HIGH_BYTES {
                 return Ok(Progress::Sent);
             }
@@ -173,41 +165,20 @@ impl Stream {
             }
         }
     }
+}
 
-    /// Sends what the socket takes; returns true if anything is left.
-    fn push(&self, buffers: &mut Buffers) -> Result<bool, Fatal> {
-        loop {
-            let bytes = buffers.outgoing()?;
-            if bytes.is_empty() {
-                return Ok(false);
-            }
-            match self.try_write(bytes) {
-                Ok(n) => buffers.sent(n),
-                Err(error) if is_nothing(&error) => return Ok(true),
-                Err(error) => return Err(lost(&error)),
-            }
+impl Transfer for Stream {
+    fn write(&self, bytes: &[u8]) -> Result<usize, Fatal> {
+        match self.try_write(bytes) {
+            Err(error) if is_nothing(&error) => Ok(0),
+            sent => sent.map_err(|error| lost(&error)),
         }
     }
 
-    /// Receives what is there, if anything is.
-    fn pull(&self, buffers: &mut Buffers) -> Result<Option<Progress>, Fatal> {
-        if buffers.is_at_end() {
-            return Ok(Some(Progress::Eof));
-        }
-        buffers.make_room();
-        match self.try_read(buffers.landing()) {
-            Ok(0) => Ok(Some(Progress::Eof)),
-            Ok(n) => match buffers.received(n) {
-                Ok(Arrival::Data) => Ok(Some(Progress::Received)),
-                Ok(Arrival::End) => Ok(Some(Progress::Eof)),
-                Err(error) => {
-                    // Tells the peer why, if it is still there.
-                    let _ = self.push(buffers);
-                    Err(error)
-                }
-            },
+    fn read(&self, into: &mut [u8]) -> Result<Option<usize>, Fatal> {
+        match self.try_read(into) {
             Err(error) if is_nothing(&error) => Ok(None),
-            Err(error) => Err(lost(&error)),
+            received => received.map(Some).map_err(|error| lost(&error)),
         }
     }
 }

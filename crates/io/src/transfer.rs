@@ -1,0 +1,67 @@
+//! Bytes between buffers and a socket, whichever loop waits for it.
+
+use crate::Progress;
+use headrace_connection::{Arrival, Buffers};
+use headrace_core::Fatal;
+use headrace_core::limits::INBOX_BYTES;
+
+/// A socket, asked for what it can do without waiting.
+pub(crate) trait Transfer {
+    /// Sends what the socket takes; returns how much that is, 0 where it takes nothing.
+    fn write(&self, bytes: &[u8]) -> Result<usize, Fatal>;
+    /// Receives what is there; returns how much that is, 0 at the end of input, `None` where nothing is there.
+    fn read(&self, into: &mut [u8]) -> Result<Option<usize>, Fatal>;
+
+    /// Sends what the socket takes; returns true if anything is left.
+    fn push(&self, buffers: &mut Buffers) -> Result<bool, Fatal> {
+        loop {
+            let bytes = buffers.outgoing()?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            match self.write(bytes)? {
+                0 => return Ok(true),
+                n => buffers.sent(n),
+            }
+        }
+    }
+
+    /// The same. A peer that takes no more may have said why: where sending fails, what it said is received first.
+    fn push_or_listen(&self, buffers: &mut Buffers) -> Result<bool, Fatal> {
+        self.push(buffers).inspect_err(|_| {
+            while buffers.inbox.unread().len() < INBOX_BYTES
+                && matches!(self.pull(buffers), Ok(Some(Progress::Received)))
+            {}
+        })
+    }
+
+    /// Receives what is there, if anything is.
+    fn pull(&self, buffers: &mut Buffers) -> Result<Option<Progress>, Fatal> {
+        self.pull_with(buffers, |into| self.read(into))
+    }
+
+    /// Receives what `read` does, which may wait.
+    fn pull_with(
+        &self,
+        buffers: &mut Buffers,
+        read: impl FnOnce(&mut [u8]) -> Result<Option<usize>, Fatal>,
+    ) -> Result<Option<Progress>, Fatal> {
+        if buffers.is_at_end() {
+            return Ok(Some(Progress::Eof));
+        }
+        buffers.make_room();
+        let Some(n) = read(buffers.landing())? else { return Ok(None) };
+        if n == 0 {
+            return Ok(Some(Progress::Eof));
+        }
+        match buffers.received(n) {
+            Ok(Arrival::Data) => Ok(Some(Progress::Received)),
+            Ok(Arrival::End) => Ok(Some(Progress::Eof)),
+            Err(error) => {
+                // Tells the peer why, if it is still there.
+                let _ = self.push(buffers);
+                Err(error)
+            }
+        }
+    }
+}
