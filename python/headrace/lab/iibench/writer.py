@@ -130,7 +130,8 @@ class Writer:
             busy = await self._look(busy)
         while self.flights and len(self.flights) >= self.depth:
             busy = await self._finish()
-            mark("wait")
+        # Also where there was nothing to wait for: a figure of nothing is a figure.
+        mark("wait")
         if sampled and self.flights:
             busy = await self._look(busy)
         await self.session.encode(block)
