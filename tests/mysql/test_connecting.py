@@ -318,38 +318,39 @@ class Deaf(Accepting):
 LARGE = b"x" * 60_000_000
 """More than sockets hold."""
 BOUND = 30
-"""Seconds. Nothing else would end it, and the error names the timeout; a busy machine may take long to copy it."""
+"""Seconds. Nothing else would end it, and the error names the timeout; a busy machine may take long to copy it. So the
+timeout is not shorter: what passes the bytes on is a thread of this process."""
 
 
 def test_a_server_that_reads_nothing_is_given_up(my_server: Served) -> None:
     with Deaf(my_server.server.port) as deaf:
         where: dict[str, Any] = {**my_server.where, "port": deaf.port, "ssl_mode": "DISABLED"}
-        with headrace.mysql.connect(**where, write_timeout=0.5) as conn:
+        with headrace.mysql.connect(**where, write_timeout=1.5) as conn:
             # What is answered late is not what this is about.
-            assert conn.fetchval("select sleep(0.8)") == 0
+            assert conn.fetchval("select sleep(1.8)") == 0
             assert conn.fetchval("select length(?)", LARGE) == len(LARGE)
             deaf.deaf.set()
             conn.ping()
             started = time.monotonic()
-            with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
+            with pytest.raises(errors.OperationalError, match=r"write_timeout=1\.5"):
                 conn.execute("select length(?)", (LARGE,))
-            assert 0.4 < time.monotonic() - started < BOUND
+            assert 1.4 < time.monotonic() - started < BOUND
             assert conn.closed
 
 
 async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(my_server: Served) -> None:
     with Deaf(my_server.server.port) as deaf:
         conn = await headrace.aio.mysql.connect(
-            **{**my_server.where, "port": deaf.port}, ssl_mode="DISABLED", write_timeout=0.5
+            **{**my_server.where, "port": deaf.port}, ssl_mode="DISABLED", write_timeout=1.5
         )
-        assert await conn.fetchval("select sleep(0.8)") == 0
+        assert await conn.fetchval("select sleep(1.8)") == 0
         assert await conn.fetchval("select length(?)", LARGE) == len(LARGE)
         deaf.deaf.set()
         await conn.ping()
         started = time.monotonic()
-        with pytest.raises(errors.OperationalError, match=r"write_timeout=0\.5"):
+        with pytest.raises(errors.OperationalError, match=r"write_timeout=1\.5"):
             await conn.execute("select length(?)", (LARGE,))
-        assert 0.4 < time.monotonic() - started < BOUND
+        assert 1.4 < time.monotonic() - started < BOUND
         assert conn.closed
         await conn.close()
 
