@@ -92,6 +92,17 @@ def test_who_lies_is_disqualified_and_who_fails_has_an_error(
     assert rows["select_ten", "headrace", "idle"]["median_s"] > 0, "the others go on"
 
 
+@pytest.mark.parametrize(
+    ("peer", "ours"),
+    [
+        ("psycopg", "headrace"), ("before", "headrace"), ("asyncpg", "headrace-async"), ("psqlpy", "headrace-async"),
+        ("asyncpg-uvloop", "headrace-uvloop"), ("informix-driver-async", "headrace-async"),
+    ],
+)  # fmt: skip
+def test_peer_meets_ours_on_the_same_kind_of_loop(peer: str, ours: str) -> None:
+    assert contestants.rival(peer) == ours
+
+
 def test_a_race_touches_nothing_but_a_schema_of_its_own(server: Server) -> None:
     with headrace.connect(server.url, autocommit=True) as conn:
         schemas = "SELECT array_agg(nspname::text ORDER BY 1) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'"

@@ -14,7 +14,7 @@ import headrace
 
 from . import databases
 from . import workloads as w
-from .contestants import RIVALS
+from .contestants import rival
 from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
 from .report import NOT_OFFERED
@@ -225,7 +225,7 @@ class Race:
         peers = self.times[key]
         results: list[dict[str, Any]] = []
         for contestant, times in peers.items():
-            rival = RIVALS.get(contestant, "headrace")
+            whose = rival(contestant)
             row: dict[str, Any] = {
                 "database": self.database, "workload": name, "size": size, "contestant": contestant,
                 "cores": kind, "rounds": len(times.seconds), "digest": times.digest,
@@ -245,11 +245,11 @@ class Race:
                 if "floor" in peers and peers["floor"].seconds:
                     ratio, low, high = ratio_interval(times.seconds, peers["floor"].seconds)
                     row["ratio_to_floor"], row["ratio_ci"] = ratio, [low, high]
-                ours = peers.get(rival)
+                ours = peers.get(whose)
                 # Who only counts rows has not done what is compared.
                 same_work = ours is not None and ours.seconds and ours.reached == times.reached
                 if not contestant.startswith(("headrace", "floor")) and ours is not None and same_work:
                     ratio, low, high = ratio_interval(times.seconds, ours.seconds)
-                    row |= {"rival": rival, "ratio_to_rival": ratio, "ratio_to_rival_ci": [low, high]}
+                    row |= {"rival": whose, "ratio_to_rival": ratio, "ratio_to_rival_ci": [low, high]}
             results.append(row)
         return results

@@ -49,14 +49,15 @@ MODULES = {
     "informix": _INFORMIX,
 }
 
-RIVALS = {
-    "asyncpg": "headrace-async",
-    "asyncpg-uvloop": "headrace-uvloop",
-    "psqlpy": "headrace-async",
-    "asyncmy": "headrace-async",
-    "informix-driver-async": "headrace-async",
-}
-"""Which of ours a peer is compared with: on the same kind of loop. Blocking peers meet ``headrace``."""
+ON_A_LOOP = ("asyncpg", "psqlpy", "asyncmy")
+"""Peers on asyncio whose names do not say so."""
+
+
+def rival(name: str) -> str:
+    """Which of ours a peer is compared with: on the same kind of loop. Blocking peers meet ``headrace``."""
+    if name.endswith("-uvloop"):
+        return "headrace-uvloop"
+    return "headrace-async" if name in ON_A_LOOP or name.endswith("-async") else "headrace"
 
 
 def known(database: str = "postgresql") -> dict[str, str]:
