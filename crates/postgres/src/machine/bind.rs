@@ -1,5 +1,6 @@
 //! Rows of parameters into Bind messages, and what becomes of a request whose values do not fit.
 
+use super::answer::Prelude;
 use super::entry::{Entry, Failure, Stage};
 use super::request::{Execute, Request, Rows};
 use super::send::entry_statement;
@@ -17,7 +18,7 @@ impl<C: PgCaller> Machine<C> {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let Some(statement) = entry.statement.clone() else { return };
-        let begun = entry.rows_sent > 0;
+        let begun = entry.answer.owed > 0;
         entry.describes_portal = statement.describes_portal()
             || (entry.from_cache && self.server != Server::Own && statement.columns.is_some());
         let described_later =
@@ -56,7 +57,7 @@ impl<C: PgCaller> Machine<C> {
         }
         match send_row(entry, &statement, cx, outbox) {
             Ok(()) => {
-                entry.rows_sent = 1;
+                entry.answer.owed = 1;
                 entry.go(Event::RowSent, Stage::AwaitSync);
             }
             Err(error) => self.refuse(at, error, None, cx, outbox),
@@ -100,11 +101,11 @@ impl<C: PgCaller> Machine<C> {
             };
             match sent {
                 Ok(()) => {
-                    entry.rows_sent += 1;
+                    entry.answer.owed += 1;
                     entry.pending = false;
                 }
                 Err(error) => {
-                    let row = Some(entry.rows_sent);
+                    let row = Some(entry.answer.owed);
                     self.refuse(at, error, row, cx, outbox);
                     return;
                 }
@@ -123,7 +124,7 @@ impl<C: PgCaller> Machine<C> {
         }
         self.registry.forget();
         if self.may_be_outdated(at, row, cx) {
-            if self.queue[at].prelude_open {
+            if self.queue[at].block.awaits_prelude() {
                 self.take_back_begin();
             }
             let entry = &mut self.queue[at];
@@ -134,11 +135,11 @@ impl<C: PgCaller> Machine<C> {
         }
         let entry = &mut self.queue[at];
         let owes_sync = entry.request.syncs() && (entry.described || open);
-        let began = entry.prelude_open;
+        let began = entry.block.awaits_prelude();
         if owes_sync {
             entry.slot.failure = Some(Failure::Caller { error, row });
-            entry.prelude_open = false;
-            entry.rows_sent = 0;
+            entry.block.prelude = Prelude::Unsent;
+            entry.answer.owed = 0;
             entry.go(Event::Abandoned, Stage::AwaitSync);
         } else if let Some(entry) = self.queue.remove_last() {
             if let Some(number) = entry.request.declared_cursor() {
@@ -233,7 +234,7 @@ fn send_row<C: PgCaller>(
         out.truncate(start);
         return Err(error);
     }
-    if entry.rows_sent == 0 && entry.typing.is_none() && entry.describes_portal {
+    if entry.answer.owed == 0 && entry.typing.is_none() && entry.describes_portal {
         // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
         frontend::describe(out, Target::Portal, portal);
         entry.awaits_portal = true;

@@ -20,7 +20,7 @@ impl<C: PgCaller> Machine<C> {
             Some(entry) if entry.slot.failure.is_some() => CopyState::Ended,
             Some(entry) => match entry.stage() {
                 Stage::Copying => CopyState::Streaming,
-                Stage::Sent if entry.results > 0 => CopyState::Ended,
+                Stage::Sent if entry.answer.results > 0 => CopyState::Ended,
                 _ => CopyState::Waiting,
             },
         }
@@ -151,9 +151,9 @@ impl<C: PgCaller> Machine<C> {
             frontend::sync(out);
             entry.go(Event::CopySent, Stage::Sent);
         }
-        entry.rows_sent = 1;
+        entry.answer.owed = 1;
         let columns = Arc::new(columns);
-        entry.columns = Some(columns.clone());
+        entry.answer.columns = Some(columns.clone());
         if let Some(caller) = &mut entry.slot.caller {
             caller.columns(cx, &columns);
         }
@@ -170,7 +170,7 @@ impl<C: PgCaller> Machine<C> {
         let (binary, columns) = backend::copy_response(body)?;
         let entry = self.front("CopyResponse")?;
         let wanted = matches!(entry.request, Request::Script { copy: true, .. } | Request::Copy(_));
-        let described = entry.columns.as_ref().filter(|_| matches!(entry.request, Request::Copy(_)));
+        let described = entry.answer.columns.as_ref().filter(|_| matches!(entry.request, Request::Copy(_)));
         let differs = described.is_some_and(|described| described.fields.len() != columns);
         if tag != tag::backend::COPY_IN_RESPONSE && differs {
             return Err(Fatal::peer("the server copies another number of columns than it described"));

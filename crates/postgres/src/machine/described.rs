@@ -54,7 +54,7 @@ impl<C: PgCaller> Machine<C> {
         if let Some(caller) = &mut entry.slot.caller {
             caller.columns(cx, &columns);
         }
-        entry.columns = Some(columns);
+        entry.answer.columns = Some(columns);
         Ok(())
     }
 
@@ -100,7 +100,7 @@ impl<C: PgCaller> Machine<C> {
         let entry = self.front("NoData")?;
         entry.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
         let out = outbox.tail();
-        if entry.rows_sent == 0 {
+        if entry.answer.owed == 0 {
             frontend::query(out, "", &query);
         } else {
             // In the middle of a batch: Query would end its group, and commit what has been sent of it.

@@ -1,16 +1,15 @@
 //! A request in the queue, and how far it has come.
 
 use super::PgCaller;
-use super::held::Held;
+use super::answer::{Answer, Block};
 use super::request::{Request, mentions};
 pub(super) use super::stage::Stage;
 use super::stage::{CatalogueRow, Event, TRANSITIONS};
-use super::statement::{Columns, Statement};
+use super::statement::Statement;
 use super::typing::Typing;
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Caller, Pending, Slot};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A request in the queue.
@@ -19,6 +18,8 @@ pub struct Entry<C: Caller> {
     pub(super) slot: Slot<C>,
     pub(super) request: Request,
     stage: Stage,
+    pub(super) answer: Answer,
+    pub(super) block: Block,
     pub(super) statement: Option<Arc<Statement>>,
     /// The types that the statement is, or will be, prepared with; the request's are moved here.
     pub(super) hints: Vec<Oid>,
@@ -26,13 +27,8 @@ pub struct Entry<C: Caller> {
     pub(super) typing: Option<Box<Typing>>,
     /// The caller's current row has not been sent.
     pub(super) pending: bool,
-    pub(super) columns: Option<Arc<Columns>>,
-    /// From which result on the rows have which other columns.
-    pub(super) next_columns: VecDeque<(u64, Arc<Columns>)>,
     /// The types of this COPY have been looked up.
     pub(super) looked_up: bool,
-    /// Results that wait for their types.
-    pub(super) held: Option<Box<Held>>,
     /// Where the outbox stood when the first byte of Bind was written.
     pub(super) mark: u64,
     /// Bytes of this request left before `mark` (Parse and Describe).
@@ -48,24 +44,12 @@ pub struct Entry<C: Caller> {
     pub(super) awaits_portal: bool,
     /// BindComplete has come: what fails before it has executed nothing.
     pub(super) bound: bool,
-    /// It may end a transaction block, and its answer tells which of the block's cursors are left.
-    pub(super) keeps_cursors: bool,
-    /// The last command that was completed was a ROLLBACK.
-    pub(super) rolled_back: bool,
     /// Whether this script may set DateStyle itself, once that was asked for.
     pub(super) sets_style: Option<bool>,
-    /// The first result still to come is the prelude's.
-    pub(super) prelude_open: bool,
-    /// This request brought the BEGIN of its transaction.
-    pub(super) began: bool,
     /// It was sent, and may be a COPY: see [`Request::may_copy`].
     pub(super) copies: bool,
     /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
     pub(super) fed: bool,
-    pub(super) rows_sent: u64,
-    pub(super) results: u64,
-    /// Rows of the current result so far.
-    pub(super) rows: u64,
 }
 
 impl<C: PgCaller> Entry<C> {
@@ -78,14 +62,13 @@ impl<C: PgCaller> Entry<C> {
             slot,
             request,
             stage: Stage::Queued,
+            answer: Answer::default(),
+            block: Block::new(),
             statement: None,
             hints,
             typing: None,
             pending: false,
-            columns: None,
-            next_columns: VecDeque::new(),
             looked_up: false,
-            held: None,
             mark: 0,
             described: false,
             from_cache: false,
@@ -94,16 +77,9 @@ impl<C: PgCaller> Entry<C> {
             describes_portal: false,
             awaits_portal: false,
             bound: false,
-            keeps_cursors: false,
-            rolled_back: false,
             sets_style: None,
-            prelude_open: false,
-            began: false,
             copies: false,
             fed: false,
-            rows_sent: 0,
-            results: 0,
-            rows: 0,
         }
     }
 
@@ -154,7 +130,7 @@ impl<C: PgCaller> Entry<C> {
 
     /// Whether statements of this script that have been executed may have set DateStyle.
     pub(super) fn may_set_style(&mut self) -> bool {
-        if self.results == 0 {
+        if self.answer.results == 0 {
             return false;
         }
         let Request::Script { sql, .. } = &self.request else { return false };
@@ -168,8 +144,8 @@ impl<C: PgCaller> Entry<C> {
 
     /// The row that a failure now would be about: none once all are answered, and what fails is their commit.
     pub(super) fn row(&self) -> Option<u64> {
-        let over = matches!(self.stage, Stage::Sent) && self.results >= self.rows_sent;
-        (self.is_batch() && !over).then_some(self.results)
+        let over = matches!(self.stage, Stage::Sent) && self.answer.is_whole();
+        (self.is_batch() && !over).then_some(self.answer.results)
     }
 }
 

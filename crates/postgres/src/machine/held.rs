@@ -5,6 +5,7 @@
 //! first result on whose types have to be looked up, the messages of a request are held. Once the request is over its
 //! types are looked up, composite types each time, and what was held is decoded.
 
+use super::answer::Answer;
 use super::entry::{Entry, Failure, Stage};
 use super::request::Request;
 use super::run::DataRows;
@@ -73,14 +74,14 @@ impl<C: PgCaller> Machine<C> {
         let (alterations, introspection) = (self.alterations, self.introspection);
         let entry = self.front("RowDescription")?;
         if introspection && !columns.unsure.is_empty() && entry.can_be_held() {
-            entry.held.get_or_insert_default();
+            entry.answer.held.get_or_insert_default();
         }
-        if let Some(held) = &mut entry.held {
+        if let Some(held) = &mut entry.answer.held {
             held.describe(&columns, registry, alterations);
         } else if let Some(caller) = &mut entry.slot.caller {
             caller.columns(cx, &columns);
         }
-        entry.columns = Some(columns);
+        entry.answer.columns = Some(columns);
         Ok(())
     }
 
@@ -88,18 +89,17 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
         let Some(entry) = self.queue.first_mut().filter(|entry| entry.can_be_held()) else { return };
         if self.introspection {
-            entry.held.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
+            entry.answer.held.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
         }
     }
 
     /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether that is
     /// still so is looked at behind it.
     pub(super) fn hold_end_of_copy(&mut self) {
-        let Some(Entry { request: Request::Copy(copy), columns: Some(columns), held, looked_up: true, .. }) =
-            self.queue.first_mut()
-        else {
+        let Some(Entry { request: Request::Copy(copy), answer, looked_up: true, .. }) = self.queue.first_mut() else {
             return;
         };
+        let Answer { columns: Some(columns), held, .. } = answer else { return };
         if !copy.into && !columns.unsure.is_empty() {
             held.get_or_insert_default().describe(columns, self.registry.clone(), self.alterations);
         }
@@ -108,7 +108,9 @@ impl<C: PgCaller> Machine<C> {
     /// The first entry is over, unless its results are held.
     pub(super) fn settle_or_look_up(&mut self, cx: C::Cx<'_>) {
         match self.queue.first() {
-            Some(entry) if entry.held.is_some() && entry.slot.failure.is_none() && entry.slot.caller.is_some() => {
+            Some(entry)
+                if entry.answer.held.is_some() && entry.slot.failure.is_none() && entry.slot.caller.is_some() =>
+            {
                 self.look_up_later();
             }
             _ => self.settle_front(cx),
@@ -127,7 +129,7 @@ impl<C: PgCaller> Machine<C> {
     /// Sends what looks up the types of the entry `at`.
     pub(super) fn look_up(&mut self, at: usize, outbox: &mut Outbox) {
         let entry = &mut self.queue[at];
-        let Entry { request, held: Some(held), .. } = entry else { return };
+        let Entry { request, answer: Answer { held: Some(held), .. }, .. } = entry else { return };
         held.oids.sort_unstable();
         held.oids.dedup();
         let out = outbox.tail();
@@ -154,7 +156,7 @@ impl<C: PgCaller> Machine<C> {
                  this transaction's snapshot; end the transaction, and ask again"
             );
             entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
-            entry.held = None;
+            entry.answer.held = None;
             self.registry.forget();
             return self.after_result(cx);
         }
@@ -165,13 +167,13 @@ impl<C: PgCaller> Machine<C> {
         }
         let registry = self.registry.clone();
         let entry = self.front("CommandComplete")?;
-        if let (Some(held), true) = (&entry.held, entry.looked_up) {
+        if let (Some(held), true) = (&entry.answer.held, entry.looked_up) {
             let same = |known: &Known| held.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
             if !held.results.iter().all(same) {
                 let why = "a composite type was altered while its values were copied as text: copy them again";
                 entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
             }
-            entry.held = None;
+            entry.answer.held = None;
         }
         self.decode_held(cx)?;
         self.after_result(cx)
@@ -182,7 +184,7 @@ impl<C: PgCaller> Machine<C> {
         let mut registry = self.registry.clone();
         let alterations = self.alterations;
         let entry = self.front("CommandComplete")?;
-        let Some(mut held) = entry.held.take() else { return Ok(()) };
+        let Some(mut held) = entry.answer.held.take() else { return Ok(()) };
         let id = entry.slot.id;
         let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
         let (mut rest, mut columns) = (&held.messages[..], None);

@@ -3,6 +3,7 @@
 //! Every request joins one [`Queue`]; a reply always belongs to the first. Only the last started entry can still have
 //! something to send (rows of a batch, or what had to wait for a description), so bytes leave in the order of the queue.
 
+mod answer;
 mod bind;
 mod control;
 mod copy;
@@ -32,6 +33,7 @@ use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::messages::tag::field;
 use crate::types::TypeRegistry;
+use answer::Ending;
 use entry::{Entry, Stage};
 use headrace_core::{
     Caller, Cancellation, Certificate, Fatal, Inbox, Mismatch, NextStep, Outbox, Outcome, Protocol, Queue, Requests,
@@ -233,8 +235,8 @@ impl<C: PgCaller> Machine<C> {
         if let Some(entry) = self.queue.pop_front() {
             self.forget_unbound(&entry);
             let is_done = matches!(outcome, Outcome::Done);
-            if entry.keeps_cursors {
-                self.portals.block_ended(is_done && !entry.rolled_back);
+            if entry.block.ending != Ending::Irrelevant {
+                self.portals.block_ended(is_done && entry.block.ending != Ending::RolledBack);
             }
             if let Some(number) = entry.request.declared_cursor().filter(|_| !is_done) {
                 self.portals.close(number);

@@ -1,5 +1,6 @@
 //! The receiving half: from the inbox to the callers.
 
+use super::answer::Prelude;
 use super::entry::{Entry, Failure, Stage};
 use super::request::Request;
 use super::run::DataRows;
@@ -80,21 +81,24 @@ impl<C: PgCaller> Machine<C> {
             left_out.extend(row.iter().flatten().filter_map(|number| number.parse::<i16>().ok()));
             return Ok(total);
         }
-        let columns =
-            entry.columns.as_ref().filter(|_| !entry.prelude_open && !matches!(entry.request, Request::Copy(_)));
+        let columns = entry
+            .answer
+            .columns
+            .as_ref()
+            .filter(|_| !entry.block.awaits_prelude() && !matches!(entry.request, Request::Copy(_)));
         let Some(columns) = columns else {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
-        if entry.held.is_none() && !columns.unsure.is_empty() {
+        if entry.answer.held.is_none() && !columns.unsure.is_empty() {
             let columns = columns.clone();
             self.hold_from_here(columns);
         }
         let entry = self.front("DataRow")?;
-        let Some(columns) = &entry.columns else { return Ok(0) };
-        if let Some(held) = &mut entry.held {
+        let Some(columns) = &entry.answer.columns else { return Ok(0) };
+        if let Some(held) = &mut entry.answer.held {
             let (_, total) = header(unread)?.expect("checked by the caller");
             held.keep(tag::DATA_ROW, &unread[5..total]);
-            entry.rows += 1;
+            entry.answer.rows += 1;
             return Ok(total);
         }
         let mut run = DataRows::new(columns, unread);
@@ -103,7 +107,7 @@ impl<C: PgCaller> Machine<C> {
             None => Room::More,
         };
         let (bytes, rows) = run.end()?;
-        entry.rows += rows;
+        entry.answer.rows += rows;
         let id = entry.slot.id;
         self.queue.note(id, room);
         Ok(bytes)
@@ -117,7 +121,7 @@ impl<C: PgCaller> Machine<C> {
                 const NAME: &str = "ParseComplete, BindComplete or CloseComplete";
                 backend::empty(NAME, body)?;
                 let entry = self.front(NAME)?;
-                entry.bound |= tag == tag::BIND_COMPLETE && !entry.prelude_open;
+                entry.bound |= tag == tag::BIND_COMPLETE && !entry.block.awaits_prelude();
                 Ok(())
             }
             tag::ERROR_RESPONSE => self.error(cx, ServerError::parse(body)?),
@@ -170,9 +174,9 @@ impl<C: PgCaller> Machine<C> {
             tag::PORTAL_SUSPENDED => {
                 backend::empty("PortalSuspended", body)?;
                 let entry = self.front("PortalSuspended")?;
-                entry.rows = 0;
-                entry.results += 1;
-                if let Some(held) = &mut entry.held {
+                entry.answer.rows = 0;
+                entry.answer.results += 1;
+                if let Some(held) = &mut entry.answer.held {
                     held.keep(tag, body);
                 } else if let Some(caller) = &mut entry.slot.caller {
                     caller.result(cx, Summary { suspended: true, ..Summary::default() });
@@ -182,8 +186,8 @@ impl<C: PgCaller> Machine<C> {
             tag::EMPTY_QUERY_RESPONSE => {
                 backend::empty("EmptyQueryResponse", body)?;
                 let entry = self.front("EmptyQueryResponse")?;
-                entry.results += 1;
-                if let Some(held) = &mut entry.held {
+                entry.answer.results += 1;
+                if let Some(held) = &mut entry.answer.held {
                     held.keep(tag, body);
                 } else if let Some(caller) = &mut entry.slot.caller {
                     caller.result(cx, Summary::default());
@@ -196,7 +200,7 @@ impl<C: PgCaller> Machine<C> {
             }
             tag::COPY_DATA => {
                 let entry = self.front("CopyData")?;
-                if let Some(held) = &mut entry.held {
+                if let Some(held) = &mut entry.answer.held {
                     held.keep(tag, body);
                 } else if let Some(caller) = &mut entry.slot.caller {
                     let (id, room) = (entry.slot.id, caller.block(cx, body));
@@ -227,7 +231,7 @@ impl<C: PgCaller> Machine<C> {
         let entry = self.front("CommandComplete")?;
         match entry.stage() {
             Stage::LookingUp { .. } => return self.types_are_known(cx),
-            Stage::Introspecting { .. } if entry.rows_sent > 0 => {
+            Stage::Introspecting { .. } if entry.answer.owed > 0 => {
                 self.introspected(outbox);
                 return Ok(());
             }
@@ -237,33 +241,33 @@ impl<C: PgCaller> Machine<C> {
         if let Request::AskServer = entry.request {
             return Ok(());
         }
-        if entry.prelude_open {
-            entry.prelude_open = false;
+        if entry.block.awaits_prelude() {
+            entry.block.prelude = Prelude::Answered;
             return Ok(());
         }
         if matches!(entry.stage(), Stage::DescribingCopy { .. }) {
             return self.copy_described(cx, outbox);
         }
-        entry.results += 1;
-        entry.rolled_back = tag == b"ROLLBACK";
+        entry.answer.results += 1;
+        entry.block.completed(tag);
         changed |= (tag == b"SET" || tag == b"RESET") && entry.request.sets_path();
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
-        changed |= tag.starts_with(b"SELECT ") && entry.columns.is_none();
-        let rows = std::mem::take(&mut entry.rows);
+        changed |= tag.starts_with(b"SELECT ") && entry.answer.columns.is_none();
+        let rows = std::mem::take(&mut entry.answer.rows);
         // CREATE TABLE AS counts rows too, and sends none; hence the look at the columns.
         if let Some(said) = backend::rows_of_tag(tag).filter(|said| *said > rows)
             && tag.starts_with(b"SELECT ")
-            && entry.columns.is_some()
+            && entry.answer.columns.is_some()
         {
             return Err(Fatal::peer(format!("the server counted {said} rows, of which {rows} arrived")));
         }
-        if let Some(held) = &mut entry.held {
+        if let Some(held) = &mut entry.answer.held {
             held.keep(tag::COMMAND_COMPLETE, body);
         } else if let Some(caller) = &mut entry.slot.caller {
             caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }
         if entry.request.is_script() {
-            entry.columns = None;
+            entry.answer.columns = None;
         }
         entry.turn_columns(cx);
         if changed {
@@ -284,7 +288,7 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn after_result(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front("a result")?;
         let done = !entry.request.syncs() && matches!(entry.stage(), Stage::Sent | Stage::AwaitSync);
-        if done && entry.results >= entry.rows_sent {
+        if done && entry.answer.is_whole() {
             self.settle_or_look_up(cx);
         }
         Ok(())
@@ -308,7 +312,7 @@ impl<C: PgCaller> Machine<C> {
         let tail = self.queue.started() - 1;
         let entry = &mut self.queue[0];
         let asks_apart = match entry.stage() {
-            Stage::Introspecting { .. } => entry.rows_sent == 0,
+            Stage::Introspecting { .. } => entry.answer.owed == 0,
             Stage::IntrospectingCopy { .. } => true,
             _ => false,
         };
@@ -327,7 +331,7 @@ impl<C: PgCaller> Machine<C> {
         self.skipping = !entry.request.is_script();
         let row = entry.row();
         let poisoned =
-            matches!(&entry.slot.failure, Some(Failure::Caller { row: Some(row), .. }) if *row <= entry.results);
+            matches!(&entry.slot.failure, Some(Failure::Caller { row: Some(row), .. }) if *row <= entry.answer.results);
         let unordered = matches!(&entry.slot.failure, Some(Failure::Caller { row: None, .. }));
         if !poisoned && !unordered {
             entry.slot.failure = Some(Failure::Server { error, row });
@@ -434,7 +438,7 @@ impl<C: PgCaller> Machine<C> {
         if !entry.request.syncs() || !sent {
             return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
         }
-        if entry.slot.failure.is_none() && entry.results < entry.rows_sent {
+        if entry.slot.failure.is_none() && !entry.answer.is_whole() {
             return Err(Fatal::peer("the server sent ReadyForQuery before the results that it owes"));
         }
         self.hold_end_of_copy();
@@ -474,7 +478,8 @@ impl<C: PgCaller> Machine<C> {
         let sole = self.queue.started() == 1;
         let Some(entry) = self.queue.first_mut() else { return Ok(()) };
         let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
-        let alone = status == TransactionStatus::Idle || (entry.began && status == TransactionStatus::Failed);
+        let alone =
+            status == TransactionStatus::Idle || (entry.block.is_begun_here() && status == TransactionStatus::Failed);
         let again = alone && !entry.retried && (!ordered || sole);
         let started = entry.is_batch_started();
         let again = again
@@ -487,7 +492,7 @@ impl<C: PgCaller> Machine<C> {
             return Ok(());
         }
         let Some(entry) = self.queue.pop_front() else { return Ok(()) };
-        if entry.began && entry.request.reserving_portal().is_some() {
+        if entry.block.is_begun_here() && entry.request.reserving_portal().is_some() {
             // It begins again, behind the ROLLBACK.
             self.reserved = None;
             self.streamed = None;
@@ -514,7 +519,7 @@ impl<C: PgCaller> Machine<C> {
 
 impl<C: PgCaller> Entry<C> {
     fn is_batch_started(&self) -> bool {
-        self.is_batch() && self.rows_sent > 0
+        self.is_batch() && self.answer.owed > 0
     }
 }
 

@@ -1,5 +1,6 @@
 //! The sending half: from the queue to the outbox.
 
+use super::answer::{Ending, Prelude};
 use super::bind::too_many;
 use super::control::{self, Control};
 use super::entry::{Entry, Stage};
@@ -132,7 +133,7 @@ impl<C: PgCaller> Machine<C> {
         let entry = &mut self.queue[at];
         if entry.slot.caller.is_none() {
             self.poison(at, outbox);
-        } else if entry.rows_sent.saturating_sub(entry.results) <= limits::ROWS_UNANSWERED {
+        } else if entry.answer.owed.saturating_sub(entry.answer.results) <= limits::ROWS_UNANSWERED {
             entry.go(Event::FewUnanswered, Stage::AwaitSync);
         } else {
             return false;
@@ -193,10 +194,12 @@ impl<C: PgCaller> Machine<C> {
         match &entry.request {
             Request::Script { sql, prelude, ends_block, .. } => {
                 let prelude = prelude.as_deref().filter(|_| !open);
-                entry.prelude_open = prelude.is_some();
+                if prelude.is_some() {
+                    entry.block.prelude = Prelude::Sent;
+                }
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
                 frontend::query(out, &prefix, sql);
-                let open = open || entry.prelude_open;
+                let open = open || entry.block.awaits_prelude();
                 if !*ends_block {
                     self.changing = Some(entry.slot.id);
                 }
@@ -206,7 +209,7 @@ impl<C: PgCaller> Machine<C> {
                 self.follow(at, control);
             }
             Request::Fetch { portal, max_rows, columns } => {
-                entry.columns = Some(columns.clone());
+                entry.answer.columns = Some(columns.clone());
                 frontend::execute(out, &portal.name, *max_rows);
                 frontend::sync(out);
                 if let Some(caller) = &mut entry.slot.caller {
@@ -259,7 +262,9 @@ impl<C: PgCaller> Machine<C> {
             _ => control == Control::Ends,
         };
         if ends {
-            entry.keeps_cursors = self.portals.has_uncommitted();
+            if self.portals.has_uncommitted() {
+                entry.block.ending = Ending::Awaited;
+            }
             self.portals.end_block();
         }
         if let Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. } = &entry.request {
@@ -281,8 +286,7 @@ impl<C: PgCaller> Machine<C> {
             frontend::parse(out, "", prelude, &[]);
             frontend::bind_empty(out, "", "");
             frontend::execute(out, "", 0);
-            entry.prelude_open = true;
-            entry.began = true;
+            entry.block.prelude = Prelude::Sent;
             self.in_block = Some(true);
             if let Some(number) = entry.request.reserving_portal() {
                 self.reserved = Some(number);

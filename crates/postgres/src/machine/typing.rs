@@ -8,7 +8,7 @@
 
 use super::entry::Entry;
 use super::request::{Execute, Prepare, Request};
-use super::statement::{Columns, Lookup, Statement};
+use super::statement::{Lookup, Statement};
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
 use crate::sql;
@@ -191,35 +191,6 @@ impl<C: PgCaller> Entry<C> {
         let (Some(typing), Some(caller)) = (&mut self.typing, &mut self.slot.caller) else { return Ok(true) };
         typing.read(&caller.params(cx))?;
         Ok(typing.row == self.hints && !(typing.current_is_blind && typing.needs_description))
-    }
-
-    /// Results from this row on have these columns.
-    pub(super) fn columns_from_here(&mut self, cx: C::Cx<'_>, columns: Option<&Arc<Columns>>) {
-        let Some(columns) = columns else { return };
-        if self.results < self.rows_sent {
-            self.next_columns.push_back((self.rows_sent, columns.clone()));
-            return;
-        }
-        if let Some(caller) = &mut self.slot.caller {
-            caller.columns(cx, columns);
-        }
-        self.columns = Some(columns.clone());
-    }
-
-    /// Turns to the columns of the next result, where they are others.
-    #[inline]
-    pub(super) fn turn_columns(&mut self, cx: C::Cx<'_>) {
-        while let Some((row, _)) = self.next_columns.front()
-            && *row <= self.results
-            && let Some((_, columns)) = self.next_columns.pop_front()
-        {
-            if let Some(held) = &mut self.held {
-                held.turn(&columns);
-            } else if let Some(caller) = &mut self.slot.caller {
-                caller.columns(cx, &columns);
-            }
-            self.columns = Some(columns);
-        }
     }
 }
 

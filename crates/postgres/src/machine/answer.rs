@@ -1,0 +1,119 @@
+//! What has come of the answer to a request, and what the request does to the transaction block.
+
+use super::PgCaller;
+use super::entry::Entry;
+use super::held::Held;
+use super::statement::Columns;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The results of a request: how many the server owes, how many have come, and what the rows of the next one are.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    /// Results that the server owes for what was sent, as far as their number is known before they come.
+    pub(super) owed: u64,
+    /// Results that are complete.
+    pub(super) results: u64,
+    /// Rows of the current result so far.
+    pub(super) rows: u64,
+    /// The columns of the current result, where it has rows.
+    pub(super) columns: Option<Arc<Columns>>,
+    /// From which result on the rows have which other columns.
+    pub(super) next_columns: VecDeque<(u64, Arc<Columns>)>,
+    /// Results that wait for their types.
+    pub(super) held: Option<Box<Held>>,
+}
+
+impl Answer {
+    /// Whether all results have come that the server owes.
+    pub(super) fn is_whole(&self) -> bool {
+        self.results >= self.owed
+    }
+}
+
+/// The statement (BEGIN) that precedes a request, and its answer those of the request itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prelude {
+    /// There is none, or it was taken back.
+    Unsent,
+    /// The next result is the prelude's.
+    Sent,
+    /// It has opened the transaction block.
+    Answered,
+}
+
+/// The end of the transaction block that a request may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It is none, or the block has no cursors that would outlive it.
+    Irrelevant,
+    /// It may be one, and its answer tells which of the block's cursors are left.
+    Awaited,
+    /// It may be one, and the last command that was completed was a ROLLBACK.
+    RolledBack,
+}
+
+/// What a request does to the transaction block.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) prelude: Prelude,
+    pub(super) ending: Ending,
+}
+
+impl Block {
+    pub(super) fn new() -> Self {
+        Self { prelude: Prelude::Unsent, ending: Ending::Irrelevant }
+    }
+
+    /// Whether the next result is the prelude's.
+    pub(super) fn awaits_prelude(&self) -> bool {
+        self.prelude == Prelude::Sent
+    }
+
+    /// Whether the request has brought the BEGIN of its transaction.
+    pub(super) fn is_begun_here(&self) -> bool {
+        self.prelude != Prelude::Unsent
+    }
+
+    /// A command with this tag is complete.
+    pub(super) fn completed(&mut self, tag: &[u8]) {
+        self.ending = match self.ending {
+            Ending::Irrelevant => Ending::Irrelevant,
+            _ if tag == b"ROLLBACK" => Ending::RolledBack,
+            _ => Ending::Awaited,
+        };
+    }
+}
+
+impl<C: PgCaller> Entry<C> {
+    /// Results from this row on have these columns.
+    pub(super) fn columns_from_here(&mut self, cx: C::Cx<'_>, columns: Option<&Arc<Columns>>) {
+        let Some(columns) = columns else { return };
+        let answer = &mut self.answer;
+        if !answer.is_whole() {
+            answer.next_columns.push_back((answer.owed, columns.clone()));
+            return;
+        }
+        if let Some(caller) = &mut self.slot.caller {
+            caller.columns(cx, columns);
+        }
+        answer.columns = Some(columns.clone());
+    }
+
+    /// Turns to the columns of the next result, where they are others.
+    #[inline]
+    pub(super) fn turn_columns(&mut self, cx: C::Cx<'_>) {
+        let answer = &mut self.answer;
+        while let Some((row, _)) = answer.next_columns.front()
+            && *row <= answer.results
+            && let Some((_, columns)) = answer.next_columns.pop_front()
+        {
+            if let Some(held) = &mut answer.held {
+                held.turn(&columns);
+            } else if let Some(caller) = &mut self.slot.caller {
+                caller.columns(cx, &columns);
+            }
+            answer.columns = Some(columns);
+        }
+    }
+}
