@@ -4,7 +4,7 @@ use super::answer::Prelude;
 use super::entry::{Entry, Failure, Stage};
 use super::request::{Execute, Request, Rows};
 use super::send::entry_statement;
-use super::stage::Event;
+use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Statement};
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
@@ -17,6 +17,7 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
+        let Stage::Bindable { unsent } = *entry.stage() else { return };
         let Some(statement) = entry.statement.clone() else { return };
         let begun = entry.answer.owed > 0;
         entry.describes_portal = statement.describes_portal()
@@ -30,9 +31,6 @@ impl<C: PgCaller> Machine<C> {
             entry.go(Event::NothingToExecute, Stage::AwaitSync);
             return;
         };
-        if entry.described && !begun {
-            entry.mark = outbox.mark();
-        }
         if statement.name.is_empty() {
             frontend::parse(outbox.tail(), "", &statement.sql, &statement.parameters);
         }
@@ -50,7 +48,7 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         if execute.rows.is_batch() {
-            entry.go(Event::BatchBegun, Stage::Sending);
+            entry.go(Event::BatchBegun, Stage::Sending { unsent });
             self.note_statement(at, &statement);
             self.send_rows(cx, outbox);
             return;
@@ -60,7 +58,7 @@ impl<C: PgCaller> Machine<C> {
                 entry.answer.owed = 1;
                 entry.go(Event::RowSent, Stage::AwaitSync);
             }
-            Err(error) => self.refuse(at, error, None, cx, outbox),
+            Err(error) => self.refuse(at, error, None, unsent, cx, outbox),
         }
     }
 
@@ -68,6 +66,7 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.queue.last_at() else { return };
         let mut entry = &mut self.queue[at];
+        let Stage::Sending { unsent } = *entry.stage() else { return };
         let Some(mut statement) = entry.statement.clone() else { return };
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
             if entry.slot.caller.is_none() {
@@ -106,7 +105,7 @@ impl<C: PgCaller> Machine<C> {
                 }
                 Err(error) => {
                     let row = Some(entry.answer.owed);
-                    self.refuse(at, error, row, cx, outbox);
+                    self.refuse(at, error, row, unsent, cx, outbox);
                     return;
                 }
             }
@@ -114,10 +113,22 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The caller's own error: a value that does not fit. If nothing has left yet, nothing will.
-    pub(super) fn refuse(&mut self, at: usize, error: C::Error, row: Option<u64>, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn refuse(
+        &mut self,
+        at: usize,
+        error: C::Error,
+        row: Option<u64>,
+        unsent: Unsent,
+        cx: C::Cx<'_>,
+        outbox: &mut Outbox,
+    ) {
         let open = self.group_is_open(at) && at > 0;
         let entry = &mut self.queue[at];
-        if !outbox.truncate(entry.mark) {
+        let is_taken_back = match unsent {
+            Unsent::Whole(mark) | Unsent::Described(mark) => outbox.truncate(mark),
+            Unsent::Nothing => false,
+        };
+        if !is_taken_back {
             entry.slot.failure = Some(Failure::Caller { error, row });
             self.poison(at, outbox);
             return;
@@ -134,7 +145,7 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         let entry = &mut self.queue[at];
-        let owes_sync = entry.request.syncs() && (entry.described || open);
+        let owes_sync = entry.request.syncs() && (matches!(unsent, Unsent::Described(_)) || open);
         let began = entry.block.awaits_prelude();
         if owes_sync {
             entry.slot.failure = Some(Failure::Caller { error, row });

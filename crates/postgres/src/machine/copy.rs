@@ -66,7 +66,6 @@ impl<C: PgCaller> Machine<C> {
             frontend::execute(out, "", 0);
         }
         frontend::flush(out);
-        entry.described = true;
         let event = match entry.stage() {
             Stage::IntrospectingCopy { .. } => Event::CatalogueRead,
             _ => Event::StartDescribeCopy,
@@ -178,7 +177,7 @@ impl<C: PgCaller> Machine<C> {
         let comes = match entry.stage() {
             Stage::Opening | Stage::Sent => true,
             // Of a text that is executed for one row or many, and is refused.
-            Stage::AwaitSync | Stage::Sending | Stage::Answering => !wanted,
+            Stage::AwaitSync | Stage::Sending { .. } | Stage::Answering => !wanted,
             _ => false,
         };
         if !comes {

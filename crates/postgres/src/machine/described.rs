@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Stage};
 use super::request::{Prepare, Request};
-use super::stage::Event;
+use super::stage::{Event, Unsent};
 use super::statement::{Columns, Key, Lookup, Statement};
 use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field};
@@ -15,7 +15,7 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn parameter_description(&mut self, body: &[u8]) -> Result<(), Fatal> {
         let described = backend::parameter_description(body)?;
         match self.front("ParameterDescription")?.stage_mut() {
-            Stage::Describing { parameters } => *parameters = described,
+            Stage::Describing { parameters, .. } => *parameters = described,
             Stage::DescribingCopy { .. } => {}
             _ => return Err(Fatal::peer("the server sent ParameterDescription although no statement was described")),
         }
@@ -67,13 +67,10 @@ impl<C: PgCaller> Machine<C> {
     /// The answer to Describe is complete.
     pub(super) fn described(&mut self, fields: Option<Vec<Field>>, outbox: &mut Outbox) -> Result<(), Fatal> {
         let entry = self.front("NoData")?;
-        let Stage::Describing { parameters } = entry.stage_mut() else {
+        let Stage::Describing { draft, parameters } = entry.stage_mut() else {
             return Err(Fatal::peer("the server sent NoData although no statement was described"));
         };
-        let parameters = std::mem::take(parameters);
-        let Some(draft) = entry.statement.take() else {
-            return Err(Fatal::peer("the server described a statement that nobody prepared"));
-        };
+        let (draft, parameters) = (draft.clone(), std::mem::take(parameters));
         let statement = Arc::new(Statement {
             name: draft.name.clone(),
             sql: draft.sql.clone(),
@@ -92,7 +89,7 @@ impl<C: PgCaller> Machine<C> {
             Vec::new()
         };
         if missing.is_empty() {
-            self.plan(&statement, Event::Described);
+            self.plan(&statement, Event::Described, outbox);
             return Ok(());
         }
         let query = types::introspection_query(&missing);
@@ -122,7 +119,7 @@ impl<C: PgCaller> Machine<C> {
         match entry.stage() {
             Stage::Introspecting { statement, .. } => {
                 let statement = statement.clone();
-                self.plan(&statement, Event::CatalogueRead);
+                self.plan(&statement, Event::CatalogueRead, outbox);
             }
             // Outside of a transaction block the query has ended the transaction that the description was part of.
             _ => self.describe_copy(0, outbox),
@@ -130,7 +127,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
-    fn plan(&mut self, described: &Statement, event: Event) {
+    fn plan(&mut self, described: &Statement, event: Event, outbox: &Outbox) {
         let registry = &self.registry;
         let hints = self.queue.first().map_or(&[][..], |entry| entry.hints.as_slice());
         let encoder = |(i, oid): (usize, &Oid)| {
@@ -155,7 +152,8 @@ impl<C: PgCaller> Machine<C> {
         };
         let hints = entry.hints.clone();
         entry.statement = Some(statement.clone());
-        entry.go(event, Stage::Bindable);
+        let unsent = if entry.answer.owed > 0 { Unsent::Nothing } else { Unsent::Described(outbox.mark()) };
+        entry.go(event, Stage::Bindable { unsent });
         let keep = match &entry.request {
             Request::DescribePortal { .. } => false,
             _ if prepare == Prepare::Unnamed => statement.name.is_empty(),

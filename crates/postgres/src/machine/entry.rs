@@ -29,10 +29,6 @@ pub struct Entry<C: Caller> {
     pub(super) pending: bool,
     /// The types of this COPY have been looked up.
     pub(super) looked_up: bool,
-    /// Where the outbox stood when the first byte of Bind was written.
-    pub(super) mark: u64,
-    /// Bytes of this request left before `mark` (Parse and Describe).
-    pub(super) described: bool,
     /// The statement came from the cache, so the server may have forgotten or changed it.
     pub(super) from_cache: bool,
     pub(super) retried: bool,
@@ -46,8 +42,6 @@ pub struct Entry<C: Caller> {
     pub(super) bound: bool,
     /// Whether this script may set DateStyle itself, once that was asked for.
     pub(super) sets_style: Option<bool>,
-    /// It was sent, and may be a COPY: see [`Request::may_copy`].
-    pub(super) copies: bool,
     /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
     pub(super) fed: bool,
 }
@@ -69,8 +63,6 @@ impl<C: PgCaller> Entry<C> {
             typing: None,
             pending: false,
             looked_up: false,
-            mark: 0,
-            described: false,
             from_cache: false,
             retried: false,
             prepares: false,
@@ -78,7 +70,6 @@ impl<C: PgCaller> Entry<C> {
             awaits_portal: false,
             bound: false,
             sets_style: None,
-            copies: false,
             fed: false,
         }
     }
@@ -123,7 +114,6 @@ impl<C: PgCaller> Entry<C> {
         self.go(Event::Again, Stage::Queued);
         let mut fresh = Self::new(Slot { abandoned: false, failure: None, ..self.slot }, self.request);
         fresh.hints = self.hints;
-        fresh.copies = self.copies;
         fresh.retried = true;
         fresh
     }

@@ -102,6 +102,8 @@ pub struct Machine<C: Caller> {
     statement_number: u64,
     /// The last request that was sent and may do so.
     changing: Option<u64>,
+    /// The request that was started last, if it may be a COPY: see [`Request::may_copy`].
+    copying: Option<u64>,
     /// How often it has altered types, which the row types of tables are too.
     alterations: u64,
     /// The transaction block that is open has done so, which a rollback undoes.
@@ -139,6 +141,7 @@ impl<C: PgCaller> Machine<C> {
             statements: Statements::new(statements),
             statement_number: 0,
             changing: None,
+            copying: None,
             alterations: 0,
             changed_in_block: false,
             names: 0,

@@ -5,7 +5,7 @@ use super::bind::too_many;
 use super::control::{self, Control};
 use super::entry::{Entry, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
-use super::stage::Event;
+use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
@@ -25,11 +25,11 @@ impl<C: PgCaller> Machine<C> {
                     self.sync_tail(outbox);
                     false
                 }
-                Some(Stage::Bindable) => {
+                Some(Stage::Bindable { .. }) => {
                     self.bind_tail(cx, outbox);
                     false
                 }
-                Some(Stage::Sending) => {
+                Some(Stage::Sending { .. }) => {
                     self.send_rows(cx, outbox);
                     false
                 }
@@ -51,7 +51,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// Whether a request can be started; it is then the next in the queue.
     fn has_next(&mut self) -> bool {
-        if self.queue.last().is_some_and(|entry| entry.copies) {
+        if self.queue.last().is_some_and(|entry| self.copying == Some(entry.slot.id)) {
             return false;
         }
         if self.queue.is_held() {
@@ -163,7 +163,8 @@ impl<C: PgCaller> Machine<C> {
     fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         self.ask_for_server();
         let at = self.queue.start();
-        self.queue[at].copies = self.queue[at].request.may_copy();
+        let entry = &self.queue[at];
+        self.copying = entry.request.may_copy().then_some(entry.slot.id);
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
             self.queue[at].go(Event::StartSkipped, Stage::AwaitSync);
@@ -182,7 +183,10 @@ impl<C: PgCaller> Machine<C> {
         let (event, stage) = match &entry.request {
             // What comes next would be read as its data.
             Request::Script { copy: true, .. } => (Event::StartCopy, Stage::Opening),
-            Request::DescribePortal { .. } => (Event::StartDescribe, Stage::Describing { parameters: Vec::new() }),
+            Request::DescribePortal { .. } => {
+                let draft = Statement::draft(String::new(), "".into(), self.statements.epoch(), self.names);
+                (Event::StartDescribe, Stage::Describing { draft: Arc::new(draft), parameters: Vec::new() })
+            }
             Request::LookUp { .. } => {
                 self.look_up(at, outbox);
                 return;
@@ -219,9 +223,6 @@ impl<C: PgCaller> Machine<C> {
             Request::DescribePortal { portal } => {
                 frontend::describe(out, Target::Portal, &portal.name);
                 frontend::flush(out);
-                entry.described = true;
-                entry.statement =
-                    Some(Arc::new(Statement::draft(String::new(), "".into(), self.statements.epoch(), self.names)));
             }
             Request::ClosePortal { portal } if self.reserved == Some(portal.number) => {
                 frontend::query(out, "", "COMMIT");
@@ -276,11 +277,10 @@ impl<C: PgCaller> Machine<C> {
 
     pub(super) fn start_statement(&mut self, at: usize, cx: C::Cx<'_>, outbox: &mut Outbox) {
         self.close_evicted(outbox);
-        let mark = outbox.mark();
+        let unsent = Unsent::Whole(outbox.mark());
         let open = self.block_is_open(at);
         self.in_block = Some(open);
         let entry = &mut self.queue[at];
-        entry.mark = mark;
         if let Some(prelude) = entry.request.prelude().filter(|_| !open) {
             let out = outbox.tail();
             frontend::parse(out, "", prelude, &[]);
@@ -322,12 +322,12 @@ impl<C: PgCaller> Machine<C> {
             let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.names);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
             entry.statement = Some(Arc::new(statement));
-            entry.go(Event::StartKnown, Stage::Bindable);
+            entry.go(Event::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, outbox);
             return;
         }
         if let Err(error) = entry.begin_typing(cx) {
-            self.refuse(at, error, Some(0), cx, outbox);
+            self.refuse(at, error, Some(0), unsent, cx, outbox);
             return;
         }
         let known = self.known(at, open, outbox);
@@ -335,12 +335,12 @@ impl<C: PgCaller> Machine<C> {
         if let Some(statement) = known {
             entry.from_cache = true;
             entry.statement = Some(statement);
-            entry.go(Event::StartKnown, Stage::Bindable);
+            entry.go(Event::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, outbox);
             return;
         }
         if let Some(error) = too_many(entry, cx) {
-            self.refuse(at, error, None, cx, outbox);
+            self.refuse(at, error, None, unsent, cx, outbox);
             return;
         }
         self.describe(at, outbox);
@@ -397,9 +397,8 @@ impl<C: PgCaller> Machine<C> {
         frontend::parse(out, &name, sql, &entry.hints);
         frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);
-        entry.described = true;
-        entry.statement = Some(Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names)));
-        entry.go(Event::StartDescribe, Stage::Describing { parameters: Vec::new() });
+        let draft = Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names));
+        entry.go(Event::StartDescribe, Stage::Describing { draft, parameters: Vec::new() });
     }
 }
 

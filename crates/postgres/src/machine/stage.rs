@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub(super) enum Stage {
     Queued,
     Describing {
+        /// The statement that is being described, as far as it is known.
+        draft: Arc<Statement>,
         /// The parameters' types, once ParameterDescription has come.
         parameters: Vec<Oid>,
     },
@@ -30,8 +32,12 @@ pub(super) enum Stage {
         /// The statement that goes on then.
         statement: Arc<Statement>,
     },
-    Bindable,
-    Sending,
+    Bindable {
+        unsent: Unsent,
+    },
+    Sending {
+        unsent: Unsent,
+    },
     Answering,
     DescribingCopy {
         /// The columns of the query, once they have come.
@@ -49,6 +55,18 @@ pub(super) enum Stage {
     },
     AwaitSync,
     Sent,
+}
+
+/// What can be taken back of a request where a value does not fit: what was written since a mark of the write buffer, as long as
+/// all of that is still there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unsent {
+    /// All of it.
+    Whole(u64),
+    /// What follows Parse and Describe, which are answered, and owe a Sync.
+    Described(u64),
+    /// Nothing: rows of it were sent before the current statement was described.
+    Nothing,
 }
 
 /// A row of the query for types.
@@ -113,8 +131,8 @@ impl Stage {
             Stage::Queued => State::Queued,
             Stage::Describing { .. } => State::Describing,
             Stage::Introspecting { .. } => State::Introspecting,
-            Stage::Bindable => State::Bindable,
-            Stage::Sending => State::Sending,
+            Stage::Bindable { .. } => State::Bindable,
+            Stage::Sending { .. } => State::Sending,
             Stage::Answering => State::Answering,
             Stage::DescribingCopy { .. } => State::DescribingCopy,
             Stage::IntrospectingCopy { .. } => State::IntrospectingCopy,
