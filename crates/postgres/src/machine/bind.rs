@@ -6,6 +6,7 @@ use super::request::{Execute, Request, Rows};
 use super::send::entry_statement;
 use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Statement};
+use super::work::{PortalDescription, Preparation, Work};
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
@@ -18,13 +19,16 @@ impl<C: PgCaller> Machine<C> {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let Stage::Bindable { unsent } = *entry.stage() else { return };
-        let Some(statement) = entry.statement.clone() else { return };
+        let Work::Statement(preparation) = &mut entry.work else { return };
+        let Some(statement) = preparation.statement().cloned() else { return };
         let begun = entry.answer.owed > 0;
-        entry.describes_portal = statement.describes_portal()
-            || (entry.from_cache && self.server != Server::Own && statement.columns.is_some());
+        let describes_portal = statement.describes_portal()
+            || (preparation.is_reused() && self.server != Server::Own && statement.columns.is_some());
         let described_later =
-            entry.describes_portal && matches!(entry.request, Request::Execute(_)) && entry.typing.is_none();
-        if !described_later {
+            describes_portal && matches!(entry.request, Request::Execute(_)) && preparation.typing.is_none();
+        if described_later {
+            preparation.portal = PortalDescription::Needed;
+        } else {
             entry.columns_from_here(cx, statement.columns.as_ref());
         }
         let Request::Execute(execute) = &entry.request else {
@@ -49,7 +53,7 @@ impl<C: PgCaller> Machine<C> {
         }
         if execute.rows.is_batch() {
             entry.go(Event::BatchBegun, Stage::Sending { unsent });
-            self.note_statement(at, &statement);
+            self.note_statement(at);
             self.send_rows(cx, outbox);
             return;
         }
@@ -67,7 +71,7 @@ impl<C: PgCaller> Machine<C> {
         let Some(at) = self.queue.last_at() else { return };
         let mut entry = &mut self.queue[at];
         let Stage::Sending { unsent } = *entry.stage() else { return };
-        let Some(mut statement) = entry.statement.clone() else { return };
+        let Some(mut statement) = entry.statement().cloned() else { return };
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
             if entry.slot.caller.is_none() {
                 self.poison(at, outbox);
@@ -81,7 +85,7 @@ impl<C: PgCaller> Machine<C> {
                             return;
                         }
                         entry = &mut self.queue[at];
-                        if let Some(other) = &entry.statement {
+                        if let Some(other) = entry.statement() {
                             statement = other.clone();
                         }
                         send_row(entry, &statement, cx, outbox)
@@ -101,7 +105,9 @@ impl<C: PgCaller> Machine<C> {
             match sent {
                 Ok(()) => {
                     entry.answer.owed += 1;
-                    entry.pending = false;
+                    if let Some(preparation) = entry.preparation_mut() {
+                        preparation.pending = false;
+                    }
                 }
                 Err(error) => {
                     let row = Some(entry.answer.owed);
@@ -174,10 +180,11 @@ impl<C: PgCaller> Machine<C> {
     /// whomever: it is forgotten in any case, and prepared again where the server had chosen types.
     fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: C::Cx<'_>) -> bool {
         let entry = &mut self.queue[at];
-        let Some(statement) = entry.statement.clone().filter(|_| entry.from_cache && !entry.retried) else {
+        let Some(preparation) = entry.preparation().filter(|known| known.is_reused() && !known.retried) else {
             return false;
         };
-        let chosen = statement.has_chosen_types(&entry.hints);
+        let Some(statement) = preparation.statement() else { return false };
+        let chosen = statement.has_chosen_types(&preparation.hints);
         let again = chosen && (row.is_none() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
         self.forget(at);
         again
@@ -187,7 +194,7 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn forget(&mut self, at: usize) {
         let entry = &self.queue[at];
         let (sql, _) = entry_statement(&entry.request);
-        self.statements.forget(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup);
+        self.statements.forget(&(sql.as_ref(), entry.hints()) as &dyn Lookup);
     }
 
     /// Rows of an abandoned batch are on their way: makes the server fail what it has, so that none of it stays.
@@ -201,7 +208,7 @@ impl<C: PgCaller> Machine<C> {
 /// the server's answer would be out of step with its own.
 pub(super) fn too_many<C: PgCaller>(entry: &mut Entry<C>, cx: C::Cx<'_>) -> Option<C::Error> {
     let one = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
-    let typed = entry.typing.is_some() && entry.pending;
+    let typed = entry.preparation().is_some_and(|known| known.typing.is_some() && known.pending);
     if !one && !typed {
         return None;
     }
@@ -245,10 +252,10 @@ fn send_row<C: PgCaller>(
         out.truncate(start);
         return Err(error);
     }
-    if entry.answer.owed == 0 && entry.typing.is_none() && entry.describes_portal {
+    if let Work::Statement(Preparation { portal: description @ PortalDescription::Needed, .. }) = &mut entry.work {
         // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
         frontend::describe(out, Target::Portal, portal);
-        entry.awaits_portal = true;
+        *description = PortalDescription::Awaited;
     }
     frontend::execute(out, portal, max_rows);
     Ok(())

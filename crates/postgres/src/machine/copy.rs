@@ -4,6 +4,7 @@ use super::entry::Stage;
 use super::request::{Copy, Request};
 use super::stage::Event;
 use super::statement::Columns;
+use super::work::Work;
 use super::{CopyState, Machine, PgCaller};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
@@ -97,7 +98,10 @@ impl<C: PgCaller> Machine<C> {
             return Err(Fatal::peer("the server did not describe the columns of a COPY"));
         };
         fields.retain(|field| !left_out.contains(&field.number));
-        let (looked_up, into) = (entry.looked_up, matches!(&entry.request, Request::Copy(copy) if copy.into));
+        let (looked_up, into) = (
+            matches!(entry.work, Work::Copy { looked_up: true }),
+            matches!(&entry.request, Request::Copy(copy) if copy.into),
+        );
         let mut missing = if self.introspection {
             self.registry.missing(&fields.iter().map(|field| field.type_oid).collect::<Vec<_>>())
         } else {
@@ -114,7 +118,7 @@ impl<C: PgCaller> Machine<C> {
             let query = types::introspection_query(&missing);
             self.registry.mark_asked(&missing);
             let entry = self.front("RowDescription")?;
-            entry.looked_up = true;
+            entry.work = Work::Copy { looked_up: true };
             entry.go(Event::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });
             frontend::query(outbox.tail(), "", &query);
             return Ok(());
@@ -185,7 +189,9 @@ impl<C: PgCaller> Machine<C> {
         }
         if tag == tag::backend::COPY_IN_RESPONSE && wanted && !differs && entry.slot.caller.is_some() {
             entry.go(Event::CopyInResponse, Stage::Copying);
-            entry.fed = entry.request.is_script();
+            if let Work::Script { fed, .. } = &mut entry.work {
+                *fed = true;
+            }
         }
         match (tag, wanted && !differs, &mut entry.slot.caller) {
             (tag::backend::COPY_IN_RESPONSE, true, Some(caller)) => caller.bulk_ready(cx, binary, columns),

@@ -4,6 +4,7 @@ use super::entry::{Entry, Stage};
 use super::request::{Prepare, Request};
 use super::stage::{Event, Unsent};
 use super::statement::{Columns, Key, Lookup, Statement};
+use super::work::{PortalDescription, Source, Work};
 use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
@@ -25,14 +26,13 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn row_description(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         let fields = backend::row_description(body)?;
         let entry = self.front("RowDescription")?;
+        if entry.portal_is_described() {
+            return self.portal_described(cx, fields);
+        }
         match entry.stage() {
             Stage::Describing { .. } => self.described(Some(fields), outbox),
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } | Stage::LookingUp { .. } => Ok(()),
             Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, outbox),
-            _ if entry.awaits_portal => {
-                entry.awaits_portal = false;
-                self.portal_described(cx, fields)
-            }
             _ if entry.request.is_script() => self.script_described(cx, fields),
             _ => Err(Fatal::peer("the server described rows although no description was asked for")),
         }
@@ -41,7 +41,7 @@ impl<C: PgCaller> Machine<C> {
     /// The portal that is about to be executed says what its rows are.
     fn portal_described(&mut self, cx: C::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
-        let expected = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
+        let expected = entry.statement().and_then(|statement| statement.columns.clone());
         let columns = match expected.filter(|expected| expected.fields == fields) {
             Some(expected) => expected,
             None => {
@@ -60,8 +60,10 @@ impl<C: PgCaller> Machine<C> {
 
     /// Takes the statement of the first entry out of the cache; the server is told with the next request.
     fn forget_front(&mut self) {
-        let Some(Entry { statement: Some(statement), hints, .. }) = self.queue.first() else { return };
-        self.statements.forget(&(statement.sql.as_ref(), hints.as_slice()) as &dyn Lookup);
+        let Some((entry, statement)) = self.queue.first().and_then(|entry| Some((entry, entry.statement()?))) else {
+            return;
+        };
+        self.statements.forget(&(statement.sql.as_ref(), entry.hints()) as &dyn Lookup);
     }
 
     /// The answer to Describe is complete.
@@ -129,7 +131,7 @@ impl<C: PgCaller> Machine<C> {
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
     fn plan(&mut self, described: &Statement, event: Event, outbox: &Outbox) {
         let registry = &self.registry;
-        let hints = self.queue.first().map_or(&[][..], |entry| entry.hints.as_slice());
+        let hints = self.queue.first().map_or(&[][..], Entry::hints);
         let encoder = |(i, oid): (usize, &Oid)| {
             let encoder = Encoder::new(registry, *oid);
             if hints.get(i) == Some(&0) { encoder.open() } else { encoder }
@@ -150,8 +152,9 @@ impl<C: PgCaller> Machine<C> {
             Request::Execute(execute) => execute.prepare,
             _ => Prepare::Named,
         };
-        let hints = entry.hints.clone();
-        entry.statement = Some(statement.clone());
+        let Work::Statement(preparation) = &mut entry.work else { return };
+        let hints = preparation.hints.clone();
+        preparation.source = Some(Source::Described(statement.clone()));
         let unsent = if entry.answer.owed > 0 { Unsent::Nothing } else { Unsent::Described(outbox.mark()) };
         entry.go(event, Stage::Bindable { unsent });
         let keep = match &entry.request {
@@ -161,6 +164,19 @@ impl<C: PgCaller> Machine<C> {
         };
         if keep {
             self.statements.keep(Key { sql: statement.sql.clone(), hints }, statement);
+        }
+    }
+}
+
+impl<C: PgCaller> Entry<C> {
+    /// Whether this is the description of its portal, which then has come.
+    pub(super) fn portal_is_described(&mut self) -> bool {
+        match &mut self.work {
+            Work::Statement(preparation) if preparation.portal == PortalDescription::Awaited => {
+                preparation.portal = PortalDescription::Unneeded;
+                true
+            }
+            _ => false,
         }
     }
 }

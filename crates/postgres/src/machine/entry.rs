@@ -7,6 +7,7 @@ pub(super) use super::stage::Stage;
 use super::stage::{CatalogueRow, Event, TRANSITIONS};
 use super::statement::Statement;
 use super::typing::Typing;
+use super::work::{Preparation, Work};
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Caller, Pending, Slot};
@@ -18,60 +19,15 @@ pub struct Entry<C: Caller> {
     pub(super) slot: Slot<C>,
     pub(super) request: Request,
     stage: Stage,
+    pub(super) work: Work,
     pub(super) answer: Answer,
     pub(super) block: Block,
-    pub(super) statement: Option<Arc<Statement>>,
-    /// The types that the statement is, or will be, prepared with; the request's are moved here.
-    pub(super) hints: Vec<Oid>,
-    /// A batch whose values decide the types of its parameters.
-    pub(super) typing: Option<Box<Typing>>,
-    /// The caller's current row has not been sent.
-    pub(super) pending: bool,
-    /// The types of this COPY have been looked up.
-    pub(super) looked_up: bool,
-    /// The statement came from the cache, so the server may have forgotten or changed it.
-    pub(super) from_cache: bool,
-    pub(super) retried: bool,
-    /// Its statement was prepared in front of it, without waiting.
-    pub(super) prepares: bool,
-    /// Its portals are described: nothing else vouches for what their rows are.
-    pub(super) describes_portal: bool,
-    /// The portal was asked for its description, which has not come.
-    pub(super) awaits_portal: bool,
-    /// BindComplete has come: what fails before it has executed nothing.
-    pub(super) bound: bool,
-    /// Whether this script may set DateStyle itself, once that was asked for.
-    pub(super) sets_style: Option<bool>,
-    /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
-    pub(super) fed: bool,
 }
 
 impl<C: PgCaller> Entry<C> {
     pub(super) fn new(slot: Slot<C>, mut request: Request) -> Self {
-        let hints = match &mut request {
-            Request::Execute(execute) => std::mem::take(&mut execute.hints),
-            _ => Vec::new(),
-        };
-        Self {
-            slot,
-            request,
-            stage: Stage::Queued,
-            answer: Answer::default(),
-            block: Block::new(),
-            statement: None,
-            hints,
-            typing: None,
-            pending: false,
-            looked_up: false,
-            from_cache: false,
-            retried: false,
-            prepares: false,
-            describes_portal: false,
-            awaits_portal: false,
-            bound: false,
-            sets_style: None,
-            fed: false,
-        }
+        let work = Work::new(&mut request);
+        Self { slot, request, stage: Stage::Queued, work, answer: Answer::default(), block: Block::new() }
     }
 
     /// How far it has come.
@@ -99,6 +55,42 @@ impl<C: PgCaller> Entry<C> {
         }
     }
 
+    /// What it owns as a request with a statement.
+    #[inline]
+    pub(super) fn preparation(&self) -> Option<&Preparation> {
+        match &self.work {
+            Work::Statement(preparation) => Some(preparation),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn preparation_mut(&mut self) -> Option<&mut Preparation> {
+        match &mut self.work {
+            Work::Statement(preparation) => Some(preparation),
+            _ => None,
+        }
+    }
+
+    /// Its statement, once it is known.
+    #[inline]
+    pub(super) fn statement(&self) -> Option<&Arc<Statement>> {
+        self.preparation().and_then(Preparation::statement)
+    }
+
+    /// The types that its statement is, or will be, prepared with.
+    #[inline]
+    pub(super) fn hints(&self) -> &[Oid] {
+        self.preparation().map_or(&[], |preparation| &preparation.hints)
+    }
+
+    /// A batch whose values decide the types of its parameters.
+    #[inline]
+    pub(super) fn typing(&self) -> Option<&Typing> {
+        self.preparation().and_then(|preparation| preparation.typing.as_deref())
+    }
+
     /// Where rows of the query for types go while they are asked for.
     pub(super) fn catalogue_rows(&mut self) -> Option<&mut Vec<CatalogueRow>> {
         match &mut self.stage {
@@ -113,8 +105,9 @@ impl<C: PgCaller> Entry<C> {
     pub(super) fn again(mut self) -> Self {
         self.go(Event::Again, Stage::Queued);
         let mut fresh = Self::new(Slot { abandoned: false, failure: None, ..self.slot }, self.request);
-        fresh.hints = self.hints;
-        fresh.retried = true;
+        if let Work::Statement(Preparation { hints, .. }) = self.work {
+            fresh.work = Work::Statement(Preparation { retried: true, ..Preparation::new(hints) });
+        }
         fresh
     }
 
@@ -123,9 +116,11 @@ impl<C: PgCaller> Entry<C> {
         if self.answer.results == 0 {
             return false;
         }
-        let Request::Script { sql, .. } = &self.request else { return false };
+        let (Request::Script { sql, .. }, Work::Script { sets_style, .. }) = (&self.request, &mut self.work) else {
+            return false;
+        };
         let words = ["datestyle", "reset", "discard", "rollback", "commit", "abort"];
-        *self.sets_style.get_or_insert_with(|| mentions(sql, &words))
+        *sets_style.get_or_insert_with(|| mentions(sql, &words))
     }
 
     pub(super) fn is_batch(&self) -> bool {
@@ -163,6 +158,7 @@ impl<C: PgCaller> Pending for Entry<C> {
         let ends_group = self.request.syncs() && before.is_some_and(|before| !before.request.syncs());
         if ends_group {
             self.request = Request::Sync;
+            self.work = Work::Nothing;
         }
         ends_group
     }

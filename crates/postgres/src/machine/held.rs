@@ -11,6 +11,7 @@ use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
 use super::statement::Columns;
+use super::work::Work;
 use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field, header};
 use crate::messages::frontend;
@@ -96,7 +97,9 @@ impl<C: PgCaller> Machine<C> {
     /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether that is
     /// still so is looked at behind it.
     pub(super) fn hold_end_of_copy(&mut self) {
-        let Some(Entry { request: Request::Copy(copy), answer, looked_up: true, .. }) = self.queue.first_mut() else {
+        let Some(Entry { request: Request::Copy(copy), work: Work::Copy { looked_up: true }, answer, .. }) =
+            self.queue.first_mut()
+        else {
             return;
         };
         let Answer { columns: Some(columns), held, .. } = answer else { return };
@@ -122,6 +125,13 @@ impl<C: PgCaller> Machine<C> {
         let Some(mut entry) = self.queue.pop_front() else { return };
         let before = self.queue.last();
         entry.request = Request::LookUp { pipeline: before.and_then(|before| before.request.open_group()) };
+        // One that was skipped owns them already.
+        if let Some(held) = entry.answer.held.take() {
+            entry.work = match entry.work {
+                Work::Copy { .. } => Work::Check(held),
+                _ => Work::Decode(held),
+            };
+        }
         entry.go(Event::ResultsHeld, Stage::Queued);
         self.queue.put_back(entry);
     }
@@ -129,7 +139,7 @@ impl<C: PgCaller> Machine<C> {
     /// Sends what looks up the types of the entry `at`.
     pub(super) fn look_up(&mut self, at: usize, outbox: &mut Outbox) {
         let entry = &mut self.queue[at];
-        let Entry { request, answer: Answer { held: Some(held), .. }, .. } = entry else { return };
+        let Entry { request, work: Work::Decode(held) | Work::Check(held), .. } = entry else { return };
         held.oids.sort_unstable();
         held.oids.dedup();
         let out = outbox.tail();
@@ -156,7 +166,7 @@ impl<C: PgCaller> Machine<C> {
                  this transaction's snapshot; end the transaction, and ask again"
             );
             entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
-            entry.answer.held = None;
+            entry.work = Work::Nothing;
             self.registry.forget();
             return self.after_result(cx);
         }
@@ -167,13 +177,13 @@ impl<C: PgCaller> Machine<C> {
         }
         let registry = self.registry.clone();
         let entry = self.front("CommandComplete")?;
-        if let (Some(held), true) = (&entry.answer.held, entry.looked_up) {
+        if let Work::Check(held) = &entry.work {
             let same = |known: &Known| held.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
             if !held.results.iter().all(same) {
                 let why = "a composite type was altered while its values were copied as text: copy them again";
                 entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
             }
-            entry.answer.held = None;
+            entry.work = Work::Nothing;
         }
         self.decode_held(cx)?;
         self.after_result(cx)
@@ -184,7 +194,7 @@ impl<C: PgCaller> Machine<C> {
         let mut registry = self.registry.clone();
         let alterations = self.alterations;
         let entry = self.front("CommandComplete")?;
-        let Some(mut held) = entry.answer.held.take() else { return Ok(()) };
+        let Work::Decode(mut held) = std::mem::replace(&mut entry.work, Work::Nothing) else { return Ok(()) };
         let id = entry.slot.id;
         let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
         let (mut rest, mut columns) = (&held.messages[..], None);

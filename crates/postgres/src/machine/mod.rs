@@ -21,6 +21,7 @@ mod startup;
 mod statement;
 mod typing;
 mod verb;
+mod work;
 
 pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 pub use run::DataRows;

@@ -10,6 +10,7 @@
 use super::entry::Entry;
 use super::request::Request;
 use super::statement::{Key, Lookup, Statement};
+use super::work::Source;
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
 use headrace_core::Outbox;
@@ -34,20 +35,20 @@ impl<C: PgCaller> Machine<C> {
         at: usize,
         known: Arc<Statement>,
         outbox: &mut Outbox,
-    ) -> Option<Arc<Statement>> {
+    ) -> Option<Source> {
         if self.server == Server::Unknown {
             self.server = Server::Wanted;
         }
         let entry = &self.queue[at];
-        let described_before = entry.typing.is_some() || matches!(entry.request, Request::Describe { .. });
+        let described_before = entry.typing().is_some() || matches!(entry.request, Request::Describe { .. });
         if known.columns.is_some() && described_before {
             self.forget(at);
             return None;
         }
         if known.typed || known.name.is_empty() {
-            return Some(known);
+            return Some(Source::Cached(known));
         }
-        let key = Key { sql: known.sql.clone(), hints: entry.hints.clone() };
+        let key = Key { sql: known.sql.clone(), hints: entry.hints().to_vec() };
         self.statement_number += 1;
         let name = format!("headrace_{}", self.statement_number);
         frontend::parse(outbox.tail(), &name, &known.sql, &known.parameters);
@@ -62,15 +63,15 @@ impl<C: PgCaller> Machine<C> {
         });
         self.forget(at);
         self.statements.keep(key, typed.clone());
-        self.queue[at].prepares = true;
-        Some(typed)
+        Some(Source::Reprepared(typed))
     }
 
     /// An entry is over that has prepared its statement without waiting: where it failed, nobody knows whether the server
     /// has the statement.
     pub(super) fn forget_unbound(&mut self, entry: &Entry<C>) {
-        let Some(statement) = entry.statement.as_ref().filter(|_| entry.prepares && !entry.bound) else { return };
-        let key = (statement.sql.as_ref(), entry.hints.as_slice());
+        let Some(unbound) = entry.preparation().filter(|preparation| !preparation.bound) else { return };
+        let Some((hints, statement)) = unbound.reprepared() else { return };
+        let key = (statement.sql.as_ref(), hints);
         if self.statements.get(&key as &dyn Lookup).is_some_and(|known| Arc::ptr_eq(known, statement)) {
             self.statements.take(&key as &dyn Lookup);
         }

@@ -6,6 +6,7 @@ use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
 use super::startup::State;
+use super::work::Work;
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::backend::{self, Notification, ServerError, header};
 use crate::messages::frontend;
@@ -121,7 +122,9 @@ impl<C: PgCaller> Machine<C> {
                 const NAME: &str = "ParseComplete, BindComplete or CloseComplete";
                 backend::empty(NAME, body)?;
                 let entry = self.front(NAME)?;
-                entry.bound |= tag == tag::BIND_COMPLETE && !entry.block.awaits_prelude();
+                if let Work::Statement(preparation) = &mut entry.work {
+                    preparation.bound |= tag == tag::BIND_COMPLETE && !entry.block.awaits_prelude();
+                }
                 Ok(())
             }
             tag::ERROR_RESPONSE => self.error(cx, ServerError::parse(body)?),
@@ -163,7 +166,7 @@ impl<C: PgCaller> Machine<C> {
             tag::NO_DATA => {
                 backend::empty("NoData", body)?;
                 let entry = self.front("NoData")?;
-                if std::mem::take(&mut entry.awaits_portal) {
+                if entry.portal_is_described() {
                     return Ok(());
                 }
                 if let Stage::DescribingCopy { .. } = entry.stage() {
@@ -407,7 +410,10 @@ impl<C: PgCaller> Machine<C> {
             Stage::Opening => entry.request.is_script(),
             _ => false,
         };
-        if std::mem::take(&mut entry.fed) && entry.slot.failure.is_some() {
+        if let Work::Script { fed, .. } = &mut entry.work
+            && std::mem::take(fed)
+            && entry.slot.failure.is_some()
+        {
             // Rows that came later have got a pooler to keep a server connection for us, until the next answer.
             frontend::sync(outbox.tail());
             return Ok(());
@@ -449,19 +455,20 @@ impl<C: PgCaller> Machine<C> {
     /// The first entry failed because the server forgot its statement, or a schema change made it stale.
     fn is_stale(&self) -> bool {
         let Some(entry) = self.queue.first() else { return false };
+        let Some(preparation) = entry.preparation() else { return false };
         match &entry.slot.failure {
-            Some(Failure::Server { error, .. }) if entry.from_cache => {
+            Some(Failure::Server { error, .. }) if preparation.is_reused() => {
                 let stale_plan = error.sqlstate() == "0A000" && error.field(field::ROUTINE) == "RevalidateCachedQuery";
                 // Parameters of another type than the column has by now, or text that was sent for one.
-                let statement = entry.statement.as_ref();
+                let statement = preparation.statement();
                 let outdated = statement.is_some_and(|statement| self.statements.is_outdated(statement));
                 let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
                 // The server analyses a statement again when it is bound, with the types that its parameters had.
                 let analysed = error.sqlstate().starts_with("42") || error.sqlstate() == "08P01";
                 // A value was read as the type that a column had: some types call it an internal error.
-                let chosen = statement.is_some_and(|statement| statement.has_chosen_types(&entry.hints));
+                let chosen = statement.is_some_and(|statement| statement.has_chosen_types(&preparation.hints));
                 let misread = chosen && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
-                let unbound = !entry.bound && (analysed || misread);
+                let unbound = !preparation.bound && (analysed || misread);
                 stale_plan || other_type || unbound || error.sqlstate() == "26000"
             }
             _ => false,
@@ -480,7 +487,7 @@ impl<C: PgCaller> Machine<C> {
         let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
         let alone =
             status == TransactionStatus::Idle || (entry.block.is_begun_here() && status == TransactionStatus::Failed);
-        let again = alone && !entry.retried && (!ordered || sole);
+        let again = alone && !entry.preparation().is_some_and(|known| known.retried) && (!ordered || sole);
         let started = entry.is_batch_started();
         let again = again
             && match &mut entry.slot.caller {
@@ -499,9 +506,11 @@ impl<C: PgCaller> Machine<C> {
         }
         let lane = entry.slot.lane;
         // What was read of the rows, and not sent, need not be read again.
-        let pending = entry.pending && !started;
+        let pending = !started && entry.preparation().is_some_and(|known| known.pending);
         let mut fresh = entry.again();
-        fresh.pending = pending;
+        if let Some(preparation) = fresh.preparation_mut() {
+            preparation.pending = pending;
+        }
         self.queue.put_back(fresh);
         if status == TransactionStatus::Failed {
             let rollback = Request::Script {

@@ -7,6 +7,8 @@ use super::entry::{Entry, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
 use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
+use super::typing::Typing;
+use super::work::{Source, Work};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
@@ -112,7 +114,7 @@ impl<C: PgCaller> Machine<C> {
         if execute.prepare == Prepare::Named || execute.expected.is_some() {
             return false;
         }
-        let known = self.statements.get(&(execute.sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).is_some();
+        let known = self.statements.get(&(execute.sql.as_ref(), entry.hints()) as &dyn Lookup).is_some();
         (execute.rows.is_batch() || !known) && !self.group_is_open(self.queue.started())
     }
 
@@ -318,10 +320,12 @@ impl<C: PgCaller> Machine<C> {
         }
         self.follow(at, control);
         let entry = &mut self.queue[at];
-        if let Request::Execute(Execute { sql, expected: Some(expected), .. }) = &entry.request {
+        if let (Request::Execute(Execute { sql, expected: Some(expected), .. }), Work::Statement(preparation)) =
+            (&entry.request, &mut entry.work)
+        {
             let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.names);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
-            entry.statement = Some(Arc::new(statement));
+            preparation.source = Some(Source::Expected(Arc::new(statement)));
             entry.go(Event::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, outbox);
             return;
@@ -332,9 +336,8 @@ impl<C: PgCaller> Machine<C> {
         }
         let known = self.known(at, open, outbox);
         let entry = &mut self.queue[at];
-        if let Some(statement) = known {
-            entry.from_cache = true;
-            entry.statement = Some(statement);
+        if let (Some(known), Work::Statement(preparation)) = (known, &mut entry.work) {
+            preparation.source = Some(known);
             entry.go(Event::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, outbox);
             return;
@@ -349,11 +352,11 @@ impl<C: PgCaller> Machine<C> {
     /// The statement of the entry `at` from the cache, unless it has to be described again: this session has changed
     /// something since, or it names a cursor or a prepared statement that may be another one by now, and how to ask for its
     /// columns is to be said before the portal can be described.
-    fn known(&mut self, at: usize, open: bool, outbox: &mut Outbox) -> Option<Arc<Statement>> {
+    fn known(&mut self, at: usize, open: bool, outbox: &mut Outbox) -> Option<Source> {
         let entry = &self.queue[at];
         let (sql, _) = entry_statement(&entry.request);
-        let known = self.statements.get(&(sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup).cloned()?;
-        if entry.typing.is_some() && known.describes_portal() {
+        let known = self.statements.get(&(sql.as_ref(), entry.hints()) as &dyn Lookup).cloned()?;
+        if entry.typing().is_some() && known.describes_portal() {
             // A batch returns to the statements that it has used, so what their rows are is asked for before.
             return None;
         }
@@ -361,13 +364,13 @@ impl<C: PgCaller> Machine<C> {
             && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
         // What the server has to find wrong it says by an error, which would end a transaction that is open already;
         // elsewhere the statement is prepared again after it. The types that it chose for parameters it keeps in silence.
-        let outdated = self.is_outdated(at, &known) && (open || known.has_chosen_types(&entry.hints));
+        let outdated = self.is_outdated(at, &known) && (open || known.has_chosen_types(entry.hints()));
         if (known.shape == Shape::Portal && moved) || outdated {
             self.forget(at);
             return None;
         }
         if self.server == Server::Own || known.is_same_everywhere() {
-            return Some(known);
+            return Some(Source::Cached(known));
         }
         self.known_to_a_pooler(at, known, outbox)
     }
@@ -384,9 +387,8 @@ impl<C: PgCaller> Machine<C> {
     pub(super) fn describe(&mut self, at: usize, outbox: &mut Outbox) {
         let entry = &mut self.queue[at];
         let (sql, prepare) = entry_statement(&entry.request);
-        let named = prepare == Prepare::Named
-            && entry.typing.as_ref().is_none_or(|typing| typing.has_room())
-            && self.statements.keeps(sql);
+        let named =
+            prepare == Prepare::Named && entry.typing().is_none_or(Typing::has_room) && self.statements.keeps(sql);
         let name = if named {
             self.statement_number += 1;
             format!("headrace_{}", self.statement_number)
@@ -394,7 +396,7 @@ impl<C: PgCaller> Machine<C> {
             String::new()
         };
         let out = outbox.tail();
-        frontend::parse(out, &name, sql, &entry.hints);
+        frontend::parse(out, &name, sql, entry.hints());
         frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);
         let draft = Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names));

@@ -9,6 +9,7 @@
 use super::entry::Entry;
 use super::request::{Execute, Prepare, Request};
 use super::statement::{Lookup, Statement};
+use super::work::{Preparation, Source, Work};
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
 use crate::sql;
@@ -35,15 +36,14 @@ pub(super) struct Typing {
     named: usize,
     /// What the unnamed statement is at present.
     unnamed: Option<Arc<Statement>>,
-    current_is_blind: bool,
+    /// A statement that it has used came from the cache.
+    has_reused: bool,
 }
 
 #[derive(Debug)]
 struct Used {
     hints: Vec<Oid>,
-    statement: Arc<Statement>,
-    /// The server has not described it: it was prepared and bound without waiting.
-    blind: bool,
+    source: Source,
 }
 
 impl Typing {
@@ -59,7 +59,7 @@ impl Typing {
             used: Vec::new(),
             named: 0,
             unnamed: None,
-            current_is_blind: false,
+            has_reused: false,
         }
     }
 
@@ -101,17 +101,18 @@ impl Typing {
     }
 
     fn find(&self) -> Option<&Used> {
-        self.used.iter().find(|used| used.hints == self.row && !(used.blind && self.needs_description))
+        self.used.iter().find(|used| used.hints == self.row && !(used.source.is_blind() && self.needs_description))
     }
 
     /// Remembers a statement. What has a name is kept to the end of the batch: the server keeps it as long.
-    fn remember(&mut self, hints: Vec<Oid>, statement: Arc<Statement>, blind: bool) {
-        self.named += usize::from(!statement.name.is_empty());
+    fn remember(&mut self, hints: Vec<Oid>, source: Source) {
+        self.named += usize::from(!source.statement().name.is_empty());
+        self.has_reused |= source.is_reused();
         if self.used.len() >= 4 * limits::BATCH_STATEMENTS {
-            let oldest = self.used.iter().position(|used| used.statement.name.is_empty());
+            let oldest = self.used.iter().position(|used| used.source.statement().name.is_empty());
             self.used.remove(oldest.unwrap_or(0));
         }
-        self.used.push(Used { hints, statement, blind });
+        self.used.push(Used { hints, source });
     }
 
     /// Whether one more statement of this batch can have a name.
@@ -119,9 +120,22 @@ impl Typing {
         self.named < limits::BATCH_STATEMENTS
     }
 
+    /// Whether a statement that it has used came from the cache.
+    pub(super) fn has_reused(&self) -> bool {
+        self.has_reused
+    }
+
+    /// The statement that was prepared again for this batch, without waiting, and what it was prepared with.
+    pub(super) fn reprepared(&self) -> Option<(&[Oid], &Arc<Statement>)> {
+        self.used.iter().find_map(|used| match &used.source {
+            Source::Reprepared(statement) => Some((used.hints.as_slice(), statement)),
+            _ => None,
+        })
+    }
+
     /// The types that statements of this batch were asked for with, and are in the cache by.
     pub(super) fn keys(&self) -> impl Iterator<Item = &[Oid]> {
-        self.used.iter().filter(|used| !used.blind).map(|used| used.hints.as_slice())
+        self.used.iter().filter(|used| !used.source.is_blind()).map(|used| used.hints.as_slice())
     }
 }
 
@@ -162,13 +176,14 @@ fn base_of(registry: &TypeRegistry, mut oid: Oid) -> Oid {
 impl<C: PgCaller> Entry<C> {
     /// Takes the next row of a batch, unless one was taken and not sent; false after the last.
     pub(super) fn take_row(&mut self, cx: C::Cx<'_>) -> Result<bool, C::Error> {
-        if !self.pending {
-            self.pending = match &mut self.slot.caller {
+        let Work::Statement(Preparation { pending, .. }) = &mut self.work else { return Ok(false) };
+        if !*pending {
+            *pending = match &mut self.slot.caller {
                 Some(caller) => caller.next_row(cx)?,
                 None => false,
             };
         }
-        Ok(self.pending)
+        Ok(*pending)
     }
 
     /// Begins a batch whose values decide: its first row chooses the first statement.
@@ -180,25 +195,32 @@ impl<C: PgCaller> Entry<C> {
         {
             typing.read(&caller.params(cx))?;
         }
-        self.hints.clone_from(&typing.row);
-        self.typing = Some(typing);
+        if let Some(preparation) = self.preparation_mut() {
+            preparation.hints.clone_from(&typing.row);
+            preparation.typing = Some(typing);
+        }
         Ok(())
     }
 
     /// Whether the current statement is the one that the current row chooses.
     #[inline]
     pub(super) fn suits(&mut self, cx: C::Cx<'_>) -> Result<bool, C::Error> {
-        let (Some(typing), Some(caller)) = (&mut self.typing, &mut self.slot.caller) else { return Ok(true) };
+        let Work::Statement(Preparation { hints, source, typing, .. }) = &mut self.work else { return Ok(true) };
+        let (Some(typing), Some(caller)) = (typing, &mut self.slot.caller) else { return Ok(true) };
         typing.read(&caller.params(cx))?;
-        Ok(typing.row == self.hints && !(typing.current_is_blind && typing.needs_description))
+        Ok(typing.row == *hints && !(source.as_ref().is_some_and(Source::is_blind) && typing.needs_description))
     }
 }
 
 impl<C: PgCaller> Machine<C> {
     /// The entry `at` goes on with a statement that is known: notes what its batch has to know of it.
-    pub(super) fn note_statement(&mut self, at: usize, statement: &Arc<Statement>) {
+    pub(super) fn note_statement(&mut self, at: usize) {
         let entry = &mut self.queue[at];
-        let Some(typing) = &mut entry.typing else { return };
+        let Work::Statement(Preparation { hints, source: Some(source), typing: Some(typing), .. }) = &mut entry.work
+        else {
+            return;
+        };
+        let statement = source.statement();
         if typing.encoders.is_empty() {
             let assigned = &typing.assigned;
             let target = |(i, oid): (usize, &Oid)| match assigned.get(i) {
@@ -210,31 +232,33 @@ impl<C: PgCaller> Machine<C> {
             typing.returns_rows = statement.columns.is_some() || statement.describes_portal();
             typing.kinds.clear();
         }
-        typing.current_is_blind = false;
         if statement.name.is_empty() {
             typing.unnamed = Some(statement.clone());
         }
-        typing.remember(entry.hints.clone(), statement.clone(), false);
+        typing.remember(hints.clone(), source.clone());
     }
 
     /// Goes on with the statement that the current row of the batch `at` chooses; false if the server has to describe it
     /// first.
     pub(super) fn change_statement(&mut self, at: usize, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
         let entry = &mut self.queue[at];
-        let (Some(typing), Request::Execute(execute)) = (&mut entry.typing, &entry.request) else { return true };
-        entry.hints.clone_from(&typing.row);
-        let (statement, blind) = if let Some(used) = typing.find() {
-            (used.statement.clone(), used.blind)
+        let Request::Execute(execute) = &entry.request else { return true };
+        let Work::Statement(Preparation { hints, source, typing: Some(typing), .. }) = &mut entry.work else {
+            return true;
+        };
+        hints.clone_from(&typing.row);
+        let next = if let Some(used) = typing.find() {
+            used.source.clone()
         } else if let Some(known) = self
             .statements
-            .get(&(execute.sql.as_ref(), entry.hints.as_slice()) as &dyn Lookup)
+            .get(&(execute.sql.as_ref(), hints.as_slice()) as &dyn Lookup)
             .filter(|known| !known.describes_portal() && (self.server == Server::Own || known.is_same_everywhere()))
             .cloned()
-            .filter(|known| !self.statements.is_outdated(known) || !known.has_chosen_types(&entry.hints))
+            .filter(|known| !self.statements.is_outdated(known) || !known.has_chosen_types(hints))
         {
-            entry.from_cache = true;
-            typing.remember(entry.hints.clone(), known.clone(), false);
-            (known, false)
+            let known = Source::Cached(known);
+            typing.remember(hints.clone(), known.clone());
+            known
         } else if typing.needs_description || typing.returns_rows {
             self.describe(at, outbox);
             return false;
@@ -246,34 +270,34 @@ impl<C: PgCaller> Machine<C> {
                 name = format!("headrace_{}", self.statement_number);
                 // The Close goes out once the batch is over: nothing describes it, so nobody else can use it.
                 self.statements.close_name(name.clone());
-                frontend::parse(outbox.tail(), &name, &execute.sql, &entry.hints);
+                frontend::parse(outbox.tail(), &name, &execute.sql, hints);
             }
             let encoder = |(i, oid): (usize, &Oid)| match typing.encoders.get(i) {
                 Some(encoder) if *oid == 0 && typing.assigned.get(i) == Some(&true) => encoder.clone(),
                 _ => Encoder::new(&self.registry, *oid),
             };
-            let encoders = entry.hints.iter().enumerate().map(encoder).collect();
+            let encoders = hints.iter().enumerate().map(encoder).collect();
             let draft = Statement::draft(name, execute.sql.clone(), self.statements.epoch(), self.names);
-            let statement = Arc::new(Statement { parameters: entry.hints.clone(), encoders, ..draft });
-            typing.remember(entry.hints.clone(), statement.clone(), true);
-            (statement, true)
+            let blind = Source::Blind(Arc::new(Statement { parameters: hints.clone(), encoders, ..draft }));
+            typing.remember(hints.clone(), blind.clone());
+            blind
         };
-        typing.current_is_blind = blind;
+        let statement = next.statement().clone();
         if statement.name.is_empty() && !typing.unnamed.as_ref().is_some_and(|now| Arc::ptr_eq(now, &statement)) {
             frontend::parse(outbox.tail(), "", &statement.sql, &statement.parameters);
             typing.unnamed = Some(statement.clone());
         }
+        *source = Some(next);
         entry.columns_from_here(cx, statement.columns.as_ref());
-        entry.statement = Some(statement);
         true
     }
 
     /// Forgets every statement that the first entry has used.
     pub(super) fn forget_used(&mut self, on_the_server: bool) {
         let Some(entry) = self.queue.first() else { return };
-        let Some(sql) = entry.statement.as_ref().map(|statement| statement.sql.clone()) else { return };
-        let used = entry.typing.iter().flat_map(|typing| typing.keys());
-        let keys: Vec<Vec<Oid>> = std::iter::once(entry.hints.as_slice()).chain(used).map(<[Oid]>::to_vec).collect();
+        let Some(sql) = entry.statement().map(|statement| statement.sql.clone()) else { return };
+        let used = entry.typing().into_iter().flat_map(Typing::keys);
+        let keys: Vec<Vec<Oid>> = std::iter::once(entry.hints()).chain(used).map(<[Oid]>::to_vec).collect();
         for hints in keys {
             let key = (sql.as_ref(), hints.as_slice());
             if on_the_server {

@@ -1,0 +1,147 @@
+//! What a pending request owns that only requests of its kind need, beside what was asked for.
+
+use super::held::Held;
+use super::request::Request;
+use super::statement::Statement;
+use super::typing::Typing;
+use crate::types::Oid;
+use std::sync::Arc;
+
+/// What a request owns, by its kind.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// It has a statement that is prepared, or a portal that is described: `Execute`, `Describe` and `DescribePortal`.
+    Statement(Preparation),
+    /// `Script`.
+    Script {
+        /// Whether the script may set DateStyle itself, once that was needed.
+        sets_style: Option<bool>,
+        /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
+        fed: bool,
+    },
+    /// `Copy`.
+    Copy {
+        /// The types of its columns have been looked up.
+        looked_up: bool,
+    },
+    /// `LookUp`: the results that are decoded once their types are known.
+    Decode(Box<Held>),
+    /// `LookUp`: a COPY whose rows were decoded as they came, and whose types may have been altered since they were looked up.
+    Check(Box<Held>),
+    /// Nothing: `Fetch`, `ClosePortal`, `Sync`, `AskServer`, and a `LookUp` that is answered.
+    Nothing,
+}
+
+impl Work {
+    /// What a request begins with. The types of its parameters are moved here.
+    pub(super) fn new(request: &mut Request) -> Self {
+        match request {
+            Request::Execute(execute) => Self::Statement(Preparation::new(std::mem::take(&mut execute.hints))),
+            Request::Describe { .. } | Request::DescribePortal { .. } => Self::Statement(Preparation::new(Vec::new())),
+            Request::Script { .. } => Self::Script { sets_style: None, fed: false },
+            Request::Copy(_) => Self::Copy { looked_up: false },
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// The statement of a request, and how far it is known to the server.
+#[derive(Debug)]
+pub(super) struct Preparation {
+    /// The types that the statement is, or will be, prepared with.
+    pub(super) hints: Vec<Oid>,
+    /// The statement, once it is known.
+    pub(super) source: Option<Source>,
+    pub(super) portal: PortalDescription,
+    /// BindComplete has come: what fails before it has executed nothing.
+    pub(super) bound: bool,
+    /// This is the second attempt.
+    pub(super) retried: bool,
+    /// The current row of a batch has been read and not been sent.
+    pub(super) pending: bool,
+    /// A batch whose values decide the types of its parameters.
+    pub(super) typing: Option<Box<Typing>>,
+}
+
+impl Preparation {
+    pub(super) fn new(hints: Vec<Oid>) -> Self {
+        Self {
+            hints,
+            source: None,
+            portal: PortalDescription::Unneeded,
+            bound: false,
+            retried: false,
+            pending: false,
+            typing: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn statement(&self) -> Option<&Arc<Statement>> {
+        self.source.as_ref().map(Source::statement)
+    }
+
+    /// Whether a statement that it uses, or has used, came from the cache.
+    pub(super) fn is_reused(&self) -> bool {
+        self.source.as_ref().is_some_and(Source::is_reused)
+            || self.typing.as_ref().is_some_and(|typing| typing.has_reused())
+    }
+
+    /// The statement that was prepared again for this request, without waiting, and what it was prepared with.
+    pub(super) fn reprepared(&self) -> Option<(&[Oid], &Arc<Statement>)> {
+        match (self.typing.as_ref().and_then(|typing| typing.reprepared()), &self.source) {
+            // A batch may have gone on to other types.
+            (Some(used), _) => Some(used),
+            (None, Some(Source::Reprepared(statement))) => Some((&self.hints, statement)),
+            (None, _) => None,
+        }
+    }
+}
+
+/// A statement, and what vouches for it.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// The server has described it for this request.
+    Described(Arc<Statement>),
+    /// The request says what its columns should be; it is prepared as it is executed.
+    Expected(Arc<Statement>),
+    /// It came from the cache: the server may have forgotten or changed it.
+    Cached(Arc<Statement>),
+    /// The same, and it was prepared again before the request, without waiting for the answer.
+    Reprepared(Arc<Statement>),
+    /// Nothing: it was prepared for rows of a batch without waiting, and is not described.
+    Blind(Arc<Statement>),
+}
+
+impl Source {
+    #[inline]
+    pub(super) fn statement(&self) -> &Arc<Statement> {
+        match self {
+            Self::Described(statement)
+            | Self::Expected(statement)
+            | Self::Cached(statement)
+            | Self::Reprepared(statement)
+            | Self::Blind(statement) => statement,
+        }
+    }
+
+    pub(super) fn is_reused(&self) -> bool {
+        matches!(self, Self::Cached(_) | Self::Reprepared(_))
+    }
+
+    #[inline]
+    pub(super) fn is_blind(&self) -> bool {
+        matches!(self, Self::Blind(_))
+    }
+}
+
+/// Whether the portal is described as it is executed, where nothing else vouches for what its rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PortalDescription {
+    /// It is not, or the description has come.
+    Unneeded,
+    /// It has to be asked for with the first row of parameters.
+    Needed,
+    /// It was asked for and has not come.
+    Awaited,
+}
