@@ -3,6 +3,7 @@
 mod conversations;
 mod copy;
 mod model;
+mod pooled;
 mod refusals;
 mod replay;
 mod session;
