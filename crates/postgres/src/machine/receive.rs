@@ -221,7 +221,8 @@ impl<C: PgCaller> Machine<C> {
 
     fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
-        let mut changed = is_about_schema(tag) || (tag == b"ROLLBACK" && self.changed_in_block);
+        // A rollback undoes what its transaction has changed, and either end what a SET LOCAL has.
+        let mut changed = is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.changed_in_block);
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let renamed = is_about_names(tag);
         self.names += u64::from(renamed);
@@ -532,18 +533,11 @@ impl<C: PgCaller> Entry<C> {
     }
 }
 
-/// Whether tables, types or functions may be others after a command with this tag.
+/// Whether tables, types or functions may be others after a command with this tag. A procedure may do anything, too, but
+/// where programs call some again and again, each statement would be prepared as often.
 fn is_about_schema(tag: &[u8]) -> bool {
-    const CREATED: [&[u8]; 7] = [
-        b"CREATE TABLE",
-        b"CREATE VIEW",
-        b"CREATE MATERIALIZED VIEW",
-        b"CREATE FUNCTION",
-        b"CREATE PROCEDURE",
-        b"CREATE RULE",
-        b"IMPORT FOREIGN SCHEMA",
-    ];
-    tag.starts_with(b"ALTER ") || tag.starts_with(b"DROP ") || CREATED.contains(&tag)
+    const BEGINNINGS: [&[u8]; 4] = [b"ALTER ", b"CREATE ", b"DROP ", b"IMPORT FOREIGN SCHEMA"];
+    tag == b"DO" || BEGINNINGS.iter().any(|beginning| tag.starts_with(beginning))
 }
 
 /// Whether the name of a cursor or of a prepared statement may stand for another one after a command with this tag.

@@ -278,6 +278,12 @@ impl Request {
         }
     }
 
+    /// Whether it can be sent again where the server finds its statement outdated, whatever is behind it: rows of a batch
+    /// may be gone.
+    pub(super) fn is_repeatable(&self) -> bool {
+        !matches!(self, Request::Execute(execute) if execute.ordered || execute.rows.is_batch())
+    }
+
     pub(super) fn is_script(&self) -> bool {
         matches!(self, Request::Script { .. })
     }

@@ -363,8 +363,10 @@ impl<C: PgCaller> Machine<C> {
         let moved = names_session_object(&known.sql)
             && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
         // What the server has to find wrong it says by an error, which would end a transaction that is open already;
-        // elsewhere the statement is prepared again after it. The types that it chose for parameters it keeps in silence.
-        let outdated = self.is_outdated(at, &known) && (open || known.has_chosen_types(entry.hints()));
+        // elsewhere the statement is prepared again after it, unless its request cannot be repeated. The types that it
+        // chose for parameters it keeps in silence.
+        let is_final = open || (known.columns.is_some() && !entry.request.is_repeatable());
+        let outdated = (is_final || known.has_chosen_types(entry.hints())) && self.is_outdated(at, &known);
         if (known.shape == Shape::Portal && moved) || outdated {
             self.forget(at);
             return None;

@@ -254,7 +254,8 @@ impl<C: PgCaller> Machine<C> {
             .get(&(execute.sql.as_ref(), hints.as_slice()) as &dyn Lookup)
             .filter(|known| !known.describes_portal() && (self.server == Server::Own || known.is_same_everywhere()))
             .cloned()
-            .filter(|known| !self.statements.is_outdated(known) || !known.has_chosen_types(hints))
+            // The rows before this one are on their way, so that what the server finds wrong ends the batch.
+            .filter(|known| !self.statements.is_outdated(known))
         {
             let known = Source::Cached(known);
             typing.remember(hints.clone(), known.clone());

@@ -143,7 +143,7 @@ impl PostgresWire {
             portal: None,
             cursor: None,
             sync: true,
-            ordered: false,
+            ordered: pipeline != 0,
             pipeline,
             expected: None,
         });
