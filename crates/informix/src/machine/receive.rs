@@ -556,6 +556,10 @@ impl<C: IfxCaller> Machine<C> {
                 self.statements.take(&*statement.sql);
                 self.clean_up(outbox, statement.id, false, true);
             }
+            // Blocks that were asked for ahead are still to fail.
+            for group in self.groups.iter_mut().filter(|group| group.entry == entry.slot.id) {
+                group.entry = 0;
+            }
             again.push(entry.again());
         }
         for entry in again.into_iter().rev() {

@@ -104,3 +104,24 @@ pub fn a_query_that_is_given_up_before_its_values_are_asked_for_is_closed() {
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     assert!(session.machine.is_idle());
 }
+
+#[test]
+pub fn a_query_of_many_blocks_that_is_older_than_its_table_is_prepared_again() {
+    let mut session = reading_ahead();
+    session.feed(&[unhex(EOT), done(9000), done(0).repeat(2)].concat()).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
+    session.sent();
+    let told = session.execute(SELECT, vec![V::Int(0)], false);
+    let sent = session.sent();
+    assert!(sent.count(&["SQ_NFETCH"]) > 1, "blocks are asked for with the first: {sent:?}");
+    // The later blocks fail too, as no cursor is open: they were asked for by the first attempt.
+    for failed in ["000dfd3a00000000000000017400000c", "000dfe700000000000000000000c", "000dfe700000000000000000000c"] {
+        session.feed(&unhex(failed)).unwrap();
+    }
+    assert_eq!(session.sent().count(&["SQ_PREPARE"]), 1);
+    session.feed(&unhex("000dfe700000000000000000000c")).unwrap();
+    session.feed(&unhex(EOT)).unwrap();
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    session.feed(&[rows(0..2), done(2)].concat()).unwrap();
+    assert_eq!((told.get().rows.len(), told.get().end.as_deref()), (2, Some("done")));
+}
