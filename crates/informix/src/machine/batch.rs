@@ -5,7 +5,7 @@
 //! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the error
 //! that the user sees, and the row that it names, are those of plain executions.
 
-use super::entry::{Failure, Stage};
+use super::entry::{Failure, State};
 use super::request::{Asked, Execute, Group, Guard, Request, Road};
 use super::send::bind_row;
 use super::stage::Event;
@@ -33,7 +33,7 @@ impl<C: IfxCaller> Machine<C> {
         self.guard_batch(guard, outbox);
         let entry = &mut self.queue[at];
         entry.guard = guard;
-        entry.go(Event::BatchBegun, Stage::Sending);
+        entry.go(Event::BatchBegun, State::Sending);
         let Request::Execute(Execute { road, .. }) = &entry.request else { return };
         let Some(statement) = &entry.statement else { return };
         let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
@@ -108,7 +108,7 @@ impl<C: IfxCaller> Machine<C> {
             }
         }
         if !more {
-            entry.go(Event::RowsSent, Stage::Draining);
+            entry.go(Event::RowsSent, State::Draining);
         }
         if entry.rows_sent == first {
             out.truncate(start);
@@ -161,7 +161,7 @@ impl<C: IfxCaller> Machine<C> {
             }
         }
         if !more {
-            entry.go(Event::RowsSent, Stage::Draining);
+            entry.go(Event::RowsSent, State::Draining);
         }
         let count = entry.rows_sent - first;
         if count == 0 {
@@ -182,7 +182,7 @@ impl<C: IfxCaller> Machine<C> {
             return;
         }
         let Some(entry) = self.queue.last_mut() else { return };
-        entry.go(Event::BatchEnded, Stage::Sent);
+        entry.go(Event::BatchEnded, State::Sent);
         if let Some(first) = entry.batch.first_failure.take() {
             match &entry.slot.failure {
                 None => {
@@ -235,7 +235,7 @@ impl<C: IfxCaller> Machine<C> {
         entry.batch.row_waits = false;
         entry.rows_sent = 0;
         entry.rows = 0;
-        entry.go(Event::PutFailed, Stage::Sending);
+        entry.go(Event::PutFailed, State::Sending);
         let guard = entry.guard;
         match guard {
             Guard::Savepoint => client::savepoint(outbox.tail(), tag::SQ_SQLIRBACKSVPT, SAVEPOINT),

@@ -1,6 +1,6 @@
 //! Cursors: those of a query, which close by themselves, and those that a caller keeps open.
 
-use super::entry::Stage;
+use super::entry::State;
 use super::request::{Asked, Declare, Position, Request};
 use super::stage::Event;
 use super::statement::Statement;
@@ -70,7 +70,7 @@ impl<C: IfxCaller> Machine<C> {
         client::eot(out);
         self.ask(Asked::Fetch);
         if let Some(entry) = self.queue.last_mut() {
-            entry.go(Event::Opened, Stage::Fetching);
+            entry.go(Event::Opened, State::Fetching);
         }
     }
 
@@ -98,8 +98,8 @@ impl<C: IfxCaller> Machine<C> {
         }
         // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.
         match &columns {
-            Some(columns) if scroll && !columns.large => entry.go(Event::StartWhole, Stage::Sent),
-            _ => entry.go(Event::StartFetch, Stage::Fetching),
+            Some(columns) if scroll && !columns.large => entry.go(Event::StartWhole, State::Sent),
+            _ => entry.go(Event::StartFetch, State::Fetching),
         }
         let request = entry.request.clone();
         let out = outbox.tail();

@@ -2,7 +2,7 @@
 
 use super::IfxCaller;
 use super::request::{Batch, Execute, Guard, Request, Road, Rows, Savepoint};
-pub(super) use super::stage::Stage;
+pub(super) use super::stage::State;
 use super::stage::{Event, TRANSITIONS};
 use super::statement::Statement;
 use crate::limits as own;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Entry<C: Caller> {
     pub(super) slot: Slot<C>,
     pub(super) request: Request,
-    stage: Stage,
+    state: State,
     pub(super) statement: Option<Arc<Statement>>,
     /// The statement is in the cache, so it outlives the request.
     pub(super) kept: bool,
@@ -52,7 +52,7 @@ impl<C: IfxCaller> Entry<C> {
         Self {
             slot,
             request,
-            stage: Stage::Queued,
+            state: State::Queued,
             statement: None,
             kept: false,
             copy: false,
@@ -81,20 +81,20 @@ impl<C: IfxCaller> Entry<C> {
 
     /// How far it has come.
     #[inline]
-    pub(super) fn stage(&self) -> Stage {
-        self.stage
+    pub(super) fn state(&self) -> State {
+        self.state
     }
 
     /// Puts it into another state, which `event` brings it to.
     #[inline]
-    pub(super) fn go(&mut self, event: Event, to: Stage) {
-        TRANSITIONS.take(self.stage, event, to);
-        self.stage = to;
+    pub(super) fn go(&mut self, event: Event, to: State) {
+        TRANSITIONS.take(self.state, event, to);
+        self.state = to;
     }
 
     /// The same request from its beginning.
     pub(super) fn again(mut self) -> Self {
-        self.go(Event::Again, Stage::Queued);
+        self.go(Event::Again, State::Queued);
         self.slot.failure = None;
         let mut fresh = Self::new(self.slot, self.request);
         fresh.retried = true;
@@ -104,8 +104,8 @@ impl<C: IfxCaller> Entry<C> {
     /// Ends it for a reason of the caller's own making.
     pub(super) fn refuse(&mut self, message: String) {
         self.slot.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
-        if self.stage != Stage::Sent {
-            self.go(Event::Refused, Stage::Sent);
+        if self.state != State::Sent {
+            self.go(Event::Refused, State::Sent);
         }
     }
 
@@ -121,8 +121,8 @@ impl<C: IfxCaller> Entry<C> {
         if !earlier {
             self.slot.failure = Some(Failure::Server { error, row });
         }
-        if self.stage == Stage::Sending {
-            self.go(Event::RowFailed, Stage::Draining);
+        if self.state == State::Sending {
+            self.go(Event::RowFailed, State::Draining);
         }
         !earlier
     }
@@ -130,7 +130,7 @@ impl<C: IfxCaller> Entry<C> {
     /// Nothing is left to be sent or to be told. Blocks that were asked for ahead of the end may still come.
     pub(super) fn is_over(&self) -> bool {
         let read_to_the_end = self.ended && self.statement.is_some();
-        self.stage == Stage::Sent && (self.groups == 0 || read_to_the_end)
+        self.state == State::Sent && (self.groups == 0 || read_to_the_end)
     }
 
     /// Nobody wants its rows any more, but some are on their way: only behind them will its cursor be closed.

@@ -22,7 +22,7 @@ mod verb;
 
 pub use request::{Declare, Execute, Position, Request, Road, Rows, Savepoint};
 pub use run::Tuples;
-pub use stage::{Event, Stage, TRANSITIONS};
+pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Options, Secret};
 pub use statement::{Columns, Statement};
 
@@ -270,10 +270,10 @@ impl<C: IfxCaller> Session for Machine<C> {
             return discarded;
         }
         if let Some(entry) = self.queue.by_id_mut(id)
-            && let Stage::FetchMore | Stage::FetchLarge = entry.stage()
+            && let State::FetchMore | State::FetchLarge = entry.state()
         {
             entry.held.clear();
-            entry.go(Event::Abandoned, Stage::Sent);
+            entry.go(Event::Abandoned, State::Sent);
         }
         // Of queries side by side the first one may have nothing in flight. The rows of a batch may be hit, and only once.
         let first = self.queue.first().is_some_and(|entry| entry.slot.id == id);

@@ -1,6 +1,6 @@
 //! The receiving half: from the inbox to the callers.
 
-use super::entry::{Entry, Failure, Stage};
+use super::entry::{Entry, Failure, State};
 use super::request::{Asked, Declare, Group, Guard, Reply, Request};
 use super::run::{HeldRows, Taken, Tuples};
 use super::stage::Event;
@@ -240,9 +240,9 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Prepare => {
                 if let Some(error) = reply.error {
                     entry.slot.failure = Some(Failure::Server { error, row: None });
-                    entry.go(Event::Error, Stage::Sent);
+                    entry.go(Event::Error, State::Sent);
                 } else if entry.statement.is_some() {
-                    entry.go(Event::Described, Stage::Bindable);
+                    entry.go(Event::Described, State::Bindable);
                 } else {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
@@ -251,11 +251,11 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Types => match reply.error {
                 Some(error) if error.sqlcode == own::INTERRUPTED => {
                     entry.slot.failure = Some(Failure::Server { error, row: None });
-                    entry.go(Event::Error, Stage::Sent);
+                    entry.go(Event::Error, State::Sent);
                 }
                 // It can be executed without.
                 _ => {
-                    entry.go(Event::TypesTold, Stage::Bindable);
+                    entry.go(Event::TypesTold, State::Bindable);
                     if let Some(statement) = &entry.statement {
                         statement.described_input(Vec::new());
                     }
@@ -312,7 +312,7 @@ impl<C: IfxCaller> Machine<C> {
                         _ => false,
                     };
                     if again {
-                        entry.go(Event::EndFailed, Stage::Draining);
+                        entry.go(Event::EndFailed, State::Draining);
                         if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.entry) {
                             // What was sent behind it ran in its transaction.
                             return Err(unfinished(&error));
@@ -321,8 +321,8 @@ impl<C: IfxCaller> Machine<C> {
                     let Some(entry) = self.entry(group.entry) else { return Ok(()) };
                     let lost = group.asked == Asked::Guard && entry.guard == Guard::Savepoint;
                     entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
-                    if lost && entry.stage() == Stage::Sending {
-                        entry.go(Event::RowFailed, Stage::Draining);
+                    if lost && entry.state() == State::Sending {
+                        entry.go(Event::RowFailed, State::Draining);
                     } else if lost && !unlogged {
                         return Err(Fatal::new(
                             FatalKind::TransactionInDoubt,
@@ -443,7 +443,7 @@ impl<C: IfxCaller> Machine<C> {
                 any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
             }
             if any {
-                entry.go(Event::ValuesDescribed, Stage::FetchLarge);
+                entry.go(Event::ValuesDescribed, State::FetchLarge);
                 return Ok(());
             }
             return self.large_values_came(cx, group);
@@ -458,12 +458,12 @@ impl<C: IfxCaller> Machine<C> {
             || entry.slot.caller.is_none()
             || entry.slot.failure.is_some()
             || entry.request.cursor().is_some();
-        match entry.stage() {
+        match entry.state() {
             // Blocks that were asked for ahead.
-            Stage::Sent => {}
-            _ if is_over => entry.go(Event::LastBlock, Stage::Sent),
-            Stage::FetchMore => {}
-            _ => entry.go(Event::BlockEnded, Stage::FetchMore),
+            State::Sent => {}
+            _ if is_over => entry.go(Event::LastBlock, State::Sent),
+            State::FetchMore => {}
+            _ => entry.go(Event::BlockEnded, State::FetchMore),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::cursor::Opening;
-use super::entry::{Entry, Failure, Stage};
+use super::entry::{Entry, Failure, State};
 use super::request::{Asked, Group, Request, Savepoint};
 use super::stage::Event;
 use super::statement::Statement;
@@ -21,7 +21,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
             match self.unread() {
-                Some((at, Stage::FetchMore)) => {
+                Some((at, State::FetchMore)) => {
                     self.fetch_more(at, outbox);
                     continue;
                 }
@@ -31,19 +31,19 @@ impl<C: IfxCaller> Machine<C> {
                 }
                 None => {}
             }
-            match self.queue.last().map(|entry| (entry.stage(), entry.groups)) {
-                None | Some((Stage::Sent | Stage::Fetching, _)) => {
+            match self.queue.last().map(|entry| (entry.state(), entry.groups)) {
+                None | Some((State::Sent | State::Fetching, _)) => {
                     self.settle(cx, outbox);
                     if !self.queue.may_start() || self.has_urgent_byte_ahead(outbox) || !self.can_start(outbox) {
                         return;
                     }
                     self.start_next(cx, outbox);
                 }
-                Some((Stage::Queued, _)) => self.start_statement(outbox),
-                Some((Stage::Bindable, _)) if self.asks_for_types(outbox) => {}
-                Some((Stage::Bindable, _)) => self.bind_tail(cx, outbox),
-                Some((Stage::Sending, _)) => self.send_rows(cx, outbox),
-                Some((Stage::Draining, 0)) => self.end_batch(cx, outbox),
+                Some((State::Queued, _)) => self.start_statement(outbox),
+                Some((State::Bindable, _)) if self.asks_for_types(outbox) => {}
+                Some((State::Bindable, _)) => self.bind_tail(cx, outbox),
+                Some((State::Sending, _)) => self.send_rows(cx, outbox),
+                Some((State::Draining, 0)) => self.end_batch(cx, outbox),
                 Some(_) => return,
             }
         }
@@ -74,7 +74,7 @@ impl<C: IfxCaller> Machine<C> {
         let entry = &mut self.queue[at];
         let goes_on = matches!(entry.request, Request::Fetch { .. } | Request::Scroll { .. } | Request::Routine { .. });
         if entry.request.sql().is_none() && !goes_on {
-            entry.go(Event::StartWhole, Stage::Sent);
+            entry.go(Event::StartWhole, State::Sent);
         }
         let (block, logging) = (self.in_block, self.logging);
         let out = outbox.tail();
@@ -169,7 +169,7 @@ impl<C: IfxCaller> Machine<C> {
             entry.statement = Some(copy.unwrap_or(known));
             entry.from_cache = true;
             entry.kept = !alone;
-            entry.go(Event::StartKnown, Stage::Bindable);
+            entry.go(Event::StartKnown, State::Bindable);
             return;
         }
         let entry = &mut self.queue[at];
@@ -186,7 +186,7 @@ impl<C: IfxCaller> Machine<C> {
             Ok(text) => {
                 client::prepare(outbox.tail(), &text, count as u16, capabilities);
                 client::eot(outbox.tail());
-                entry.go(Event::StartPrepare, Stage::Preparing);
+                entry.go(Event::StartPrepare, State::Preparing);
                 self.ask(Asked::Prepare);
             }
         }
@@ -201,7 +201,7 @@ impl<C: IfxCaller> Machine<C> {
         client::id(outbox.tail(), statement.id);
         client::plain(outbox.tail(), tag::SQ_CIDESCRIBE);
         client::eot(outbox.tail());
-        entry.go(Event::TypesAsked, Stage::Preparing);
+        entry.go(Event::TypesAsked, State::Preparing);
         self.ask(Asked::Types);
         true
     }
@@ -217,7 +217,7 @@ impl<C: IfxCaller> Machine<C> {
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
         let Some(caller) = &mut entry.slot.caller else {
             // Discarded while it waited for its description.
-            return entry.go(Event::Abandoned, Stage::Sent);
+            return entry.go(Event::Abandoned, State::Sent);
         };
         if let Some(columns) = &statement.columns {
             caller.columns(cx, columns);
@@ -232,7 +232,7 @@ impl<C: IfxCaller> Machine<C> {
             let written = bind_row(entry, &statement, self.codeset, cx, &mut group);
             if let Err(error) = written {
                 entry.slot.failure = Some(Failure::Caller { error, row: None });
-                return entry.go(Event::Refused, Stage::Sent);
+                return entry.go(Event::Refused, State::Sent);
             }
         }
         let alone = !self.in_block;
@@ -254,7 +254,7 @@ impl<C: IfxCaller> Machine<C> {
             out.extend_from_slice(&group);
             client::plain(out, tag::SQ_EXECUTE);
             client::eot(out);
-            self.queue[at].go(Event::Executed, Stage::Sent);
+            self.queue[at].go(Event::Executed, State::Sent);
             self.ask(Asked::Execute { first: 0 });
             match statement.kind {
                 kind::BEGIN => self.in_block = true,
@@ -281,8 +281,8 @@ impl<C: IfxCaller> Machine<C> {
     pub(super) fn fetch_more(&mut self, at: usize, outbox: &mut Outbox) {
         let size = self.buffer(own::FETCH_BYTES);
         let entry = &mut self.queue[at];
-        if entry.stage() == Stage::FetchMore {
-            entry.go(Event::BlockAsked, Stage::Fetching);
+        if entry.state() == State::FetchMore {
+            entry.go(Event::BlockAsked, State::Fetching);
         }
         let Some(statement) = &entry.statement else { return };
         let (id, groups) = (statement.id, entry.groups);
@@ -302,7 +302,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &self.queue[at];
         let whole = entry.request.cursor().is_none() && Some(entry.slot.id) == reading;
-        if full && whole && entry.groups == 1 && entry.stage() == Stage::Fetching && entry.slot.caller.is_some() {
+        if full && whole && entry.groups == 1 && entry.state() == State::Fetching && entry.slot.caller.is_some() {
             self.fetch_more(at, outbox);
         }
     }
@@ -329,7 +329,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         let entry = &mut self.queue[at];
         entry.held = held;
-        entry.go(Event::ValuesAsked, Stage::Fetching);
+        entry.go(Event::ValuesAsked, State::Fetching);
     }
 }
 

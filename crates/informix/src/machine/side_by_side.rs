@@ -7,7 +7,7 @@
 //!
 //! The entries in question are the last ones that were started; together they are called the *run*.
 
-use super::entry::{Entry, Stage};
+use super::entry::{Entry, State};
 use super::request::{Asked, Execute, Group, Request, Rows};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
@@ -45,13 +45,13 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// The place of the first entry of the run whose rows or values are still to be asked for.
-    pub(super) fn unread(&self) -> Option<(usize, Stage)> {
-        let waits = |(_, entry): &(usize, &Entry<C>)| match entry.stage() {
-            Stage::FetchMore => true,
-            Stage::FetchLarge => entry.groups == 0,
+    pub(super) fn unread(&self) -> Option<(usize, State)> {
+        let waits = |(_, entry): &(usize, &Entry<C>)| match entry.state() {
+            State::FetchMore => true,
+            State::FetchLarge => entry.groups == 0,
             _ => false,
         };
-        self.places().filter(waits).last().map(|(at, entry)| (at, entry.stage()))
+        self.places().filter(waits).last().map(|(at, entry)| (at, entry.state()))
     }
 
     /// Whether the next entry can be started now, while the run may still have something to read.
@@ -61,7 +61,7 @@ impl<C: IfxCaller> Machine<C> {
         if self.run().any(|entry| entry.statement.as_ref().is_some_and(unknown)) {
             return false;
         }
-        if self.run().all(|entry| entry.stage() == Stage::Sent && !entry.closes_later()) {
+        if self.run().all(|entry| entry.state() == State::Sent && !entry.closes_later()) {
             return self.queue.started() == 0 || !self.run().any(Entry::is_stale);
         }
         let reads = |entry: &Entry<C>| {

@@ -14,7 +14,7 @@ use headrace_core::transitions::Transitions;
 
 headrace_core::names! {
     /// How far a request has come.
-    pub enum Stage {
+    pub enum State {
         Queued = "nothing of it was sent",
         Preparing = "SQ_PREPARE, SQ_CIDESCRIBE or SQ_GETROUTINE was sent",
         Bindable = "its statement or routine is known",
@@ -58,9 +58,9 @@ headrace_core::names! {
 }
 
 /// What follows what.
-pub static TRANSITIONS: Transitions<Stage, Event> = {
+pub static TRANSITIONS: Transitions<State, Event> = {
     use Event::*;
-    use Stage::*;
+    use State::*;
     Transitions {
         machine: "informix",
         rows: &[
