@@ -35,7 +35,7 @@ impl<C: IfxCaller> Machine<C> {
         entry.guard = guard;
         entry.go(Event::BatchBegun, State::Sending);
         let Request::Execute(Execute { road, .. }) = &entry.request else { return };
-        let Some(statement) = &entry.statement else { return };
+        let Some(statement) = entry.used.as_ref().map(|used| &used.statement) else { return };
         let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
         let best = plan.filter(|plan| !plan.padded).map_or(Road::Groups, |_| Road::Put);
         entry.batch.road = road.unwrap_or(best);
@@ -73,7 +73,7 @@ impl<C: IfxCaller> Machine<C> {
     fn execute_rows(&mut self, cx: C::Cx<'_>, bytes: usize, outbox: &mut Outbox) {
         let codeset = self.codeset;
         let Some(entry) = self.queue.last_mut() else { return };
-        let Some(statement) = entry.statement.clone() else { return };
+        let Some(statement) = entry.statement().cloned() else { return };
         let first = entry.rows_sent;
         let out = outbox.tail();
         let start = out.len();
@@ -124,7 +124,7 @@ impl<C: IfxCaller> Machine<C> {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
         let Some(entry) = self.queue.last_mut() else { return };
-        let Some(statement) = entry.statement.clone() else { return };
+        let Some(statement) = entry.statement().cloned() else { return };
         let Some(plan) = &statement.put else { return };
         let first = entry.rows_sent;
         let out = outbox.tail();
@@ -186,7 +186,7 @@ impl<C: IfxCaller> Machine<C> {
         if let Some(first) = entry.batch.first_failure.take() {
             match &entry.slot.failure {
                 None => {
-                    if let Some(statement) = &entry.statement {
+                    if let Some(statement) = entry.statement() {
                         statement.put_refused.store(true, Ordering::Relaxed);
                     }
                 }

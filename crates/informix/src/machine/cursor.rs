@@ -1,6 +1,6 @@
 //! Cursors: those of a query, which close by themselves, and those that a caller keeps open.
 
-use super::entry::State;
+use super::entry::{Source, State, Used};
 use super::request::{Asked, Declare, Position, Request};
 use super::stage::Event;
 use super::statement::Statement;
@@ -92,7 +92,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         let statement = cursor.statement.clone();
         let columns = statement.columns.clone();
-        entry.statement = Some(statement.clone());
+        entry.used = Some(Used { statement: statement.clone(), source: Source::Cursor });
         if let (Some(caller), Some(columns)) = (&mut entry.slot.caller, &columns) {
             caller.columns(cx, columns);
         }

@@ -6,10 +6,47 @@ pub(super) use super::stage::State;
 use super::stage::{Event, TRANSITIONS};
 use super::statement::Statement;
 use crate::limits as own;
+use crate::messages::kind;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Caller, Epoch, Mismatch, Pending, Prepared, Slot};
 use std::sync::Arc;
+
+/// The statement of a request, and where that comes from.
+#[derive(Debug)]
+pub(super) struct Used {
+    pub statement: Arc<Statement>,
+    pub source: Source,
+}
+
+/// Where the statement of a request comes from, which decides what becomes of it after the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Prepared for this request alone.
+    Prepared,
+    /// Prepared for this request, and in the cache since.
+    Kept,
+    /// In the cache, before this request.
+    Cached,
+    /// A copy of the one in the cache, whose cursor is in use: see [`super::side_by_side`].
+    Copy,
+    /// Taken out of the cache for a cursor that stays open.
+    Taken,
+    /// Of a cursor that is open.
+    Cursor,
+}
+
+impl Source {
+    /// It was prepared before the request, so it may be older than its table.
+    fn is_from_cache(self) -> bool {
+        matches!(self, Self::Cached | Self::Copy | Self::Taken)
+    }
+
+    /// It, or what it is a copy of, is in the cache.
+    pub(super) fn is_kept(self) -> bool {
+        matches!(self, Self::Kept | Self::Cached | Self::Copy)
+    }
+}
 
 /// A request in the queue.
 #[derive(Debug)]
@@ -17,16 +54,10 @@ pub struct Entry<C: Caller> {
     pub(super) slot: Slot<C>,
     pub(super) request: Request,
     state: State,
-    pub(super) statement: Option<Arc<Statement>>,
-    /// The statement is in the cache, so it outlives the request.
-    pub(super) kept: bool,
-    /// The statement is a copy of the one in the cache.
-    pub(super) copy: bool,
-    /// The statement came from the cache, so it may be older than its table.
-    pub(super) from_cache: bool,
+    /// Its statement, once that is known.
+    pub(super) used: Option<Used>,
+    /// Its statement was older than its table once, and is prepared again.
     pub(super) retried: bool,
-    /// A query, whose cursor may be open beside those of other queries: see [`super::side_by_side`].
-    pub(super) reads: bool,
     pub(super) guard: Guard,
     pub(super) batch: Batch<C>,
     /// Groups in flight.
@@ -53,12 +84,8 @@ impl<C: IfxCaller> Entry<C> {
             slot,
             request,
             state: State::Queued,
-            statement: None,
-            kept: false,
-            copy: false,
-            from_cache: false,
+            used: None,
             retried: false,
-            reads: false,
             guard: Guard::None,
             batch: Batch {
                 road: Road::Groups,
@@ -83,6 +110,22 @@ impl<C: IfxCaller> Entry<C> {
     #[inline]
     pub(super) fn state(&self) -> State {
         self.state
+    }
+
+    /// Its statement, once that is known.
+    #[inline]
+    pub(super) fn statement(&self) -> Option<&Arc<Statement>> {
+        self.used.as_ref().map(|used| &used.statement)
+    }
+
+    /// It is a query, whose cursor may be open beside those of other queries: see [`super::side_by_side`].
+    #[inline]
+    pub(super) fn reads(&self) -> bool {
+        self.statement().is_some_and(|statement| statement.kind == kind::SELECT) && self.request.cursor().is_none()
+    }
+
+    fn is_from_cache(&self) -> bool {
+        self.used.as_ref().is_some_and(|used| used.source.is_from_cache())
     }
 
     /// Puts it into another state, which `event` brings it to.
@@ -129,13 +172,13 @@ impl<C: IfxCaller> Entry<C> {
 
     /// Nothing is left to be sent or to be told. Blocks that were asked for ahead of the end may still come.
     pub(super) fn is_over(&self) -> bool {
-        let read_to_the_end = self.ended && self.statement.is_some();
+        let read_to_the_end = self.ended && self.used.is_some();
         self.state == State::Sent && (self.groups == 0 || read_to_the_end)
     }
 
     /// Nobody wants its rows any more, but some are on their way: only behind them will its cursor be closed.
     pub(super) fn closes_later(&self) -> bool {
-        let reads = self.statement.as_ref().is_some_and(|statement| statement.columns.is_some());
+        let reads = self.statement().is_some_and(|statement| statement.columns.is_some());
         reads && self.request.cursor().is_none() && !self.is_over()
     }
 
@@ -147,7 +190,7 @@ impl<C: IfxCaller> Entry<C> {
     /// A value did not fit a parameter as it was described once, so that the server has not been asked. The column may be
     /// another by now.
     pub(super) fn is_refused(&self) -> bool {
-        self.from_cache && matches!(&self.slot.failure, Some(Failure::Caller { .. }))
+        self.is_from_cache() && matches!(&self.slot.failure, Some(Failure::Caller { .. }))
     }
 
     /// A value was not what the column takes. The column may be another than the statement was prepared for.
@@ -158,7 +201,7 @@ impl<C: IfxCaller> Entry<C> {
     /// The statement came from the cache, and did nothing because its table has changed: it is to be prepared again.
     /// `now` is the session's epoch.
     pub(super) fn is_worth_retrying(&self, now: Epoch) -> bool {
-        let outdated = || self.statement.as_ref().is_some_and(|statement| statement.epoch() < now);
+        let outdated = || self.statement().is_some_and(|statement| statement.epoch() < now);
         // Of a batch whose first row was refused nothing was sent.
         let refused = self.is_refused()
             && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Caller { row: Some(0), .. })));
@@ -171,7 +214,7 @@ impl<C: IfxCaller> Entry<C> {
         // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.
         let first = self.is_batch() && matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. }));
         (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
-            && self.from_cache
+            && self.is_from_cache()
             && !self.retried
             && undone
             && self.slot.caller.is_some()

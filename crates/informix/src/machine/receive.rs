@@ -1,6 +1,6 @@
 //! The receiving half: from the inbox to the callers.
 
-use super::entry::{Entry, Failure, State};
+use super::entry::{Entry, Failure, Source, State, Used};
 use super::request::{Asked, Declare, Group, Guard, Reply, Request};
 use super::run::{HeldRows, Taken, Tuples};
 use super::stage::Event;
@@ -94,7 +94,7 @@ impl<C: IfxCaller> Machine<C> {
                 &mut gone
             }
         };
-        let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
+        let columns = entry.statement().and_then(|statement| statement.columns.clone());
         let mut room = Room::More;
         let mut run = Tuples::new(columns.as_deref(), unread);
         match (&columns, &mut entry.slot.caller) {
@@ -128,7 +128,7 @@ impl<C: IfxCaller> Machine<C> {
                 if let Asked::Execute { .. } = group.asked
                     && self
                         .entry(group.entry)
-                        .and_then(|e| e.statement.clone())
+                        .and_then(|entry| entry.statement())
                         .is_some_and(|s| matches!(s.kind, kind::DATABASE | kind::CREATE_DATABASE))
                 {
                     self.opened(warnings);
@@ -156,7 +156,7 @@ impl<C: IfxCaller> Machine<C> {
             }
             Message::Describe(described) if group.asked == Asked::Prepare => self.described(group, described),
             Message::DescribeInput(fields) if group.asked == Asked::Types => {
-                if let Some(statement) = self.entry(group.entry).and_then(|entry| entry.statement.as_ref()) {
+                if let Some(statement) = self.entry(group.entry).and_then(|entry| entry.statement()) {
                     statement.described_input(fields);
                 }
             }
@@ -208,14 +208,13 @@ impl<C: IfxCaller> Machine<C> {
         let (capabilities, codeset, epoch) = (self.capabilities, self.codeset, self.statements.epoch());
         let Some(entry) = self.entry(group.entry) else { return };
         let Some(sql) = entry.request.sql().cloned() else { return };
-        let alone = entry.request.cursor().is_some();
         let statement = Arc::new(Statement::new(described, sql.clone(), epoch, capabilities, codeset));
-        entry.statement = Some(statement.clone());
-        entry.reads = !alone && statement.kind == kind::SELECT;
-        if !alone && statement.is_worth_keeping() && self.statements.keeps(&sql) {
-            if let Some(entry) = self.entry(group.entry) {
-                entry.kept = true;
-            }
+        let keep = entry.request.cursor().is_none() && statement.is_worth_keeping() && self.statements.keeps(&sql);
+        let source = if keep { Source::Kept } else { Source::Prepared };
+        if let Some(entry) = self.entry(group.entry) {
+            entry.used = Some(Used { statement: statement.clone(), source });
+        }
+        if keep {
             self.statements.keep(sql, statement);
         }
     }
@@ -241,7 +240,7 @@ impl<C: IfxCaller> Machine<C> {
                 if let Some(error) = reply.error {
                     entry.slot.failure = Some(Failure::Server { error, row: None });
                     entry.go(Event::Error, State::Sent);
-                } else if entry.statement.is_some() {
+                } else if entry.used.is_some() {
                     entry.go(Event::Described, State::Bindable);
                 } else {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
@@ -256,7 +255,7 @@ impl<C: IfxCaller> Machine<C> {
                 // It can be executed without.
                 _ => {
                     entry.go(Event::TypesTold, State::Bindable);
-                    if let Some(statement) = &entry.statement {
+                    if let Some(statement) = entry.statement() {
                         statement.described_input(Vec::new());
                     }
                 }
@@ -276,7 +275,7 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Fetch => {
                 entry.ended |= reply.dones > 0;
                 let first = !std::mem::replace(&mut entry.block_ended, true);
-                if let Some(statement) = entry.statement.as_ref().filter(|_| first || !entry.ended) {
+                if let Some(statement) = entry.statement().filter(|_| first || !entry.ended) {
                     statement.long.store(!entry.ended, Ordering::Relaxed);
                 }
                 if let Some(error) = reply.error {
@@ -363,8 +362,8 @@ impl<C: IfxCaller> Machine<C> {
         let batch = entry.is_batch();
         entry.rows += reply.affected;
         entry.serial = reply.serial.or(entry.serial);
-        let kind = entry.statement.as_ref().map_or(0, |statement| statement.kind);
-        let several = entry.statement.as_ref().is_some_and(|statement| statement.several);
+        let kind = entry.statement().map_or(0, |statement| statement.kind);
+        let several = entry.statement().is_some_and(|statement| statement.several);
         if several {
             // Nothing was sent behind it.
             self.in_block = self.open;
@@ -380,7 +379,7 @@ impl<C: IfxCaller> Machine<C> {
             }
             return;
         }
-        if entry.statement.as_ref().is_some_and(|statement| statement.several || statement.changes_definitions()) {
+        if entry.statement().is_some_and(|statement| statement.several || statement.changes_definitions()) {
             self.statements.advance();
         }
         match kind {
@@ -437,7 +436,7 @@ impl<C: IfxCaller> Machine<C> {
     fn block_ended(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
         let Some(entry) = self.entry(group.entry) else { return Ok(()) };
         if !entry.held.is_empty() && entry.slot.caller.is_some() && entry.slot.failure.is_none() {
-            let Some(columns) = entry.statement.as_ref().and_then(|s| s.columns.clone()) else { return Ok(()) };
+            let Some(columns) = entry.statement().and_then(|s| s.columns.clone()) else { return Ok(()) };
             let mut any = false;
             for row in &entry.held {
                 any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
@@ -471,7 +470,7 @@ impl<C: IfxCaller> Machine<C> {
     fn large_values_came(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
         let Some(entry) = self.entry(group.entry) else { return Ok(()) };
         let (held, large) = (std::mem::take(&mut entry.held), std::mem::take(&mut entry.large));
-        let columns = entry.statement.as_ref().and_then(|statement| statement.columns.clone());
+        let columns = entry.statement().and_then(|statement| statement.columns.clone());
         if let (Some(columns), Some(caller), None) = (columns, &mut entry.slot.caller, &entry.slot.failure) {
             let room = caller.rows(cx, &mut HeldRows::new(&columns, &held, &large))?;
             self.queue.note(group.entry, room);
@@ -493,13 +492,14 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Tells the caller how it ended, and gives the statement back.
     fn finish(&mut self, cx: C::Cx<'_>, mut entry: Entry<C>, outbox: &mut Outbox) {
-        if let Some(statement) = entry.statement.take() {
+        let refused = entry.is_refused();
+        if let Some(Used { statement, source }) = entry.used.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
             let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.slot.caller.is_none());
-            let again = entry.is_conversion_error() || entry.is_refused();
-            let unsure = again && self.queue.started() == 0 && !entry.copy;
+            let again = entry.is_conversion_error() || refused;
+            let unsure = again && self.queue.started() == 0 && source != Source::Copy;
             let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
-            if stale && entry.kept {
+            if stale && source.is_kept() {
                 self.statements.take(&*statement.sql);
             }
             let scroll =
@@ -511,7 +511,7 @@ impl<C: IfxCaller> Machine<C> {
                     self.keep_cursor(cursor, &entry.request, statement.clone(), keep, outbox);
                 }
                 _ => {
-                    let keep = entry.kept && !stale && (!entry.copy || self.take_back(&statement));
+                    let keep = source.is_kept() && !stale && (source != Source::Copy || self.take_back(&statement));
                     self.clean_up(outbox, statement.id, opened, !keep);
                 }
             }
@@ -535,7 +535,7 @@ impl<C: IfxCaller> Machine<C> {
     /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
     fn retry(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
         let Some(front) = self.queue.first() else { return false };
-        if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads) {
+        if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads()) {
             return false;
         }
         if !self.queue.in_flight().all(Entry::is_over) {
@@ -552,7 +552,7 @@ impl<C: IfxCaller> Machine<C> {
                 self.finish(cx, entry, outbox);
                 continue;
             }
-            if let Some(statement) = entry.statement.take() {
+            if let Some(Used { statement, .. }) = entry.used.take() {
                 self.statements.take(&*statement.sql);
                 self.clean_up(outbox, statement.id, false, true);
             }

@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the outbox.
 
 use super::cursor::Opening;
-use super::entry::{Entry, Failure, State};
+use super::entry::{Entry, Failure, Source, State, Used};
 use super::request::{Asked, Group, Request, Savepoint};
 use super::stage::Event;
 use super::statement::Statement;
@@ -162,13 +162,13 @@ impl<C: IfxCaller> Machine<C> {
             self.clean_up(outbox, outdated.id, false, true);
         }
         if let Some(known) = known {
-            let copy = self.copy_for(&known);
+            let copy = if alone { None } else { self.copy_for(&known) };
+            let (statement, source) = match copy {
+                Some(copy) => (copy, Source::Copy),
+                None => (known, if alone { Source::Taken } else { Source::Cached }),
+            };
             let entry = &mut self.queue[at];
-            entry.reads = !alone && known.kind == kind::SELECT;
-            entry.copy = copy.is_some();
-            entry.statement = Some(copy.unwrap_or(known));
-            entry.from_cache = true;
-            entry.kept = !alone;
+            entry.used = Some(Used { statement, source });
             entry.go(Event::StartKnown, State::Bindable);
             return;
         }
@@ -195,7 +195,7 @@ impl<C: IfxCaller> Machine<C> {
     /// Asks for the types of the last started entry's parameters, where they decide how values are sent and are not known.
     fn asks_for_types(&mut self, outbox: &mut Outbox) -> bool {
         let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_some()) else { return false };
-        let Some(statement) = entry.statement.as_ref().filter(|statement| statement.lacks_targets()) else {
+        let Some(statement) = entry.statement().filter(|statement| statement.lacks_targets()) else {
             return false;
         };
         client::id(outbox.tail(), statement.id);
@@ -213,7 +213,7 @@ impl<C: IfxCaller> Machine<C> {
         if let Request::Routine { .. } = entry.request {
             return self.call_routine(cx, outbox);
         }
-        let Some(statement) = entry.statement.clone() else { return };
+        let Some(statement) = entry.statement().cloned() else { return };
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
         let Some(caller) = &mut entry.slot.caller else {
             // Discarded while it waited for its description.
@@ -284,7 +284,7 @@ impl<C: IfxCaller> Machine<C> {
         if entry.state() == State::FetchMore {
             entry.go(Event::BlockAsked, State::Fetching);
         }
-        let Some(statement) = &entry.statement else { return };
+        let Some(statement) = entry.statement() else { return };
         let (id, groups) = (statement.id, entry.groups);
         let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
         for _ in groups..if large { 1 } else { own::FETCHES_IN_FLIGHT } {
@@ -310,7 +310,7 @@ impl<C: IfxCaller> Machine<C> {
     /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
     fn fetch_large(&mut self, at: usize, outbox: &mut Outbox) {
         let entry = &mut self.queue[at];
-        let Some(statement) = entry.statement.clone() else { return };
+        let Some(statement) = entry.statement().cloned() else { return };
         let Some(columns) = &statement.columns else { return };
         let held = std::mem::take(&mut entry.held);
         let mut asked = 0;

@@ -37,7 +37,7 @@ impl<C: IfxCaller> Machine<C> {
     fn places(&self) -> impl Iterator<Item = (usize, &Entry<C>)> {
         let last = self.queue.started().saturating_sub(1);
         let run = self.queue.in_flight().enumerate().rev();
-        run.take_while(move |(at, entry)| entry.reads || *at == last)
+        run.take_while(move |(at, entry)| entry.reads() || *at == last)
     }
 
     fn run(&self) -> impl Iterator<Item = &Entry<C>> {
@@ -58,16 +58,14 @@ impl<C: IfxCaller> Machine<C> {
     pub(super) fn can_start(&mut self, outbox: &mut Outbox) -> bool {
         // Whether a transaction is open behind several statements, and which database, is not known before they are answered.
         let unknown = |statement: &Arc<Statement>| statement.several || statement.changes_database();
-        if self.run().any(|entry| entry.statement.as_ref().is_some_and(unknown)) {
+        if self.run().any(|entry| entry.statement().is_some_and(unknown)) {
             return false;
         }
         if self.run().all(|entry| entry.state() == State::Sent && !entry.closes_later()) {
             return self.queue.started() == 0 || !self.run().any(Entry::is_stale);
         }
         let reads = |entry: &Entry<C>| {
-            entry.reads
-                && !entry.is_stale()
-                && !entry.statement.as_ref().is_some_and(|s| s.long.load(Ordering::Relaxed))
+            entry.reads() && !entry.is_stale() && !entry.statement().is_some_and(|s| s.long.load(Ordering::Relaxed))
         };
         if !self.run().all(reads) || self.run().count() >= own::SELECTS_IN_FLIGHT {
             return false;
@@ -94,7 +92,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     fn is_in_use(&self, statement: &Statement) -> bool {
-        self.run().any(|entry| entry.statement.as_ref().is_some_and(|used| used.id == statement.id))
+        self.run().any(|entry| entry.statement().is_some_and(|used| used.id == statement.id))
     }
 
     /// A copy to be executed instead of a statement whose cursor is open.
