@@ -9,6 +9,7 @@ mod cursor;
 mod entry;
 mod interrupt;
 mod locale;
+mod query;
 mod receive;
 mod request;
 mod routine;

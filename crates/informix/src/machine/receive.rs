@@ -2,16 +2,14 @@
 
 use super::entry::{Entry, Failure, Source, State, Used};
 use super::request::{Asked, Declare, Group, Guard, Reply, Request};
-use super::run::{HeldRows, Taken, Tuples};
 use super::stage::Event;
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
 use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
-use crate::types::decode;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Room, Slot, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -68,50 +66,12 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// What the reply that is being read answers.
-    fn group(&self) -> Result<Group, Fatal> {
+    pub(super) fn group(&self) -> Result<Group, Fatal> {
         self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
     }
 
     pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<C>> {
         self.queue.started_by_id_mut(id)
-    }
-
-    /// SQ_TUPLE: as many as are whole.
-    fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
-        let group = self.group()?;
-        if group.asked == Asked::LocaleFetch {
-            return self.locale_row(unread);
-        }
-        if group.asked != Asked::Fetch {
-            return Err(Fatal::peer("the server sent a row although none was asked for"));
-        }
-        let mut gone;
-        let entry = match self.queue.started_by_id_mut(group.entry) {
-            Some(entry) => entry,
-            None => {
-                // A block that was asked for ahead of the end.
-                gone = Entry::new(Slot::own(0, 0), Request::Ping);
-                &mut gone
-            }
-        };
-        let columns = entry.statement().and_then(|statement| statement.columns.clone());
-        let mut room = Room::More;
-        let mut run = Tuples::new(columns.as_deref(), unread);
-        match (&columns, &mut entry.slot.caller) {
-            (Some(columns), Some(_)) if columns.large => {
-                while let Some(row) = run.next()? {
-                    decode::descriptors(&columns.decoders, row)?;
-                    entry.held.push(row.to_vec());
-                }
-            }
-            (Some(_), Some(caller)) if !run.is_empty()? => room = caller.rows(cx, &mut run)?,
-            _ => {}
-        }
-        let Taken { bytes, rows, row_bytes } = run.end()?;
-        entry.rows += rows;
-        self.reply.row_bytes += row_bytes;
-        self.queue.note(group.entry, room);
-        Ok(bytes)
     }
 
     fn message(&mut self, cx: C::Cx<'_>, message: Message<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
@@ -430,53 +390,6 @@ impl<C: IfxCaller> Machine<C> {
             let error = ServerError { sqlcode: own::NOT_INSERTED, token, ..ServerError::default() };
             entry.batch.put_failed |= entry.rows_failed(error, Some(first));
         }
-    }
-
-    /// A block of rows is there.
-    fn block_ended(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
-        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-        if !entry.held.is_empty() && entry.slot.caller.is_some() && entry.slot.failure.is_none() {
-            let Some(columns) = entry.statement().and_then(|s| s.columns.clone()) else { return Ok(()) };
-            let mut any = false;
-            for row in &entry.held {
-                any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
-            }
-            if any {
-                entry.go(Event::ValuesDescribed, State::FetchLarge);
-                return Ok(());
-            }
-            return self.large_values_came(cx, group);
-        }
-        self.next_block(group);
-        Ok(())
-    }
-
-    fn next_block(&mut self, group: Group) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        let is_over = entry.ended
-            || entry.slot.caller.is_none()
-            || entry.slot.failure.is_some()
-            || entry.request.cursor().is_some();
-        match entry.state() {
-            // Blocks that were asked for ahead.
-            State::Sent => {}
-            _ if is_over => entry.go(Event::LastBlock, State::Sent),
-            State::FetchMore => {}
-            _ => entry.go(Event::BlockEnded, State::FetchMore),
-        }
-    }
-
-    /// The rows that were held have all their values.
-    fn large_values_came(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
-        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-        let (held, large) = (std::mem::take(&mut entry.held), std::mem::take(&mut entry.large));
-        let columns = entry.statement().and_then(|statement| statement.columns.clone());
-        if let (Some(columns), Some(caller), None) = (columns, &mut entry.slot.caller, &entry.slot.failure) {
-            let room = caller.rows(cx, &mut HeldRows::new(&columns, &held, &large))?;
-            self.queue.note(group.entry, room);
-        }
-        self.next_block(group);
-        Ok(())
     }
 
     /// Finishes the entries at the front that have nothing left to send or to be told.

@@ -8,7 +8,7 @@ use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine, Phase};
 use crate::capabilities::Feature;
 use crate::messages::{client, kind, tag};
-use crate::types::{decode, encode};
+use crate::types::encode;
 use crate::{lexer, limits as own};
 use headrace_core::{Mismatch, Outbox, Parameters, limits};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    fn ask_for(&mut self, at: usize, asked: Asked) {
+    pub(super) fn ask_for(&mut self, at: usize, asked: Asked) {
         let entry = &mut self.queue[at];
         entry.groups += 1;
         self.groups.push_back(Group { entry: entry.slot.id, asked });
@@ -275,61 +275,6 @@ impl<C: IfxCaller> Machine<C> {
 
     pub(super) fn buffer(&self, bytes: i32) -> i32 {
         if self.capabilities.has(Feature::LargeFetch) { bytes } else { bytes.min(own::OLD_FETCH_BYTES) }
-    }
-
-    /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
-    pub(super) fn fetch_more(&mut self, at: usize, outbox: &mut Outbox) {
-        let size = self.buffer(own::FETCH_BYTES);
-        let entry = &mut self.queue[at];
-        if entry.state() == State::FetchMore {
-            entry.go(Event::BlockAsked, State::Fetching);
-        }
-        let Some(statement) = entry.statement() else { return };
-        let (id, groups) = (statement.id, entry.groups);
-        let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
-        for _ in groups..if large { 1 } else { own::FETCHES_IN_FLIGHT } {
-            client::id(outbox.tail(), id);
-            client::nfetch(outbox.tail(), size);
-            client::eot(outbox.tail());
-            self.ask_for(at, Asked::Fetch);
-        }
-    }
-
-    /// Asks for the next blocks while the first is still coming, if nothing else was asked for behind it.
-    pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
-        let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
-        let reading = self.groups.front().map(|group| group.entry);
-        let Some(at) = self.queue.last_at() else { return };
-        let entry = &self.queue[at];
-        let whole = entry.request.cursor().is_none() && Some(entry.slot.id) == reading;
-        if full && whole && entry.groups == 1 && entry.state() == State::Fetching && entry.slot.caller.is_some() {
-            self.fetch_more(at, outbox);
-        }
-    }
-
-    /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
-    fn fetch_large(&mut self, at: usize, outbox: &mut Outbox) {
-        let entry = &mut self.queue[at];
-        let Some(statement) = entry.statement().cloned() else { return };
-        let Some(columns) = &statement.columns else { return };
-        let held = std::mem::take(&mut entry.held);
-        let mut asked = 0;
-        for row in &held {
-            // Rows were checked when they came.
-            for descriptor in decode::descriptors(&columns.decoders, row).unwrap_or_default() {
-                let out = outbox.tail();
-                client::id(out, statement.id);
-                client::fetchblob(out, descriptor);
-                client::eot(out);
-                asked += 1;
-            }
-        }
-        for _ in 0..asked {
-            self.ask_for(at, Asked::Large);
-        }
-        let entry = &mut self.queue[at];
-        entry.held = held;
-        entry.go(Event::ValuesAsked, State::Fetching);
     }
 }
 
