@@ -5,20 +5,133 @@
 //! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the error
 //! that the user sees, and the row that it names, are those of plain executions.
 
-use super::entry::{Failure, State};
-use super::request::{Asked, Execute, Group, Guard, Request, Road};
+use super::entry::{Entry, Failure};
+use super::request::{Asked, Execute, Group, Reply, Request, Road};
 use super::send::bind_row;
-use super::stage::Event;
+use super::stage::{Event, HasState, Stage, State, go};
 use super::{IfxCaller, Logging, Machine};
 use crate::capabilities::Feature;
 use crate::limits as own;
 use crate::messages::server::ServerError;
 use crate::messages::{client, tag};
-use headrace_core::Outbox;
+use headrace_core::{Caller, Outbox};
 use std::sync::atomic::Ordering;
 
 /// The savepoint of a batch inside a transaction.
 const SAVEPOINT: &[u8] = b"headrace_batch";
+
+/// What makes a batch atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// The database has no transactions.
+    None,
+    /// A transaction of its own.
+    Transaction,
+    /// A savepoint in the transaction that was open.
+    Savepoint,
+}
+
+/// A batch whose rows are being sent, or were.
+#[derive(Debug)]
+pub(super) struct Batch<C: Caller> {
+    step: Step,
+    /// What makes it atomic.
+    pub guard: Guard,
+    travels: Travels,
+    /// Rows that were sent.
+    sent: u64,
+    /// Rows affected.
+    pub affected: i64,
+    /// What the server said of the rows that it took from an insert cursor, until that is closed.
+    put: Put,
+    putting: Putting<C>,
+}
+
+/// The state of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Sending,
+    Draining,
+    Sent,
+}
+
+impl HasState for Step {
+    #[inline]
+    fn state(&self) -> State {
+        match self {
+            Step::Sending => State::Sending,
+            Step::Draining => State::Draining,
+            Step::Sent => State::Sent,
+        }
+    }
+}
+
+/// How the next rows travel.
+#[derive(Debug)]
+enum Travels {
+    /// By SQ_PUT.
+    Put,
+    /// By SQ_BIND and SQ_EXECUTE.
+    Execute {
+        /// Bytes of a group.
+        group: usize,
+        /// The caller's current row is still to be sent: an insert cursor could not take it.
+        row_waits: bool,
+    },
+}
+
+impl Travels {
+    fn on(road: Road) -> Self {
+        match road {
+            Road::Put => Self::Put,
+            Road::Groups => Self::Execute { group: own::GROUP_BYTES, row_waits: false },
+            Road::Rows => Self::Execute { group: 1, row_waits: false },
+        }
+    }
+}
+
+/// SQ_DONEs, the sum of their rows, and the rows of the last.
+#[derive(Debug, Default)]
+struct Put {
+    dones: u64,
+    affected: i64,
+    last: i64,
+}
+
+/// Whether rows that were put have failed.
+#[derive(Debug, Default)]
+enum Putting<C: Caller> {
+    /// They have not, or what is made of it is decided.
+    #[default]
+    Good,
+    /// The batch's failure came of putting rows.
+    Failed,
+    /// The batch is being repeated without putting rows; why it is.
+    Repeated(Box<Failure<C>>),
+}
+
+impl<C: Caller> Batch<C> {
+    fn new(guard: Guard, road: Road) -> Self {
+        Self {
+            step: Step::Sending,
+            guard,
+            travels: Travels::on(road),
+            sent: 0,
+            affected: 0,
+            put: Put::default(),
+            putting: Putting::Good,
+        }
+    }
+
+    pub(super) fn step(&self) -> Step {
+        self.step
+    }
+
+    /// Puts it into another state, which `event` brings it to.
+    pub(super) fn go(&mut self, event: Event, to: Step) {
+        go(&mut self.step, event, to);
+    }
+}
 
 impl<C: IfxCaller> Machine<C> {
     /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
@@ -32,19 +145,16 @@ impl<C: IfxCaller> Machine<C> {
         };
         self.guard_batch(guard, outbox);
         let entry = &mut self.queue[at];
-        entry.guard = guard;
-        entry.go(Event::BatchBegun, State::Sending);
-        let Request::Execute(Execute { road, .. }) = &entry.request else { return };
+        let Request::Execute(Execute { road, .. }) = entry.request else { return };
         let Some(statement) = entry.used.as_ref().map(|used| &used.statement) else { return };
         let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
         let best = plan.filter(|plan| !plan.padded).map_or(Road::Groups, |_| Road::Put);
-        entry.batch.road = road.unwrap_or(best);
+        let road = road.unwrap_or(best);
         // Only what can be undone and read a second time is put.
         let can = plan.is_some() && guard != Guard::None;
         let again = can && entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
-        if entry.batch.road == Road::Put && !again {
-            entry.batch.road = Road::Groups;
-        }
+        let road = if road == Road::Put && !again { Road::Groups } else { road };
+        entry.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, road)));
     }
 
     fn guard_batch(&mut self, guard: Guard, outbox: &mut Outbox) {
@@ -61,34 +171,33 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Sends one group of rows.
     pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        match self.queue.last_mut().map(|entry| entry.batch.road) {
-            Some(Road::Put) => self.put_rows(cx, outbox),
-            Some(Road::Groups) => self.execute_rows(cx, own::GROUP_BYTES, outbox),
-            Some(Road::Rows) => self.execute_rows(cx, 1, outbox),
+        match self.queue.last().and_then(Entry::batch).map(|batch| &batch.travels) {
+            Some(Travels::Put) => self.put_rows(cx, outbox),
+            Some(Travels::Execute { .. }) => self.execute_rows(cx, outbox),
             None => {}
         }
     }
 
-    /// Sends SQ_BIND and SQ_EXECUTE for rows until a group of `bytes` is full.
-    fn execute_rows(&mut self, cx: C::Cx<'_>, bytes: usize, outbox: &mut Outbox) {
+    /// Sends SQ_BIND and SQ_EXECUTE for rows until a group is full.
+    fn execute_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let codeset = self.codeset;
-        let Some(entry) = self.queue.last_mut() else { return };
-        let Some(statement) = entry.statement().cloned() else { return };
-        let first = entry.rows_sent;
+        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
+        let Travels::Execute { group, row_waits } = &mut batch.travels else { return };
+        let first = batch.sent;
         let out = outbox.tail();
         let start = out.len();
         client::id(out, statement.id);
         let empty = out.len();
-        let mut more = entry.slot.failure.is_none();
-        while more && (out.len() == empty || out.len() - start < bytes) {
+        let mut more = slot.failure.is_none();
+        while more && (out.len() == empty || out.len() - start < *group) {
             let mark = out.len();
-            let waits = std::mem::take(&mut entry.batch.row_waits);
-            let Some(caller) = &mut entry.slot.caller else {
+            let waits = std::mem::take(row_waits);
+            let Some(caller) = &mut slot.caller else {
                 more = false;
                 break;
             };
             let written = match if waits { Ok(true) } else { caller.next_row(cx) } {
-                Ok(true) => bind_row(entry, &statement, codeset, cx, out),
+                Ok(true) => bind_row(caller, statement, codeset, cx, out),
                 Ok(false) => {
                     more = false;
                     break;
@@ -98,19 +207,19 @@ impl<C: IfxCaller> Machine<C> {
             match written {
                 Ok(()) => {
                     client::plain(out, tag::SQ_EXECUTE);
-                    entry.rows_sent += 1;
+                    batch.sent += 1;
                 }
                 Err(error) => {
                     out.truncate(mark);
-                    entry.slot.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
+                    slot.failure = Some(Failure::Caller { error, row: Some(batch.sent) });
                     more = false;
                 }
             }
         }
         if !more {
-            entry.go(Event::RowsSent, State::Draining);
+            batch.go(Event::RowsSent, Step::Draining);
         }
-        if entry.rows_sent == first {
+        if batch.sent == first {
             out.truncate(start);
         } else {
             client::eot(out);
@@ -123,19 +232,18 @@ impl<C: IfxCaller> Machine<C> {
     fn put_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
-        let Some(entry) = self.queue.last_mut() else { return };
-        let Some(statement) = entry.statement().cloned() else { return };
+        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
         let Some(plan) = &statement.put else { return };
-        let first = entry.rows_sent;
+        let (id, first) = (statement.id, batch.sent);
         let out = outbox.tail();
         let start = out.len();
-        client::id(out, statement.id);
+        client::id(out, id);
         client::curname(out, &cursor);
         client::plain(out, tag::SQ_OPEN);
         client::ret_type(out, true, &plan.types);
-        let mut more = entry.slot.failure.is_none();
+        let mut more = slot.failure.is_none();
         while more && out.len() - start < own::GROUP_BYTES {
-            let Some(caller) = &mut entry.slot.caller else {
+            let Some(caller) = &mut slot.caller else {
                 more = false;
                 break;
             };
@@ -148,28 +256,27 @@ impl<C: IfxCaller> Machine<C> {
                 Err(error) => Err(error),
             };
             match put {
-                Ok(true) => entry.rows_sent += 1,
+                Ok(true) => batch.sent += 1,
                 Ok(false) => {
-                    entry.batch.road = Road::Groups;
-                    entry.batch.row_waits = true;
+                    batch.travels = Travels::Execute { group: own::GROUP_BYTES, row_waits: true };
                     break;
                 }
                 Err(error) => {
-                    entry.slot.failure = Some(Failure::Caller { error, row: Some(entry.rows_sent) });
+                    slot.failure = Some(Failure::Caller { error, row: Some(batch.sent) });
                     more = false;
                 }
             }
         }
         if !more {
-            entry.go(Event::RowsSent, State::Draining);
+            batch.go(Event::RowsSent, Step::Draining);
         }
-        let count = entry.rows_sent - first;
+        let count = batch.sent - first;
         if count == 0 {
             out.truncate(start);
             return;
         }
         client::eot(out);
-        client::id(out, statement.id);
+        client::id(out, id);
         client::plain(out, tag::SQ_CLOSE);
         client::eot(out);
         self.ask(Asked::Put { first, count });
@@ -181,22 +288,18 @@ impl<C: IfxCaller> Machine<C> {
         if self.repeat_batch(cx, outbox) {
             return;
         }
-        let Some(entry) = self.queue.last_mut() else { return };
-        entry.go(Event::BatchEnded, State::Sent);
-        if let Some(first) = entry.batch.first_failure.take() {
-            match &entry.slot.failure {
-                None => {
-                    if let Some(statement) = entry.statement() {
-                        statement.put_refused.store(true, Ordering::Relaxed);
-                    }
-                }
+        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
+        batch.go(Event::BatchEnded, Step::Sent);
+        if let Putting::Repeated(first) = std::mem::take(&mut batch.putting) {
+            match &slot.failure {
+                None => statement.put_refused.store(true, Ordering::Relaxed),
                 // Rows that could not be read a second time.
-                Some(Failure::Caller { .. }) => entry.slot.failure = Some(first),
+                Some(Failure::Caller { .. }) => slot.failure = Some(*first),
                 Some(Failure::Server { .. }) => {}
             }
         }
-        let good = entry.slot.failure.is_none() && entry.slot.caller.is_some();
-        let guard = entry.guard;
+        let good = slot.failure.is_none() && slot.caller.is_some();
+        let guard = batch.guard;
         let out = outbox.tail();
         match (guard, good) {
             (Guard::None, _) => return,
@@ -226,17 +329,19 @@ impl<C: IfxCaller> Machine<C> {
     fn repeat_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
         let Some(entry) = self.queue.last_mut() else { return false };
         let told = matches!(&entry.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
-        let put = std::mem::take(&mut entry.batch.put_failed);
-        if !put || !told || entry.is_stale() || !entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+        let stale = entry.is_stale();
+        let Some((batch, slot, _)) = entry.batch_parts() else { return false };
+        if !matches!(batch.putting, Putting::Failed) {
             return false;
         }
-        entry.batch.first_failure = entry.slot.failure.take();
-        entry.batch.road = Road::Groups;
-        entry.batch.row_waits = false;
-        entry.rows_sent = 0;
-        entry.rows = 0;
-        entry.go(Event::PutFailed, State::Sending);
-        let guard = entry.guard;
+        batch.putting = Putting::Good;
+        if !told || stale || !slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+            return false;
+        }
+        let Some(first) = slot.failure.take() else { return false };
+        let guard = batch.guard;
+        batch.go(Event::PutFailed, Step::Sending);
+        *batch = Batch { putting: Putting::Repeated(Box::new(first)), ..Batch::new(guard, Road::Groups) };
         match guard {
             Guard::Savepoint => client::savepoint(outbox.tail(), tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
             _ => client::rollback(outbox.tail()),
@@ -248,6 +353,47 @@ impl<C: IfxCaller> Machine<C> {
             self.guard_batch(guard, outbox);
         }
         true
+    }
+
+    /// Rows were put. How many, the server may also say when the cursor is closed.
+    pub(super) fn put(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
+        let Some(entry) = self.entry(group.entry) else { return };
+        let Some(batch) = entry.batch_mut() else { return };
+        batch.put = Put { dones: reply.dones, affected: reply.affected, last: reply.last };
+        if let Some(error) = reply.error {
+            entry.put_failed(error, first + reply.good.min(count - 1));
+        }
+    }
+
+    /// The cursor that took the rows is closed.
+    pub(super) fn put_closed(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
+        let Some(entry) = self.entry(group.entry) else { return };
+        let Some((batch, slot, _)) = entry.batch_parts() else { return };
+        if slot.failure.is_some() {
+            return;
+        }
+        let Put { dones, affected, last } = batch.put;
+        let told = i64::try_from(count).unwrap_or(i64::MAX);
+        // Each row or each block by itself, or how many there are by now.
+        let all = dones + reply.dones > 0 && [affected + reply.affected, last, reply.last].contains(&told);
+        if let Some(error) = reply.error {
+            entry.put_failed(error, first);
+        } else if all {
+            batch.affected += told;
+        } else {
+            let token = format!("{} of {count} rows", affected + reply.affected);
+            entry.put_failed(ServerError { sqlcode: own::NOT_INSERTED, token, ..ServerError::default() }, first);
+        }
+    }
+}
+
+impl<C: IfxCaller> Entry<C> {
+    fn put_failed(&mut self, error: ServerError, row: u64) {
+        if self.rows_failed(error, Some(row))
+            && let Some(batch) = self.batch_mut()
+        {
+            batch.putting = Putting::Failed;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Cursors: those of a query, which close by themselves, and those that a caller keeps open.
 
-use super::entry::{Source, State, Used};
+use super::entry::{Source, Stage, Used};
+use super::query::Query;
 use super::request::{Asked, Declare, Position, Request};
 use super::stage::Event;
 use super::statement::Statement;
@@ -70,7 +71,7 @@ impl<C: IfxCaller> Machine<C> {
         client::eot(out);
         self.ask(Asked::Fetch);
         if let Some(entry) = self.queue.last_mut() {
-            entry.go(Event::Opened, State::Fetching);
+            entry.go(Event::Opened, Stage::Query(Query::fetching()));
         }
     }
 
@@ -98,8 +99,10 @@ impl<C: IfxCaller> Machine<C> {
         }
         // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.
         match &columns {
-            Some(columns) if scroll && !columns.large => entry.go(Event::StartWhole, State::Sent),
-            _ => entry.go(Event::StartFetch, State::Fetching),
+            Some(columns) if scroll && !columns.large => {
+                entry.go(Event::StartWhole, Stage::Query(Query::sent()));
+            }
+            _ => entry.go(Event::StartFetch, Stage::Query(Query::fetching())),
         }
         let request = entry.request.clone();
         let out = outbox.tail();

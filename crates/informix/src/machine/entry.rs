@@ -1,9 +1,11 @@
 //! A request in the queue, and how far it has come.
 
 use super::IfxCaller;
-use super::request::{Batch, Execute, Guard, Request, Road, Rows, Savepoint};
-pub(super) use super::stage::State;
-use super::stage::{Event, TRANSITIONS};
+use super::batch::{Batch, Guard, Step};
+use super::query::Query;
+use super::request::{Execute, Request, Rows, Savepoint};
+use super::stage::{Event, Executed, HasState, go};
+pub(super) use super::stage::{Stage, State};
 use super::statement::Statement;
 use crate::limits as own;
 use crate::messages::kind;
@@ -53,63 +55,30 @@ impl Source {
 pub struct Entry<C: Caller> {
     pub(super) slot: Slot<C>,
     pub(super) request: Request,
-    state: State,
+    stage: Stage<C>,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
     /// Its statement was older than its table once, and is prepared again.
     pub(super) retried: bool,
-    pub(super) guard: Guard,
-    pub(super) batch: Batch<C>,
     /// Groups in flight.
     pub(super) groups: usize,
-    /// Rows of a batch that were sent.
-    pub(super) rows_sent: u64,
-    /// Rows affected, or fetched.
-    pub(super) rows: i64,
-    pub(super) serial: Option<i64>,
-    /// A block of rows has come to its end.
-    pub(super) block_ended: bool,
-    /// SQ_DONE of a query has come: the cursor is at its end.
-    pub(super) ended: bool,
-    /// The number of the row of a scroll cursor that came last.
-    pub(super) row_number: Option<i32>,
-    /// Rows that wait for their BYTE and TEXT values.
-    pub(super) held: Vec<Vec<u8>>,
-    pub(super) large: Vec<Vec<u8>>,
 }
 
 impl<C: IfxCaller> Entry<C> {
     pub(super) fn new(slot: Slot<C>, request: Request) -> Self {
-        Self {
-            slot,
-            request,
-            state: State::Queued,
-            used: None,
-            retried: false,
-            guard: Guard::None,
-            batch: Batch {
-                road: Road::Groups,
-                row_waits: false,
-                put: (0, 0, 0),
-                put_failed: false,
-                first_failure: None,
-            },
-            groups: 0,
-            rows_sent: 0,
-            rows: 0,
-            serial: None,
-            block_ended: false,
-            ended: false,
-            row_number: None,
-            held: Vec::new(),
-            large: Vec::new(),
-        }
+        Self { slot, request, stage: Stage::Queued, used: None, retried: false, groups: 0 }
     }
 
     /// How far it has come.
     #[inline]
     pub(super) fn state(&self) -> State {
-        self.state
+        self.stage.state()
+    }
+
+    /// The state with what it owns.
+    #[inline]
+    pub(super) fn stage(&self) -> &Stage<C> {
+        &self.stage
     }
 
     /// Its statement, once that is known.
@@ -130,14 +99,87 @@ impl<C: IfxCaller> Entry<C> {
 
     /// Puts it into another state, which `event` brings it to.
     #[inline]
-    pub(super) fn go(&mut self, event: Event, to: State) {
-        TRANSITIONS.take(self.state, event, to);
-        self.state = to;
+    pub(super) fn go(&mut self, event: Event, to: Stage<C>) {
+        go(&mut self.stage, event, to);
+    }
+
+    /// What is known of it as a batch.
+    pub(super) fn batch(&self) -> Option<&Batch<C>> {
+        match &self.stage {
+            Stage::Batch(batch) => Some(batch),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn batch_mut(&mut self) -> Option<&mut Batch<C>> {
+        match &mut self.stage {
+            Stage::Batch(batch) => Some(batch),
+            _ => None,
+        }
+    }
+
+    /// A batch, the slot and the statement.
+    pub(super) fn batch_parts(&mut self) -> Option<(&mut Batch<C>, &mut Slot<C>, &Arc<Statement>)> {
+        match (&mut self.stage, &self.used) {
+            (Stage::Batch(batch), Some(used)) => Some((batch, &mut self.slot, &used.statement)),
+            _ => None,
+        }
+    }
+
+    /// What is known of it as a query.
+    #[inline]
+    pub(super) fn query(&self) -> Option<&Query> {
+        match &self.stage {
+            Stage::Query(query) => Some(query),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn query_mut(&mut self) -> Option<&mut Query> {
+        match &mut self.stage {
+            Stage::Query(query) => Some(query),
+            _ => None,
+        }
+    }
+
+    /// A query, the slot and the statement.
+    #[inline]
+    pub(super) fn query_parts(&mut self) -> Option<(&mut Query, &mut Slot<C>, &Arc<Statement>)> {
+        match (&mut self.stage, &self.used) {
+            (Stage::Query(query), Some(used)) => Some((query, &mut self.slot, &used.statement)),
+            _ => None,
+        }
+    }
+
+    /// What is known of it as a statement that was executed once.
+    pub(super) fn executed_mut(&mut self) -> Option<&mut Executed> {
+        match &mut self.stage {
+            Stage::Executed(executed) => Some(executed),
+            _ => None,
+        }
+    }
+
+    /// What makes it atomic.
+    pub(super) fn guard(&self) -> Guard {
+        self.batch().map_or(Guard::None, |batch| batch.guard)
+    }
+
+    /// Rows affected, or fetched.
+    pub(super) fn rows(&self) -> i64 {
+        match &self.stage {
+            Stage::Batch(batch) => batch.affected,
+            Stage::Query(query) => query.rows,
+            Stage::Executed(executed) => executed.rows,
+            _ => 0,
+        }
     }
 
     /// The same request from its beginning.
     pub(super) fn again(mut self) -> Self {
-        self.go(Event::Again, State::Queued);
+        self.go(Event::Again, Stage::Queued);
         self.slot.failure = None;
         let mut fresh = Self::new(self.slot, self.request);
         fresh.retried = true;
@@ -147,8 +189,8 @@ impl<C: IfxCaller> Entry<C> {
     /// Ends it for a reason of the caller's own making.
     pub(super) fn refuse(&mut self, message: String) {
         self.slot.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
-        if self.state != State::Sent {
-            self.go(Event::Refused, State::Sent);
+        if self.state() != State::Sent {
+            self.go(Event::Refused, Stage::Sent);
         }
     }
 
@@ -164,16 +206,20 @@ impl<C: IfxCaller> Entry<C> {
         if !earlier {
             self.slot.failure = Some(Failure::Server { error, row });
         }
-        if self.state == State::Sending {
-            self.go(Event::RowFailed, State::Draining);
-        }
+        self.stop_sending();
         !earlier
+    }
+
+    /// No more rows of a batch are sent.
+    pub(super) fn stop_sending(&mut self) {
+        if let Some(batch) = self.batch_mut().filter(|batch| batch.step() == Step::Sending) {
+            batch.go(Event::RowFailed, Step::Draining);
+        }
     }
 
     /// Nothing is left to be sent or to be told. Blocks that were asked for ahead of the end may still come.
     pub(super) fn is_over(&self) -> bool {
-        let read_to_the_end = self.ended && self.used.is_some();
-        self.state == State::Sent && (self.groups == 0 || read_to_the_end)
+        self.state() == State::Sent && (self.groups == 0 || self.query().is_some_and(Query::is_ended))
     }
 
     /// Nobody wants its rows any more, but some are on their way: only behind them will its cursor be closed.
@@ -205,10 +251,10 @@ impl<C: IfxCaller> Entry<C> {
         // Of a batch whose first row was refused nothing was sent.
         let refused = self.is_refused()
             && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Caller { row: Some(0), .. })));
-        let undone = match (self.is_batch(), self.guard) {
-            (false, _) => self.rows == 0,
+        let undone = match (self.is_batch(), self.guard()) {
+            (false, _) => self.rows() == 0,
             // Other rows of the group may have been executed where a value did not fit.
-            (true, Guard::None) => self.rows == 0 && (self.is_stale() || refused),
+            (true, Guard::None) => self.rows() == 0 && (self.is_stale() || refused),
             (true, Guard::Savepoint | Guard::Transaction) => true,
         };
         // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.

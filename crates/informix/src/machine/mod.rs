@@ -270,11 +270,8 @@ impl<C: IfxCaller> Session for Machine<C> {
         if discarded == Discarded::Gone {
             return discarded;
         }
-        if let Some(entry) = self.queue.by_id_mut(id)
-            && let State::FetchMore | State::FetchLarge = entry.state()
-        {
-            entry.held.clear();
-            entry.go(Event::Abandoned, State::Sent);
+        if let Some(query) = self.queue.by_id_mut(id).and_then(Entry::query_mut) {
+            query.abandon();
         }
         // Of queries side by side the first one may have nothing in flight. The rows of a batch may be hit, and only once.
         let first = self.queue.first().is_some_and(|entry| entry.slot.id == id);

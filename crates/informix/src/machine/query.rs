@@ -1,25 +1,115 @@
 //! The rows of a query: asked for in blocks, ahead of their end; and the BYTE and TEXT values that they only name.
 
 use super::entry::{Entry, State};
-use super::request::{Asked, Group, Request};
+use super::request::{Asked, Group, Reply};
 use super::run::{HeldRows, Taken, Tuples};
-use super::stage::Event;
+use super::stage::{Event, HasState, go};
 use super::{IfxCaller, Machine};
 use crate::limits as own;
 use crate::messages::client;
 use crate::types::decode;
-use headrace_core::{Fatal, Outbox, Room, Slot};
+use headrace_core::{Fatal, Outbox, Room, limits};
+use std::sync::atomic::Ordering;
+
+/// A query whose rows are being read, or were.
+#[derive(Debug)]
+pub(super) struct Query {
+    step: Step,
+    fetched: Fetched,
+    /// Rows that have come.
+    pub rows: i64,
+    /// The number of the row of a scroll cursor that came last.
+    pub row_number: Option<i32>,
+    held: Held,
+}
+
+/// The state of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Fetching,
+    FetchMore,
+    FetchLarge,
+    Sent,
+}
+
+impl HasState for Step {
+    #[inline]
+    fn state(&self) -> State {
+        match self {
+            Step::Fetching => State::Fetching,
+            Step::FetchMore => State::FetchMore,
+            Step::FetchLarge => State::FetchLarge,
+            Step::Sent => State::Sent,
+        }
+    }
+}
+
+/// How much of a result has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fetched {
+    /// No block has come to its end.
+    Nothing,
+    /// A block has, or several.
+    Blocks,
+    /// SQ_DONE or an error has come: the cursor is at its end.
+    All,
+}
+
+/// Rows that wait for their BYTE and TEXT values, and the values that have come.
+#[derive(Debug, Default)]
+struct Held {
+    rows: Vec<Vec<u8>>,
+    values: Vec<Vec<u8>>,
+}
+
+impl Query {
+    /// One whose first rows were asked for.
+    pub(super) fn fetching() -> Self {
+        Self::new(Step::Fetching)
+    }
+
+    /// One whose only row was asked for.
+    pub(super) fn sent() -> Self {
+        Self::new(Step::Sent)
+    }
+
+    fn new(step: Step) -> Self {
+        Self { step, fetched: Fetched::Nothing, rows: 0, row_number: None, held: Held::default() }
+    }
+
+    pub(super) fn step(&self) -> Step {
+        self.step
+    }
+
+    /// The cursor is at its end.
+    pub(super) fn is_ended(&self) -> bool {
+        self.fetched == Fetched::All
+    }
+
+    /// Nobody wants its rows any more: no others are asked for.
+    pub(super) fn abandon(&mut self) {
+        if let Step::FetchMore | Step::FetchLarge = self.step {
+            self.held = Held::default();
+            self.go(Event::Abandoned, Step::Sent);
+        }
+    }
+
+    fn go(&mut self, event: Event, to: Step) {
+        go(&mut self.step, event, to);
+    }
+}
 
 impl<C: IfxCaller> Machine<C> {
     /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
     pub(super) fn fetch_more(&mut self, at: usize, outbox: &mut Outbox) {
         let size = self.buffer(own::FETCH_BYTES);
         let entry = &mut self.queue[at];
-        if entry.state() == State::FetchMore {
-            entry.go(Event::BlockAsked, State::Fetching);
+        let groups = entry.groups;
+        let Some((query, _, statement)) = entry.query_parts() else { return };
+        if query.step == Step::FetchMore {
+            query.go(Event::BlockAsked, Step::Fetching);
         }
-        let Some(statement) = entry.statement() else { return };
-        let (id, groups) = (statement.id, entry.groups);
+        let id = statement.id;
         let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
         for _ in groups..if large { 1 } else { own::FETCHES_IN_FLIGHT } {
             client::id(outbox.tail(), id);
@@ -44,11 +134,11 @@ impl<C: IfxCaller> Machine<C> {
     /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
     pub(super) fn fetch_large(&mut self, at: usize, outbox: &mut Outbox) {
         let entry = &mut self.queue[at];
-        let Some(statement) = entry.statement().cloned() else { return };
+        let Some((query, _, statement)) = entry.query_parts() else { return };
         let Some(columns) = &statement.columns else { return };
-        let held = std::mem::take(&mut entry.held);
+        query.go(Event::ValuesAsked, Step::Fetching);
         let mut asked = 0;
-        for row in &held {
+        for row in &query.held.rows {
             // Rows were checked when they came.
             for descriptor in decode::descriptors(&columns.decoders, row).unwrap_or_default() {
                 let out = outbox.tail();
@@ -61,9 +151,6 @@ impl<C: IfxCaller> Machine<C> {
         for _ in 0..asked {
             self.ask_for(at, Asked::Large);
         }
-        let entry = &mut self.queue[at];
-        entry.held = held;
-        entry.go(Event::ValuesAsked, State::Fetching);
     }
 
     /// SQ_TUPLE: as many as are whole.
@@ -75,76 +162,117 @@ impl<C: IfxCaller> Machine<C> {
         if group.asked != Asked::Fetch {
             return Err(Fatal::peer("the server sent a row although none was asked for"));
         }
-        let mut gone;
-        let entry = match self.queue.started_by_id_mut(group.entry) {
-            Some(entry) => entry,
-            None => {
-                // A block that was asked for ahead of the end.
-                gone = Entry::new(Slot::own(0, 0), Request::Ping);
-                &mut gone
-            }
-        };
-        let columns = entry.statement().and_then(|statement| statement.columns.clone());
         let mut room = Room::More;
-        let mut run = Tuples::new(columns.as_deref(), unread);
-        match (&columns, &mut entry.slot.caller) {
-            (Some(columns), Some(_)) if columns.large => {
-                while let Some(row) = run.next()? {
-                    decode::descriptors(&columns.decoders, row)?;
-                    entry.held.push(row.to_vec());
+        let Taken { bytes, row_bytes, .. } =
+            match self.queue.started_by_id_mut(group.entry).and_then(Entry::query_parts) {
+                Some((query, slot, statement)) => {
+                    let columns = statement.columns.as_deref();
+                    let mut run = Tuples::new(columns, unread);
+                    match (columns, &mut slot.caller) {
+                        (Some(columns), Some(_)) if columns.large => {
+                            while let Some(row) = run.next()? {
+                                decode::descriptors(&columns.decoders, row)?;
+                                query.held.rows.push(row.to_vec());
+                            }
+                        }
+                        (Some(_), Some(caller)) if !run.is_empty()? => room = caller.rows(cx, &mut run)?,
+                        _ => {}
+                    }
+                    let taken = run.end()?;
+                    query.rows += taken.rows;
+                    taken
                 }
-            }
-            (Some(_), Some(caller)) if !run.is_empty()? => room = caller.rows(cx, &mut run)?,
-            _ => {}
-        }
-        let Taken { bytes, rows, row_bytes } = run.end()?;
-        entry.rows += rows;
+                // A block that was asked for ahead of the end.
+                None => Tuples::new(None, unread).end()?,
+            };
         self.reply.row_bytes += row_bytes;
         self.queue.note(group.entry, room);
         Ok(bytes)
     }
 
-    /// A block of rows is there.
-    pub(super) fn block_ended(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
-        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-        if !entry.held.is_empty() && entry.slot.caller.is_some() && entry.slot.failure.is_none() {
-            let Some(columns) = entry.statement().and_then(|s| s.columns.clone()) else { return Ok(()) };
-            let mut any = false;
-            for row in &entry.held {
-                any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
-            }
-            if any {
-                entry.go(Event::ValuesDescribed, State::FetchLarge);
-                return Ok(());
-            }
-            return self.large_values_came(cx, group);
+    /// SQ_BLOB: a piece of a BYTE or TEXT value.
+    pub(super) fn value_piece(&mut self, group: Group, piece: &[u8]) -> Result<(), Fatal> {
+        let begins = !std::mem::replace(&mut self.reply.pieces, true);
+        let Some(query) = self.entry(group.entry).and_then(Entry::query_mut) else { return Ok(()) };
+        if begins {
+            query.held.values.push(Vec::new());
         }
-        self.next_block(group);
+        let Some(value) = query.held.values.last_mut() else { return Ok(()) };
+        if value.len() + piece.len() > limits::MESSAGE_BYTES {
+            return Err(Fatal::peer("the server sent a BYTE or TEXT value of more than 1 GiB"));
+        }
+        value.extend_from_slice(piece);
         Ok(())
+    }
+
+    /// A block of rows has come to its end.
+    pub(super) fn fetched(&mut self, cx: C::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
+        let Some((query, slot, statement)) = self.entry(group.entry).and_then(Entry::query_parts) else {
+            return Ok(());
+        };
+        let first = query.fetched == Fetched::Nothing;
+        if reply.dones > 0 || first {
+            query.fetched = if reply.dones > 0 { Fetched::All } else { Fetched::Blocks };
+        }
+        let more = !query.is_ended();
+        if first || more {
+            statement.long.store(more, Ordering::Relaxed);
+        }
+        if let Some(error) = reply.error {
+            query.fetched = Fetched::All;
+            slot.fail(error);
+        }
+        if query.held.rows.is_empty() || slot.caller.is_none() || slot.failure.is_some() {
+            self.next_block(group);
+            return Ok(());
+        }
+        let Some(columns) = &statement.columns else { return Ok(()) };
+        let mut any = false;
+        for row in &query.held.rows {
+            any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
+        }
+        if any {
+            query.go(Event::ValuesDescribed, Step::FetchLarge);
+            return Ok(());
+        }
+        self.values_came(cx, group)
     }
 
     fn next_block(&mut self, group: Group) {
         let Some(entry) = self.entry(group.entry) else { return };
-        let is_over = entry.ended
-            || entry.slot.caller.is_none()
-            || entry.slot.failure.is_some()
-            || entry.request.cursor().is_some();
-        match entry.state() {
+        let stays_open = entry.request.cursor().is_some();
+        let Some((query, slot, _)) = entry.query_parts() else { return };
+        let is_over = query.is_ended() || slot.caller.is_none() || slot.failure.is_some() || stays_open;
+        match query.step {
             // Blocks that were asked for ahead.
-            State::Sent => {}
-            _ if is_over => entry.go(Event::LastBlock, State::Sent),
-            State::FetchMore => {}
-            _ => entry.go(Event::BlockEnded, State::FetchMore),
+            Step::Sent => {}
+            _ if is_over => query.go(Event::LastBlock, Step::Sent),
+            Step::FetchMore => {}
+            _ => query.go(Event::BlockEnded, Step::FetchMore),
         }
     }
 
-    /// The rows that were held have all their values.
-    pub(super) fn large_values_came(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
+    /// A BYTE or TEXT value has come to its end.
+    pub(super) fn value_came(&mut self, cx: C::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
         let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-        let (held, large) = (std::mem::take(&mut entry.held), std::mem::take(&mut entry.large));
-        let columns = entry.statement().and_then(|statement| statement.columns.clone());
-        if let (Some(columns), Some(caller), None) = (columns, &mut entry.slot.caller, &entry.slot.failure) {
-            let room = caller.rows(cx, &mut HeldRows::new(&columns, &held, &large))?;
+        let last = entry.groups == 0;
+        let Some((query, slot, _)) = entry.query_parts() else { return Ok(()) };
+        match reply.error {
+            Some(error) => slot.fail(error),
+            // A value of no bytes may come as no message at all.
+            None if !reply.pieces => query.held.values.push(Vec::new()),
+            None => {}
+        }
+        if last { self.values_came(cx, group) } else { Ok(()) }
+    }
+
+    /// The rows that were held have all their values.
+    fn values_came(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
+        let parts = self.queue.started_by_id_mut(group.entry).and_then(Entry::query_parts);
+        let Some((query, slot, statement)) = parts else { return Ok(()) };
+        let Held { rows, values } = std::mem::take(&mut query.held);
+        if let (Some(columns), Some(caller), None) = (&statement.columns, &mut slot.caller, &slot.failure) {
+            let room = caller.rows(cx, &mut HeldRows::new(columns, &rows, &values))?;
             self.queue.note(group.entry, room);
         }
         self.next_block(group);

@@ -1,17 +1,18 @@
 //! The receiving half: from the inbox to the callers.
 
-use super::entry::{Entry, Failure, Source, State, Used};
-use super::request::{Asked, Declare, Group, Guard, Reply, Request};
-use super::stage::Event;
+use super::batch::{Guard, Step};
+use super::entry::{Entry, Failure, Source, Stage, State, Used};
+use super::query::Query;
+use super::request::{Asked, Declare, Group, Reply, Request};
+use super::stage::{Event, Executed};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
 use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, limits};
+use headrace_core::{Fatal, FatalKind, Inbox, Outbox};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A transaction is already open.
 const ALREADY_OPEN: i32 = -535;
@@ -122,23 +123,7 @@ impl<C: IfxCaller> Machine<C> {
             }
             Message::Describe(described) if group.asked == Asked::LocalePrepare => self.described_locale(described),
             Message::Describe(described) if group.asked == Asked::Copy => self.copied(&described),
-            Message::Blob(piece) if group.asked == Asked::Large => {
-                if let Some(entry) = self.entry(group.entry) {
-                    let size = entry.large.last().map_or(0, Vec::len);
-                    if size + piece.len() > limits::MESSAGE_BYTES {
-                        return Err(Fatal::peer("the server sent a BYTE or TEXT value of more than 1 GiB"));
-                    }
-                    if !self.reply.pieces {
-                        self.reply.pieces = true;
-                        if let Some(entry) = self.entry(group.entry) {
-                            entry.large.push(Vec::new());
-                        }
-                    }
-                    if let Some(value) = self.entry(group.entry).and_then(|entry| entry.large.last_mut()) {
-                        value.extend_from_slice(piece);
-                    }
-                }
-            }
+            Message::Blob(piece) if group.asked == Asked::Large => self.value_piece(group, piece)?,
             Message::Routine { database, handle } if group.asked == Asked::GetRoutine => {
                 self.got_routine(group, database, handle);
             }
@@ -148,8 +133,8 @@ impl<C: IfxCaller> Machine<C> {
             Message::Version(_) if matches!(group.asked, Asked::Ping | Asked::CleanUp) => {}
             Message::Cost => {}
             Message::TupId(number) => {
-                if let Some(entry) = self.entry(group.entry) {
-                    entry.row_number = Some(number);
+                if let Some(query) = self.entry(group.entry).and_then(Entry::query_mut) {
+                    query.row_number = Some(number);
                 }
             }
             Message::Exit => return Err(Fatal::new(FatalKind::SessionEnded, "the server ended the session")),
@@ -199,9 +184,9 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Prepare => {
                 if let Some(error) = reply.error {
                     entry.slot.failure = Some(Failure::Server { error, row: None });
-                    entry.go(Event::Error, State::Sent);
+                    entry.go(Event::Error, Stage::Sent);
                 } else if entry.used.is_some() {
-                    entry.go(Event::Described, State::Bindable);
+                    entry.go(Event::Described, Stage::Bindable);
                 } else {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
@@ -210,11 +195,11 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Types => match reply.error {
                 Some(error) if error.sqlcode == own::INTERRUPTED => {
                     entry.slot.failure = Some(Failure::Server { error, row: None });
-                    entry.go(Event::Error, State::Sent);
+                    entry.go(Event::Error, Stage::Sent);
                 }
                 // It can be executed without.
                 _ => {
-                    entry.go(Event::TypesTold, State::Bindable);
+                    entry.go(Event::TypesTold, Stage::Bindable);
                     if let Some(statement) = entry.statement() {
                         statement.described_input(Vec::new());
                     }
@@ -232,35 +217,12 @@ impl<C: IfxCaller> Machine<C> {
                     ));
                 }
             }
-            Asked::Fetch => {
-                entry.ended |= reply.dones > 0;
-                let first = !std::mem::replace(&mut entry.block_ended, true);
-                if let Some(statement) = entry.statement().filter(|_| first || !entry.ended) {
-                    statement.long.store(!entry.ended, Ordering::Relaxed);
-                }
-                if let Some(error) = reply.error {
-                    entry.ended = true;
-                    entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
-                }
-                self.block_ended(cx, group)?;
-            }
-            Asked::Large => {
-                match reply.error {
-                    Some(error) => {
-                        entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
-                    }
-                    // A value of no bytes may come as no message at all.
-                    None if !reply.pieces => entry.large.push(Vec::new()),
-                    None => {}
-                }
-                if entry.groups == 0 {
-                    self.large_values_came(cx, group)?;
-                }
-            }
+            Asked::Fetch => self.fetched(cx, group, reply)?,
+            Asked::Large => self.value_came(cx, group, reply)?,
             // An interrupt that came too late for its statement.
             Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
-                let guarded = entry.is_batch() && entry.guard == Guard::Transaction;
+                let guarded = entry.guard() == Guard::Transaction;
                 if let Some(error) = reply.error {
                     let again = match group.asked {
                         // A constraint that is checked at the end, for one. Nothing of the batch may stay.
@@ -271,17 +233,19 @@ impl<C: IfxCaller> Machine<C> {
                         _ => false,
                     };
                     if again {
-                        entry.go(Event::EndFailed, State::Draining);
+                        if let Some(batch) = entry.batch_mut() {
+                            batch.go(Event::EndFailed, Step::Draining);
+                        }
                         if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.entry) {
                             // What was sent behind it ran in its transaction.
                             return Err(unfinished(&error));
                         }
                     }
                     let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-                    let lost = group.asked == Asked::Guard && entry.guard == Guard::Savepoint;
-                    entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
+                    let lost = group.asked == Asked::Guard && entry.guard() == Guard::Savepoint;
+                    entry.slot.fail(error);
                     if lost && entry.state() == State::Sending {
-                        entry.go(Event::RowFailed, State::Draining);
+                        entry.stop_sending();
                     } else if lost && !unlogged {
                         return Err(Fatal::new(
                             FatalKind::TransactionInDoubt,
@@ -320,8 +284,11 @@ impl<C: IfxCaller> Machine<C> {
     fn executed(&mut self, group: Group, first: u64, reply: Reply) {
         let Some(entry) = self.entry(group.entry) else { return };
         let batch = entry.is_batch();
-        entry.rows += reply.affected;
-        entry.serial = reply.serial.or(entry.serial);
+        if let Some(batch) = entry.batch_mut() {
+            batch.affected += reply.affected;
+        } else if let Some(executed) = entry.executed_mut() {
+            *executed = Executed { rows: reply.affected, serial: reply.serial };
+        }
         let kind = entry.statement().map_or(0, |statement| statement.kind);
         let several = entry.statement().is_some_and(|statement| statement.several);
         if several {
@@ -360,36 +327,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     fn savepoint_guards(&mut self, group: Group) -> bool {
-        self.entry(group.entry).is_some_and(|entry| entry.guard == Guard::Savepoint)
-    }
-
-    /// Rows were put. How many, the server may also say when the cursor is closed.
-    fn put(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        entry.batch.put = (reply.dones, reply.affected, reply.last);
-        if let Some(error) = reply.error {
-            entry.batch.put_failed |= entry.rows_failed(error, Some(first + reply.good.min(count - 1)));
-        }
-    }
-
-    fn put_closed(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        let (dones, affected, last) = entry.batch.put;
-        if entry.slot.failure.is_some() {
-            return;
-        }
-        let told = i64::try_from(count).unwrap_or(i64::MAX);
-        // Each row or each block by itself, or how many there are by now.
-        let all = dones + reply.dones > 0 && [affected + reply.affected, last, reply.last].contains(&told);
-        if let Some(error) = reply.error {
-            entry.batch.put_failed |= entry.rows_failed(error, Some(first));
-        } else if all {
-            entry.rows += told;
-        } else {
-            let token = format!("{} of {count} rows", affected + reply.affected);
-            let error = ServerError { sqlcode: own::NOT_INSERTED, token, ..ServerError::default() };
-            entry.batch.put_failed |= entry.rows_failed(error, Some(first));
-        }
+        self.entry(group.entry).is_some_and(|entry| entry.guard() == Guard::Savepoint)
     }
 
     /// Finishes the entries at the front that have nothing left to send or to be told.
@@ -408,7 +346,8 @@ impl<C: IfxCaller> Machine<C> {
         let refused = entry.is_refused();
         if let Some(Used { statement, source }) = entry.used.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
-            let opened = statement.columns.is_some() && (entry.ended || entry.rows > 0 || entry.slot.caller.is_none());
+            let ended = entry.query().is_some_and(Query::is_ended);
+            let opened = statement.columns.is_some() && (ended || entry.rows() > 0 || entry.slot.caller.is_none());
             let again = entry.is_conversion_error() || refused;
             let unsure = again && self.queue.started() == 0 && source != Source::Copy;
             let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
@@ -417,7 +356,7 @@ impl<C: IfxCaller> Machine<C> {
             }
             let scroll =
                 matches!(&entry.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
-            let more = entry.slot.failure.is_none() && (scroll || !entry.ended);
+            let more = entry.slot.failure.is_none() && (scroll || !ended);
             match entry.request.cursor() {
                 Some(cursor) if statement.columns.is_some() && !stale => {
                     let keep = more && entry.slot.caller.is_some();
@@ -428,15 +367,17 @@ impl<C: IfxCaller> Machine<C> {
                     self.clean_up(outbox, statement.id, opened, !keep);
                 }
             }
-            let batch = entry.is_batch();
+            let rows = match entry.query() {
+                Some(query) if scroll => query.row_number.and_then(|number| u64::try_from(number).ok()),
+                _ => counted(&statement).then(|| u64::try_from(entry.rows()).unwrap_or(0)),
+            };
+            // That of one row of many says nothing, and rows that are put have none.
+            let generated = match entry.stage() {
+                Stage::Executed(executed) => executed.serial.map(i128::from),
+                _ => None,
+            };
             if let (Some(caller), None) = (&mut entry.slot.caller, &entry.slot.failure) {
                 let tag = kind::name(statement.kind).as_bytes();
-                let rows = match (scroll, entry.row_number) {
-                    (true, number) => number.and_then(|number| u64::try_from(number).ok()),
-                    _ => counted(&statement).then(|| u64::try_from(entry.rows).unwrap_or(0)),
-                };
-                // The value of one row of many says nothing, and rows that are put have none.
-                let generated = entry.serial.filter(|_| !batch).map(i128::from);
                 let suspended = more && entry.request.cursor().is_some();
                 caller.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
             }
@@ -461,7 +402,6 @@ impl<C: IfxCaller> Machine<C> {
             let wanted = entry.is_worth_retrying(self.statements.epoch())
                 && (!entry.is_batch() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
             if !wanted {
-                entry.retried = true;
                 self.finish(cx, entry, outbox);
                 continue;
             }

@@ -1,8 +1,6 @@
 //! What can be asked of a connection, and what was asked of the server for it.
 
-use super::entry::Failure;
 use crate::messages::server::ServerError;
-use headrace_core::Caller;
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
 
@@ -186,17 +184,6 @@ impl Request {
     }
 }
 
-/// What makes a batch atomic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Guard {
-    /// The database has no transactions.
-    None,
-    /// A transaction of its own.
-    Transaction,
-    /// A savepoint in the transaction that was open.
-    Savepoint,
-}
-
 /// What a group asked, so that its reply is understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -272,19 +259,4 @@ pub(super) struct Reply {
     pub row_bytes: usize,
     /// A piece of a BYTE or TEXT value has come.
     pub pieces: bool,
-}
-
-/// How far a batch has come on its road.
-#[derive(Debug)]
-pub(super) struct Batch<C: Caller> {
-    pub road: Road,
-    /// The caller's current row is still to be sent: the road before could not take it.
-    pub row_waits: bool,
-    /// What the server said of the rows that it took from an insert cursor, until that is closed: SQ_DONEs, the sum of
-    /// their rows, and the rows of the last.
-    pub put: (u64, i64, i64),
-    /// The failure came of putting rows.
-    pub put_failed: bool,
-    /// Why the batch is being repeated without putting rows.
-    pub first_failure: Option<Failure<C>>,
 }

@@ -1,7 +1,7 @@
 //! The fast path: routines called by a handle, which is asked for once; and the content of smart large objects, whose
 //! functions are called that way.
 
-use super::entry::{Failure, State};
+use super::entry::{Failure, Stage};
 use super::request::{Asked, Group, Reply, Request};
 use super::run::HeldRows;
 use super::stage::Event;
@@ -32,13 +32,13 @@ impl<C: IfxCaller> Machine<C> {
         let request = entry.request.clone();
         match &request {
             Request::Routine { signature, .. } if self.routines.contains_key(signature) => {
-                entry.go(Event::StartKnown, State::Bindable);
+                entry.go(Event::StartKnown, Stage::Bindable);
             }
             Request::Routine { signature, .. } => match codeset.encode(signature.as_bytes()) {
                 Ok(text) if client::fits(&text, capabilities) => {
                     client::get_routine(outbox.tail(), &text, capabilities);
                     client::eot(outbox.tail());
-                    entry.go(Event::StartPrepare, State::Preparing);
+                    entry.go(Event::StartPrepare, Stage::Preparing);
                     self.ask(Asked::GetRoutine);
                 }
                 _ => entry
@@ -65,7 +65,7 @@ impl<C: IfxCaller> Machine<C> {
         let entry = &mut self.queue[at];
         let Request::Routine { signature, begin } = &entry.request else { return };
         let (Some(handle), Some(caller)) = (self.routines.get(signature), &mut entry.slot.caller) else {
-            return entry.go(Event::Abandoned, State::Sent);
+            return entry.go(Event::Abandoned, Stage::Sent);
         };
         let params = caller.params(cx);
         let (given, expected) = (params.count(), handle.arguments.len());
@@ -79,10 +79,10 @@ impl<C: IfxCaller> Machine<C> {
         drop(params);
         if let Err(error) = bound {
             entry.slot.failure = Some(Failure::Caller { error, row: None });
-            return entry.go(Event::Refused, State::Sent);
+            return entry.go(Event::Refused, Stage::Sent);
         }
         let begin = *begin;
-        entry.go(Event::Executed, State::Sent);
+        entry.go(Event::Executed, Stage::Sent);
         if begin && !self.in_block && self.logging != Logging::None {
             self.begin(outbox);
         }
@@ -151,9 +151,9 @@ impl<C: IfxCaller> Machine<C> {
         if let Some(error) = reply.error {
             entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
         }
-        match (entry.state(), &entry.slot.failure) {
-            (State::Preparing, None) if known => entry.go(Event::Described, State::Bindable),
-            (State::Preparing, _) => entry.go(Event::Error, State::Sent),
+        match (entry.stage(), &entry.slot.failure) {
+            (Stage::Preparing, None) if known => entry.go(Event::Described, Stage::Bindable),
+            (Stage::Preparing, _) => entry.go(Event::Error, Stage::Sent),
             _ => {}
         }
     }

@@ -1,9 +1,9 @@
 //! The sending half: from the queue to the outbox.
 
 use super::cursor::Opening;
-use super::entry::{Entry, Failure, Source, State, Used};
+use super::entry::{Failure, Source, Stage, State, Used};
 use super::request::{Asked, Group, Request, Savepoint};
-use super::stage::Event;
+use super::stage::{Event, Executed};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine, Phase};
 use crate::capabilities::Feature;
@@ -11,7 +11,6 @@ use crate::messages::{client, kind, tag};
 use crate::types::encode;
 use crate::{lexer, limits as own};
 use headrace_core::{Mismatch, Outbox, Parameters, limits};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl<C: IfxCaller> Machine<C> {
@@ -74,7 +73,7 @@ impl<C: IfxCaller> Machine<C> {
         let entry = &mut self.queue[at];
         let goes_on = matches!(entry.request, Request::Fetch { .. } | Request::Scroll { .. } | Request::Routine { .. });
         if entry.request.sql().is_none() && !goes_on {
-            entry.go(Event::StartWhole, State::Sent);
+            entry.go(Event::StartWhole, Stage::Sent);
         }
         let (block, logging) = (self.in_block, self.logging);
         let out = outbox.tail();
@@ -169,7 +168,7 @@ impl<C: IfxCaller> Machine<C> {
             };
             let entry = &mut self.queue[at];
             entry.used = Some(Used { statement, source });
-            entry.go(Event::StartKnown, State::Bindable);
+            entry.go(Event::StartKnown, Stage::Bindable);
             return;
         }
         let entry = &mut self.queue[at];
@@ -186,7 +185,7 @@ impl<C: IfxCaller> Machine<C> {
             Ok(text) => {
                 client::prepare(outbox.tail(), &text, count as u16, capabilities);
                 client::eot(outbox.tail());
-                entry.go(Event::StartPrepare, State::Preparing);
+                entry.go(Event::StartPrepare, Stage::Preparing);
                 self.ask(Asked::Prepare);
             }
         }
@@ -201,7 +200,7 @@ impl<C: IfxCaller> Machine<C> {
         client::id(outbox.tail(), statement.id);
         client::plain(outbox.tail(), tag::SQ_CIDESCRIBE);
         client::eot(outbox.tail());
-        entry.go(Event::TypesAsked, State::Preparing);
+        entry.go(Event::TypesAsked, Stage::Preparing);
         self.ask(Asked::Types);
         true
     }
@@ -217,7 +216,7 @@ impl<C: IfxCaller> Machine<C> {
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
         let Some(caller) = &mut entry.slot.caller else {
             // Discarded while it waited for its description.
-            return entry.go(Event::Abandoned, State::Sent);
+            return entry.go(Event::Abandoned, Stage::Sent);
         };
         if let Some(columns) = &statement.columns {
             caller.columns(cx, columns);
@@ -229,10 +228,10 @@ impl<C: IfxCaller> Machine<C> {
         }
         let mut group = Vec::new();
         if !batch {
-            let written = bind_row(entry, &statement, self.codeset, cx, &mut group);
+            let written = bind_row(caller, &statement, self.codeset, cx, &mut group);
             if let Err(error) = written {
                 entry.slot.failure = Some(Failure::Caller { error, row: None });
-                return entry.go(Event::Refused, State::Sent);
+                return entry.go(Event::Refused, Stage::Sent);
             }
         }
         let alone = !self.in_block;
@@ -254,7 +253,7 @@ impl<C: IfxCaller> Machine<C> {
             out.extend_from_slice(&group);
             client::plain(out, tag::SQ_EXECUTE);
             client::eot(out);
-            self.queue[at].go(Event::Executed, State::Sent);
+            self.queue[at].go(Event::Executed, Stage::Executed(Executed::default()));
             self.ask(Asked::Execute { first: 0 });
             match statement.kind {
                 kind::BEGIN => self.in_block = true,
@@ -280,13 +279,12 @@ impl<C: IfxCaller> Machine<C> {
 
 /// Appends SQ_BIND for the caller's current row, if the statement has parameters.
 pub(super) fn bind_row<C: IfxCaller>(
-    entry: &mut Entry<C>,
-    statement: &Arc<Statement>,
+    caller: &mut C,
+    statement: &Statement,
     codeset: crate::codeset::CodeSet,
     cx: C::Cx<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), C::Error> {
-    let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
     let params = caller.params(cx);
     let (expected, given) = (statement.parameters, params.count());
     if given != expected {

@@ -4,16 +4,72 @@
 //! queries that stand side by side (see [`super::side_by_side`]) any may have blocks of rows to ask for. What was asked, so that
 //! replies are understood, is a queue of its own: [`Asked`](super::request::Asked).
 //!
+//! A state owns what is known of a request only then: [`Stage`]. A batch and a query go through states of their own, and own
+//! what is known of them through all of these: [`Batch`], [`Query`].
+//!
 //! Events are of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its response handler has
-//! failed or is gone. [`Entry::go`](super::entry::Entry::go) is the only place that changes a state.
+//! failed or is gone. [`go`] is the only place that changes a state.
 //!
 //! Not in the table: rows, and the replies that are only counted; requests that leave the queue, as they do in any state when the
 //! session ends and in `Sent` with their last reply; and what the server must not send, which ends the session.
 
+use super::batch::Batch;
+use super::query::Query;
+use headrace_core::Caller;
 use headrace_core::transitions::Transitions;
 
+/// How far a request has come, and what is known of it only then.
+#[derive(Debug)]
+pub(super) enum Stage<C: Caller> {
+    Queued,
+    Preparing,
+    Bindable,
+    /// Sending, Draining or Sent.
+    Batch(Batch<C>),
+    /// Fetching, FetchMore, FetchLarge or Sent.
+    Query(Query),
+    /// Sent: a statement that returns no rows.
+    Executed(Executed),
+    Sent,
+}
+
+/// What is known of a statement that was executed once.
+#[derive(Debug, Default)]
+pub(super) struct Executed {
+    /// Rows affected.
+    pub rows: i64,
+    /// The number that the server has generated.
+    pub serial: Option<i64>,
+}
+
+/// Has a state of the table.
+pub(super) trait HasState {
+    fn state(&self) -> State;
+}
+
+impl<C: Caller> HasState for Stage<C> {
+    #[inline]
+    fn state(&self) -> State {
+        match self {
+            Stage::Queued => State::Queued,
+            Stage::Preparing => State::Preparing,
+            Stage::Bindable => State::Bindable,
+            Stage::Batch(batch) => batch.step().state(),
+            Stage::Query(query) => query.step().state(),
+            Stage::Executed(_) | Stage::Sent => State::Sent,
+        }
+    }
+}
+
+/// Puts what is in one state into another, which `event` brings it to.
+#[inline]
+pub(super) fn go<S: HasState>(from: &mut S, event: Event, to: S) {
+    TRANSITIONS.take(from.state(), event, to.state());
+    *from = to;
+}
+
 headrace_core::names! {
-    /// How far a request has come.
+    /// The state of a pending request, without what it owns.
     pub enum State {
         Queued = "nothing of it was sent",
         Preparing = "SQ_PREPARE, SQ_CIDESCRIBE or SQ_GETROUTINE was sent",
