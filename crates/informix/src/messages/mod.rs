@@ -1,7 +1,9 @@
 //! The wire: the login packets ([`login`]), what the client says ([`client`]) and what the server says ([`server`]).
 
 pub mod client;
+mod description;
 pub mod login;
+mod reader;
 pub mod server;
 
 /// Message tags, by the manual's names.

@@ -1,12 +1,14 @@
 //! What the server says. Messages have no length of their own, so each must be understood to find the next.
 
 use super::client::is_named;
+pub use super::description::{Description, Field};
+use super::description::{described_field, described_type, description, description_head, input_head};
+use super::reader::{Reader, Stop};
 use super::{object, tag::*};
 use crate::capabilities::{Capabilities, Feature};
 use crate::codeset::CodeSet;
-use crate::limits as own;
 use crate::types::code;
-use headrace_core::{Fatal, limits};
+use headrace_core::Fatal;
 
 /// SQ_ERR.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,36 +21,6 @@ pub struct ServerError {
     pub offset: i32,
     /// What the message is about: a table's name, the token at which the statement stopped making sense.
     pub token: String,
-}
-
-/// A column of SQ_DESCRIBE.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Field {
-    /// Its name.
-    pub name: String,
-    /// The type in the low byte, flags above.
-    pub type_word: u16,
-    /// The extended type's number, 0 for built-in ones.
-    pub extended_id: i32,
-    /// The extended type's owner.
-    pub owner: String,
-    /// The extended type's name.
-    pub type_name: String,
-    /// The type that a distinct type is made of.
-    pub source_type: i32,
-    /// The encoded length: see [`crate::types`].
-    pub length: i32,
-}
-
-/// SQ_DESCRIBE.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Description {
-    /// See [`super::kind`].
-    pub kind: u16,
-    /// The number that SQ_ID names the statement by.
-    pub id: u16,
-    /// The columns of the result; for an INSERT those that it fills.
-    pub fields: Vec<Field>,
 }
 
 /// A value that a routine returned.
@@ -163,55 +135,6 @@ impl Message<'_> {
             Message::Exit => "SQ_EXIT",
             Message::Eot => "SQ_EOT",
         }
-    }
-}
-
-/// Why there is no message.
-#[derive(Debug)]
-enum Stop {
-    /// So many bytes are needed at least.
-    More(usize),
-    Bad(Fatal),
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, n: usize) -> Result<&'a [u8], Stop> {
-        let end = self.at.checked_add(n).filter(|end| *end <= limits::MESSAGE_BYTES);
-        let end = end.ok_or_else(|| Stop::Bad(Fatal::peer("the server announced a message of more than 1 GiB")))?;
-        let taken = self.bytes.get(self.at..end).ok_or(Stop::More(end))?;
-        self.at = end;
-        Ok(taken)
-    }
-    fn u16(&mut self) -> Result<u16, Stop> {
-        self.take(2).map(|b| u16::from_be_bytes([b[0], b[1]]))
-    }
-    fn i16(&mut self) -> Result<i32, Stop> {
-        self.u16().map(|v| i32::from(v as i16))
-    }
-    fn i32(&mut self) -> Result<i32, Stop> {
-        self.take(4).map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]]))
-    }
-    fn i64(&mut self) -> Result<i64, Stop> {
-        let high = self.i32()?;
-        let low = self.i32()?;
-        Ok(i64::from(high) << 32 | i64::from(low as u32))
-    }
-    fn len32(&mut self, what: &str) -> Result<usize, Stop> {
-        let len = self.i32()?;
-        usize::try_from(len).map_err(|_| Stop::Bad(Fatal::peer(format!("the server sent {what} of {len} bytes"))))
-    }
-    fn padded(&mut self, len: usize) -> Result<&'a [u8], Stop> {
-        let taken = self.take(len + len % 2)?;
-        Ok(&taken[..len])
-    }
-    fn chars(&mut self) -> Result<&'a [u8], Stop> {
-        let len = usize::from(self.u16()?);
-        self.padded(len)
     }
 }
 
@@ -468,100 +391,6 @@ fn piece<'a>(r: &mut Reader<'a>, left: usize) -> Result<&'a [u8], Stop> {
         return Err(Stop::Bad(Fatal::peer("the server sent another length of a large object than it said")));
     }
     Ok(piece)
-}
-
-struct Head {
-    kind: u16,
-    id: u16,
-    count: usize,
-    table: usize,
-}
-
-fn description_head(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Head, Stop> {
-    let (kind, id) = (r.u16()?, r.u16()?);
-    let _cost = r.i32()?;
-    let _row_bytes = if capabilities.has(Feature::WideTuple) { r.i32()? } else { i32::from(r.u16()?) };
-    let count = usize::from(r.u16()?);
-    let wide = capabilities.has(Feature::WideStringTable);
-    let table = if wide { r.len32("a string table")? } else { usize::from(r.u16()?) };
-    bounded(r.at.saturating_add(table))?;
-    Ok(Head { kind, id, count, table })
-}
-
-fn bounded(bytes: usize) -> Result<(), Stop> {
-    if bytes > own::DESCRIPTION_BYTES {
-        let most = own::DESCRIPTION_BYTES;
-        return Err(Stop::Bad(Fatal::peer(format!("the server described a statement in more than {most} bytes"))));
-    }
-    Ok(())
-}
-
-/// How many parameters SQ_IDESCRIBE has, and the bytes of the names behind them. Without parameters nothing follows.
-fn input_head(r: &mut Reader<'_>) -> Result<(usize, usize), Stop> {
-    let count = usize::from(r.u16()?);
-    let table = if count > 0 { usize::from(r.u16()?) } else { 0 };
-    Ok((count, table + table % 2))
-}
-
-/// A type in SQ_DESCRIBE and SQ_IDESCRIBE.
-struct Described<'a> {
-    type_word: u16,
-    extended_id: i32,
-    owner: &'a [u8],
-    type_name: &'a [u8],
-    source_type: i32,
-    length: i32,
-}
-
-impl Described<'_> {
-    fn field(&self, name: String, codeset: CodeSet) -> Field {
-        Field {
-            name,
-            type_word: self.type_word,
-            extended_id: self.extended_id,
-            owner: codeset.decode_string(self.owner),
-            type_name: codeset.decode_string(self.type_name),
-            source_type: self.source_type,
-            length: self.length,
-        }
-    }
-}
-
-fn described_type<'a>(r: &mut Reader<'a>) -> Result<Described<'a>, Stop> {
-    let (type_word, extended_id) = (r.u16()?, r.i32()?);
-    let (owner, type_name) = (r.chars()?, r.chars()?);
-    let (_by_reference, _alignment) = (r.u16()?, r.u16()?);
-    let (source_type, length) = (r.i32()?, r.i32()?);
-    bounded(r.at)?;
-    Ok(Described { type_word, extended_id, owner, type_name, source_type, length })
-}
-
-/// A column of SQ_DESCRIBE: where its name is, and its type.
-fn described_field<'a>(r: &mut Reader<'a>, capabilities: Capabilities) -> Result<(usize, Described<'a>), Stop> {
-    let wide = capabilities.has(Feature::WideStringTable);
-    let offset = if wide { r.len32("a name")? } else { usize::from(r.u16()?) };
-    // In a row of the client's own.
-    let _start = r.i32()?;
-    Ok((offset, described_type(r)?))
-}
-
-fn description(r: &mut Reader<'_>, capabilities: Capabilities, codeset: CodeSet) -> Result<Description, Stop> {
-    let Head { kind, id, count, table } = description_head(r, capabilities)?;
-    let mut described = Vec::new();
-    for _ in 0..count {
-        described.push(described_field(r, capabilities)?);
-    }
-    let table = r.padded(table)?;
-    let mut fields = Vec::with_capacity(described.len());
-    for (offset, described) in described {
-        let Some(name) = table.get(offset..) else {
-            return Err(Stop::Bad(Fatal::peer("the server described a column whose name is outside its string table")));
-        };
-        let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
-        let name = codeset.decode_string(&name[..end]);
-        fields.push(described.field(name, codeset));
-    }
-    Ok(Description { kind, id, fields })
 }
 
 #[cfg(test)]
