@@ -5,6 +5,7 @@
 //! to send, so bytes leave in the order of the queue.
 
 mod batch;
+mod batch_reply;
 mod binding;
 mod chunk;
 mod entry;

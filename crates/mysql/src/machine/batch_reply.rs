@@ -1,0 +1,109 @@
+//! What the replies to a batch make of it: which row has failed, and whether rows are sent again.
+
+use super::batch::Guard;
+use super::entry::{Failure, Stage};
+use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
+use super::stage::{BatchEvent, Phase};
+use super::{Machine, MyCaller};
+use crate::packets::reply::{Completion, ServerError};
+use headrace_core::Fatal;
+
+/// `ER_QUERY_INTERRUPTED`, MySQL's `ER_QUERY_TIMEOUT` and MariaDB's `ER_STATEMENT_TIMEOUT`.
+const INTERRUPTED: [u16; 3] = [1317, 3024, 1969];
+
+impl<C: MyCaller> Machine<C> {
+    /// The reply to one command of the batch in front, which is the only request that was started.
+    pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
+        let Some(entry) = self.queue.first_mut() else { return Ok(()) };
+        let fresh = !matches!(entry.slot.failure, Some(Failure::Server { .. }));
+        let from_cache = entry.from_cache;
+        let (stage, slot) = entry.stage_and_slot();
+        let Stage::Batch(batch) = stage else { return Ok(()) };
+        match (kind, reply) {
+            (Kind::Row { .. }, reply) => {
+                let row = batch.answered;
+                batch.answered += 1;
+                if let Err(error) = reply {
+                    let undoable = batch.guard != Guard::None && from_cache;
+                    batch.again |= is_stale(&error) && row == 0 && undoable && fresh;
+                    note(&mut slot.failure, error, Some(row));
+                }
+            }
+            (Kind::Chunk, reply) => {
+                let Some(chunk) = batch.flying.pop_front() else { return Ok(()) };
+                let number = batch.chunks - batch.flying.len() as u64 - 1;
+                if let Err(error) = reply {
+                    if error.code == UNSUPPORTED_PS && number == 0 {
+                        batch.unsupported = true;
+                        note(&mut slot.failure, error, None);
+                        return Ok(());
+                    }
+                    if (is_stale(&error) || error.code == 0) && number == 0 && from_cache {
+                        batch.again = fresh;
+                        note(&mut slot.failure, error, None);
+                        return Ok(());
+                    }
+                    // Rows that were interrupted are no wrong rows, and would only be waited for again.
+                    let ends = error.ends_transaction() || INTERRUPTED.contains(&error.code);
+                    let alone = (chunk.rows() == 1).then_some(chunk.first);
+                    if note(&mut slot.failure, error, alone) && alone.is_none() && !ends {
+                        batch.failed = Some((chunk, number));
+                    }
+                }
+            }
+            (Kind::Undo, Ok(done)) if done.warnings == 0 => {
+                let Phase::Undo { chunk } = &mut batch.phase else { return Ok(()) };
+                let chunk = std::mem::take(chunk);
+                batch.go(BatchEvent::Undone, Phase::Repeat { chunk, next: 0, answered: 0, found: None });
+            }
+            // ER_WARNING_NOT_COMPLETE_ROLLBACK: the table has no transactions; or the savepoint is gone.
+            (Kind::Undo, _) => batch.go(BatchEvent::NotUndone, Phase::Close),
+            (Kind::Repeat, reply) => {
+                let Phase::Repeat { chunk, answered, found, .. } = &mut batch.phase else { return Ok(()) };
+                let row = *answered;
+                *answered += 1;
+                if let (Err(error), None) = (reply, &found) {
+                    let number = chunk.first + row as u64;
+                    *found = Some(number);
+                    // Another error is about another row than the one that failed at first: better no row than a
+                    // wrong one.
+                    if let Some(Failure::Server { error: first, row }) = &mut slot.failure
+                        && is_same(first, &error)
+                    {
+                        *row = Some(number);
+                    }
+                }
+            }
+            (Kind::Guard | Kind::Commit, Err(error)) => {
+                note(&mut slot.failure, error, None);
+            }
+            // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to
+            // go too.
+            (Kind::RollbackTo, Err(_)) => batch.lost = true,
+            (Kind::Restore, Err(error)) => {
+                return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Notes a server's error unless an earlier row has failed at the server; returns whether it was noted. The caller's
+/// own errors are always about later rows than those in flight.
+fn note<C: MyCaller>(failure: &mut Option<Failure<C>>, error: ServerError, row: Option<u64>) -> bool {
+    if matches!(failure, Some(Failure::Server { .. })) {
+        return false;
+    }
+    *failure = Some(Failure::Server { error, row });
+    true
+}
+
+/// Whether two errors are about the same row: the same words but for `at row 5`, which counts within the statement.
+fn is_same(a: &ServerError, b: &ServerError) -> bool {
+    let words = |error: &ServerError| match error.message.rfind(" at row ") {
+        Some(at) => error.message[..at].to_owned(),
+        None => error.message.clone(),
+    };
+    a.code == b.code && words(a) == words(b)
+}
