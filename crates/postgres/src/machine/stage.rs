@@ -2,8 +2,8 @@
 //!
 //! The states are those of *sending*: only the request that was started last may be in another one than [`Stage::Sent`], with one
 //! exception, [`Stage::AwaitSync`], in which a request waits for room in the write buffer. Each owns what is valid only while it
-//! lasts; what has been answered so far is in [`Answer`](super::answer::Answer), and what one kind of request needs, whatever its state, in
-//! [`Work`](super::work::Work).
+//! lasts; what has been answered so far is in [`Answer`](super::answer::Answer), and what requests of one kind need, whatever
+//! their state, in [`Work`](super::work::Work).
 //!
 //! Events are of three kinds: the machine starts or goes on with a request, a message of the server's belongs to it, or its
 //! response handler has failed or is gone. [`Entry::go`](super::entry::Entry::go) is the only place that changes a state.
