@@ -23,14 +23,39 @@ def open_wire(wire: W, timeout: float | None) -> W:
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
         wire.open(timeout)
-        wire.wait(wire.ready(), None if deadline is None else max(0.0, deadline - time.monotonic()))
-    except TimeoutError:
+        await_session(wire, deadline)
+    except (TimeoutError, ConnectionTimeout):
         wire.close()
         raise overdue(timeout) from None
     except BaseException:
         wire.close()
         raise
     return wire
+
+
+def await_session(wire: Wire, deadline: float | None) -> None:
+    """Waits until ``wire`` has a session, or is asked a question. Where the server names another one in its place, the
+    session begins again there, on a socket to the first of its addresses that takes one.
+
+    Raises TimeoutError, and OperationalError.
+    """
+    while (place := wire.wait(wire.ready(), left(deadline))) is not None:
+        host, port = place
+        failures: list[Error] = []
+        for address in resolve(host, port, left(deadline)):
+            try:
+                wire.open(left(deadline), address)
+            except OperationalError as error:
+                failures.append(error)
+            else:
+                break
+        else:
+            raise no_connection(failures)
+
+
+def left(deadline: float | None) -> float | None:
+    """The seconds until ``deadline``, at least 0; None without one."""
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 def overdue(timeout: float | None) -> ConnectionTimeout:

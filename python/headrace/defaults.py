@@ -22,8 +22,6 @@ INFORMIX_LOB_AHEAD: Final = 2
 """Requests of one read or write of a smart large object that are under way at a time."""
 INFORMIX_SCROLL_ROWS: Final = 256
 """Rows of a scroll cursor that are asked for in one round trip at most."""
-INFORMIX_REDIRECTS: Final = 8
-"""How often in a row an Informix server may send a client on to another one."""
 MYSQL_SOCKETS: Final = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")
 """Unix sockets of MySQL and MariaDB that are tried when neither host nor port is given."""
 KNOWN_SETTINGS: Final = 64

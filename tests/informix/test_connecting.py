@@ -1,4 +1,4 @@
-"""Ways to name a server, modes of databases, code sets, sqlhosts files, redirection, TLS and refusals."""
+"""Ways to name a server, modes of databases, code sets, sqlhosts files, TLS and refusals."""
 
 from __future__ import annotations
 
@@ -286,31 +286,6 @@ def test_sqlhosts_file_and_groups(ifx: InformixServer, monkeypatch: pytest.Monke
     text = file.read_text().replace("informix2 onsoctcp", f"{ifx.server} onsoctcp").replace("e=informix2", "e=x")
     file.write_text(text)
     answers(headrace.informix.connect(server="g_main", **login))
-
-
-# redirection
-
-
-def test_redirection_is_followed(ifx: InformixServer) -> None:
-    with informix(server="manager", redirects=[f"manager={ifx.server}@{ifx.host}:{ifx.port}"]) as manager:
-        conn = headrace.informix.connect(**{**ifx.parameters(), "server": "manager", "port": manager.port})
-        answers(conn)
-
-
-async def test_redirection_is_followed_on_a_loop(ifx: InformixServer) -> None:
-    with informix(server="manager", redirects=[f"manager={ifx.server}@{ifx.host}:{ifx.port}"]) as manager:
-        given: dict[str, Any] = {**ifx.parameters(), "server": "manager", "port": manager.port}
-        conn = await headrace.aio.informix.connect(**given)
-        assert await conn.fetchval(QUESTION) == "systables"
-        await conn.close()
-
-
-def test_redirection_in_a_circle_ends() -> None:
-    with (
-        informix(server="b", redirects=["b"]) as server,
-        pytest.raises(errors.OperationalError, match="redirects more"),
-    ):
-        headrace.informix.connect(**server.parameters())
 
 
 # TLS

@@ -1,6 +1,7 @@
 //! A protocol over its buffers: opening, handling what came, and the end.
 
 use crate::Buffers;
+use headrace_core::limits::REDIRECTS;
 use headrace_core::protocol::Caller;
 use headrace_core::{Certificate, Fatal, FatalKind, Inbox, NextStep, Outbox, Protocol, Session};
 use headrace_tls::{TlsClient, TlsConfig};
@@ -84,7 +85,8 @@ impl Silence {
 /// 4. reads, if [`Connection::may_read`], into [`Buffers::landing`], after [`Buffers::make_room`], and says how much with
 ///    [`Buffers::received`]. It has to be ready to read whenever it waits to write: a large batch would block both sides;
 /// 5. calls [`Connection::handle`] after each read, and where [`Connection::is_due`], and does what
-///    [`Connection::next_step`] returns: goes on with 2, answers a question, connects elsewhere and calls [`Connection::reconnected`], or closes;
+///    [`Connection::next_step`] returns: goes on with 2, answers a question, connects to the server that is named and begins
+///    at 1, or closes;
 /// 6. at the end of input, or where the socket fails, calls [`Connection::lost`]; to close by itself,
 ///    [`Connection::say_goodbye`], after which it writes what is there without waiting.
 ///
@@ -102,6 +104,8 @@ pub struct Connection<M: ?Sized> {
     ended: Option<Fatal>,
     /// The last [`Connection::handle`] has ended early.
     stopped: bool,
+    /// Servers that have named another one in their place.
+    redirects: usize,
 }
 
 impl<M: Driven + ?Sized> Connection<M> {
@@ -110,28 +114,30 @@ impl<M: Driven + ?Sized> Connection<M> {
     pub fn new(machine: Box<M>, outbox: Outbox, tls: Option<TlsSettings>) -> Self {
         let mut buffers = Buffers::new();
         buffers.outbox = outbox;
-        Self { machine, buffers, tls, ended: None, stopped: false }
+        Self { machine, buffers, tls, ended: None, stopped: false, redirects: 0 }
     }
 
-    /// The socket is connected.
+    /// The socket is connected. Where it is to the server that [`NextStep::Reconnect`] has named, buffers, TLS and protocol
+    /// begin again.
     ///
     /// # Errors
-    /// [`Fatal`] where TLS comes first and cannot be made: a file that cannot be read.
+    /// [`Fatal`] where TLS comes first and cannot be made, as with a file that cannot be read, or where the protocol cannot
+    /// begin again.
     pub fn connected(&mut self) -> Result<(), Fatal> {
+        if let NextStep::Reconnect { host, .. } = self.machine.next_step() {
+            if let Some(tls) = &mut self.tls {
+                tls.server_name = host.to_owned();
+            }
+            self.redirects += 1;
+            self.buffers.clear();
+            self.machine.reconnect(&mut self.buffers.outbox)?;
+        }
         self.advance_tls().map(drop)
     }
 
-    /// The socket is connected to the server that [`NextStep::Reconnect`] has named: buffers, TLS and protocol begin again.
-    ///
-    /// # Errors
-    /// [`Fatal`] where TLS cannot be made, or the protocol cannot begin again.
-    pub fn reconnected(&mut self) -> Result<(), Fatal> {
-        if let (NextStep::Reconnect { host, .. }, Some(tls)) = (self.machine.next_step(), &mut self.tls) {
-            tls.server_name = host.to_owned();
-        }
-        self.buffers.clear();
-        self.machine.reconnect(&mut self.buffers.outbox)?;
-        self.connected()
+    /// Returns true if the server has named another one: what becomes of the socket to this one does not matter any more.
+    pub fn is_redirected(&self) -> bool {
+        matches!(self.machine.next_step(), NextStep::Reconnect { .. })
     }
 
     /// Encodes requests that were submitted, while the outbox has room and no reply is needed first.
@@ -159,6 +165,10 @@ impl<M: Driven + ?Sized> Connection<M> {
         loop {
             self.machine.receive(cx, &mut self.buffers.inbox, &mut self.buffers.outbox)?;
             self.stopped = !self.may_read();
+            if self.redirects >= REDIRECTS && self.is_redirected() {
+                let reason = format!("the server redirects more than {REDIRECTS} times");
+                return Err(Fatal::new(FatalKind::ConnectFailed, reason));
+            }
             if !self.advance_tls()? {
                 return Ok(());
             }
@@ -194,11 +204,16 @@ impl<M: Driven + ?Sized> Connection<M> {
         }
     }
 
-    /// The end of input, or a socket that failed with `reason`: what came before it still counts. Tells everybody who waits,
-    /// and returns why the connection has ended.
-    pub fn lost(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Fatal {
-        let reason = self.handle(cx).err().unwrap_or_else(|| reason.clone());
-        self.end(cx, &reason)
+    /// The end of input, or a socket that failed with `reason`: what came before it still counts. Where that names another
+    /// server the session goes on there; otherwise everybody who waits is told.
+    ///
+    /// # Errors
+    /// [`Fatal`]: why the connection has ended.
+    pub fn lost(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Result<(), Fatal> {
+        match self.handle(cx) {
+            Ok(()) if self.is_redirected() => Ok(()),
+            handled => Err(self.end(cx, handled.as_ref().err().unwrap_or(reason))),
+        }
     }
 
     /// Ends the session: everybody who waits hears `reason`, with what the server said last. Returns it.

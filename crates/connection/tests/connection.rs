@@ -110,7 +110,7 @@ fn tls_without_settings_is_refused() {
 fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said() {
     let mut connection = Lines::connection(Stage::Ready, None);
     connection.buffers.inbox.extend(b"answer\nERROR shutdown\nhalf a li");
-    let reason = connection.lost((), &Fatal::gone("the server closed the connection"));
+    let reason = connection.lost((), &Fatal::gone("the server closed the connection")).unwrap_err();
     assert_eq!(connection.machine.lines, ["answer"]);
     assert_eq!(reason.message, "the server closed the connection (the server said: shutdown)");
     assert_eq!(connection.machine.told.join(";"), reason.message);
@@ -123,7 +123,7 @@ fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said()
 fn a_broken_protocol_is_told_before_the_end_of_input() {
     let mut connection = Lines::connection(Stage::Ready, None);
     connection.buffers.inbox.extend(b"BAD\n");
-    let reason = connection.lost((), &Fatal::gone("the server closed the connection"));
+    let reason = connection.lost((), &Fatal::gone("the server closed the connection")).unwrap_err();
     assert_eq!(reason.kind, FatalKind::ProtocolViolation);
 }
 
@@ -153,7 +153,7 @@ fn another_server_is_asked_from_the_beginning() {
     }
     assert_eq!(connection.next_step(), NextStep::Reconnect { server: "other", host: "db2.example.com", port: 1526 });
     connection.buffers.outbox.tail().extend_from_slice(b"for the first server\n");
-    connection.reconnected().unwrap();
+    connection.connected().unwrap();
     assert!(connection.buffers.tls().is_some_and(|tls| tls.is_handshaking()) && connection.buffers.inbox.is_empty());
     while connection.next_step() != NextStep::Ready {
         second.receive(&written(&mut connection, usize::MAX), 0).unwrap();

@@ -51,6 +51,8 @@ pub const TLS_SEALED_BYTES: usize = 64 * 1024;
 pub const TLS_CONFIGURATIONS: usize = 64;
 /// Seconds after which the system's certificate store is read again.
 pub const TLS_STORE_SECONDS: u64 = 60;
+/// How often in a row a server may name another one in its place.
+pub const REDIRECTS: usize = 8;
 /// Statements whose parameter style was converted that are remembered per connection; beyond it the memory
 /// starts afresh.
 pub const QUERIES: usize = 1024;

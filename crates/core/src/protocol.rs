@@ -118,6 +118,11 @@ impl Fatal {
     pub fn gone(message: impl Into<String>) -> Self {
         Self::new(FatalKind::ConnectionLost, message)
     }
+
+    /// The server has ended the connection, and nobody had asked it to.
+    pub fn end_of_input() -> Self {
+        Self::gone("the server closed the connection unexpectedly")
+    }
 }
 
 /// A text for people, cut to [`limits::SHOWN_BYTES`] where it is longer.

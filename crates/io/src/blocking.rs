@@ -1,6 +1,6 @@
 //! The blocking loop around a connection: its thread waits.
 
-use crate::{Address, Link, Progress, REDIRECTS, TcpOptions, failed};
+use crate::{Address, Link, Progress, TcpOptions, failed};
 use headrace_connection::{Connection, Driven};
 use headrace_core::{Fatal, FatalKind, NextStep};
 use std::io;
@@ -31,16 +31,15 @@ impl<M: Driven + ?Sized> Client<M> {
         let link = connect(address, options, deadline)?;
         connection.connected()?;
         let mut client = Self { connection, link };
-        for _ in 0..=REDIRECTS {
+        loop {
             let opened = |connection: &mut Connection<M>| connection.next_step() != NextStep::Exchange;
             if !client.drive(cx, deadline, opened)? {
                 return Err(Fatal::new(FatalKind::ConnectFailed, "the session was not opened in time"));
             }
             let NextStep::Reconnect { host, port, .. } = client.connection.next_step() else { return Ok(client) };
             client.link = connect_by_name(host, port, options, deadline)?;
-            client.connection.reconnected()?;
+            client.connection.connected()?;
         }
-        Err(Fatal::new(FatalKind::ConnectFailed, format!("the servers redirect more than {REDIRECTS} times")))
     }
 
     /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where `deadline` has passed,
@@ -76,14 +75,12 @@ impl<M: Driven + ?Sized> Client<M> {
     pub fn turn(&mut self, cx: M::Cx<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
         self.connection.transmit(cx);
         match self.link.exchange(&mut self.connection.buffers, deadline) {
-            Ok(Progress::Eof) => {
-                Err(self.connection.lost(cx, &Fatal::gone("the server closed the connection unexpectedly")))
-            }
+            Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input()).map(|()| Progress::Eof),
             Ok(progress) => match self.connection.handle(cx) {
                 Ok(()) => Ok(progress),
                 Err(fatal) => Err(self.connection.end(cx, &fatal)),
             },
-            Err(fatal) => Err(self.connection.lost(cx, &fatal)),
+            Err(fatal) => self.connection.lost(cx, &fatal).map(|()| Progress::Eof),
         }
     }
 

@@ -64,9 +64,6 @@ pub struct TcpOptions {
     pub user_timeout: Option<Duration>,
 }
 
-/// How many servers in a row may name another one in their place.
-const REDIRECTS: usize = 8;
-
 /// Why there is no connection to `whom`.
 fn failed(whom: impl fmt::Display, error: &io::Error) -> Fatal {
     Fatal::new(FatalKind::ConnectFailed, format!("connection to {whom} failed: {error}"))

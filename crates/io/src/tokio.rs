@@ -5,7 +5,7 @@
 //! the connection and for something else at a time (`tokio::select!`). A dropped [`Client::open`] drops the socket with it.
 
 use crate::transfer::Transfer;
-use crate::{Address, Progress, REDIRECTS, TcpOptions, connect, failed};
+use crate::{Address, Progress, TcpOptions, connect, failed};
 use headrace_connection::{Buffers, Connection, Driven};
 use headrace_core::limits::OUTBOX_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind, NextStep};
@@ -37,14 +37,13 @@ impl<M: Driven + ?Sized> Client<M> {
         let stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
         connection.connected()?;
         let mut client = Self { connection, stream };
-        for _ in 0..=REDIRECTS {
+        loop {
             client.drive(cx, |connection| connection.next_step() != NextStep::Exchange).await?;
             let NextStep::Reconnect { host, port, .. } = client.connection.next_step() else { return Ok(client) };
             let elsewhere = Stream::connect_by_name(host, port, options).await;
             client.stream = elsewhere.map_err(|error| failed(format_args!("{host}:{port}"), &error))?;
-            client.connection.reconnected()?;
+            client.connection.connected()?;
         }
-        Err(Fatal::new(FatalKind::ConnectFailed, format!("the servers redirect more than {REDIRECTS} times")))
     }
 
     /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where a response handler is
@@ -67,12 +66,9 @@ impl<M: Driven + ?Sized> Client<M> {
             }
             self.connection.transmit(cx);
             match self.stream.exchange(&mut self.connection.buffers).await {
-                Ok(Progress::Eof) => {
-                    let reason = Fatal::gone("the server closed the connection unexpectedly");
-                    return Err(self.connection.lost(cx, &reason));
-                }
+                Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input())?,
                 Ok(_) => self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?,
-                Err(fatal) => return Err(self.connection.lost(cx, &fatal)),
+                Err(fatal) => self.connection.lost(cx, &fatal)?,
             }
         }
         Ok(true)

@@ -1,4 +1,5 @@
-"""The attempts that a connect makes, without I/O: each server in turn, each of its addresses, and where it redirects.
+"""The attempts that a connect makes, without I/O: each server in turn, and each of its addresses. Where a server
+redirects is the engine's business.
 
 A plan is a generator. It yields a :class:`Resolve` and is sent the addresses, or a :class:`Try` and is sent the
 session; what went wrong is thrown into it.
@@ -10,7 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import defaults, errors
+from .. import errors
 from .._native import InformixWire
 from .._opening import no_connection
 from ..errors import ConnectionTimeout, connect_failed
@@ -28,7 +29,7 @@ class Resolve:
 
 class Try:
     """A session with these options of the engine is wanted. The wire that was made for it is left here, whether the
-    attempt succeeds or fails: only it knows where a server redirects to."""
+    attempt succeeds or fails: only it knows whether the server asks questions at login."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
@@ -46,7 +47,7 @@ def attempts(options: ConnectOptions) -> Plan:
     failures: list[errors.Error] = []
     for target in options.targets():
         try:
-            return (yield from _follow(options, target))
+            return (yield from _reach(options, target))
         except ConnectionTimeout:
             raise
         except errors.Error as error:
@@ -68,25 +69,17 @@ def _tried(step: Try) -> Generator[Resolve | Try, Any, Try]:
     return step
 
 
-def _follow(options: ConnectOptions, target: Target) -> Plan:
-    for _ in range(defaults.INFORMIX_REDIRECTS):
-        addresses: list[tuple[str, int]] = yield Resolve(target.host, target.port)
-        step, error = None, None
-        for address in addresses:
-            step = Try(options.wire_options(address, target))
-            try:
-                step = yield from _tried(step)
-            except errors.Error as failure:
-                error = failure
-                redirect = None if step.wire is None else step.wire.redirect()
-                if redirect is not None or failure.sqlcode is not None or isinstance(failure, ConnectionTimeout):
-                    break
-            else:
-                assert step.wire is not None, "a session has a wire"
-                return step.wire, step.options
-        redirect = None if step is None or step.wire is None else step.wire.redirect()
-        if redirect is None:
-            raise error or connect_failed(f"host {target.host!r} has no address")
-        server, host, port = redirect
-        target = Target(host, port, server or target.server, target.tls)
-    raise connect_failed(f"the server redirects more than {defaults.INFORMIX_REDIRECTS} times")
+def _reach(options: ConnectOptions, target: Target) -> Plan:
+    addresses: list[tuple[str, int]] = yield Resolve(target.host, target.port)
+    error: errors.Error = connect_failed(f"host {target.host!r} has no address")
+    for address in addresses:
+        try:
+            step = yield from _tried(Try(options.wire_options(address, target)))
+        except errors.Error as failure:
+            error = failure
+            if failure.sqlcode is not None or isinstance(failure, ConnectionTimeout):
+                break
+        else:
+            assert step.wire is not None, "a session has a wire"
+            return step.wire, step.options
+    raise error

@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import errors
 from .._native import InformixWire
-from .._opening import open_wire, overdue, resolve
-from ..errors import ProgrammingError
+from .._opening import await_session, left, open_wire, overdue, resolve
+from ..errors import ConnectionTimeout, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from .attempts import Resolve, attempts
 from .connection import Connection
@@ -67,7 +67,7 @@ def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | Non
                     answer.close()
                 raise ProgrammingError("the function pam is asynchronous; a blocking connection needs a plain one")
             dialogue.answer(answer)
-            wire.wait(wire.ready(), None if deadline is None else max(0.0, deadline - time.monotonic()))
+            await_session(wire, deadline)
     except TimeoutError:
         wire.close()
         raise overdue(options.connect_timeout) from None
@@ -86,10 +86,10 @@ def _connect(options: ConnectOptions) -> InformixCore:
         while True:
             try:
                 if isinstance(step, Resolve):
-                    answer = resolve(step.host, step.port, timeout)
+                    answer = resolve(step.host, step.port, left(deadline))
                 else:
                     step.wire = InformixWire(step.options)
-                    open_wire(step.wire, None if deadline is None else max(0.0, deadline - time.monotonic()))
+                    open_wire(step.wire, left(deadline))
                     _converse(step.wire, options, deadline)
             except errors.Error as error:
                 step = plan.throw(error)
@@ -97,4 +97,7 @@ def _connect(options: ConnectOptions) -> InformixCore:
                 step = plan.send(answer)
     except StopIteration as stop:
         wire, wire_options = stop.value
+    except ConnectionTimeout:
+        # A part of the time was what is named.
+        raise overdue(timeout) from None
     return InformixCore(wire, options, encrypted=wire_options["tls"] != "no")

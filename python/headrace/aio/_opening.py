@@ -11,7 +11,8 @@ import threading
 from typing import Any
 
 from .._native import Wire
-from .._opening import addresses, overdue, unknown_host
+from .._opening import addresses, no_connection, overdue, unknown_host
+from ..errors import Error, OperationalError
 from ._within import within
 from .transport import open_transport
 
@@ -22,8 +23,7 @@ async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) 
 
     async def session() -> asyncio.BaseTransport:
         transport = await open_transport(asyncio.get_running_loop(), wire, options)
-        await wire.ready()
-        return transport
+        return await await_session(wire) or transport
 
     try:
         return await within(timeout, session())
@@ -33,6 +33,24 @@ async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) 
     except BaseException:
         wire.close()
         raise
+
+
+async def await_session(wire: Wire) -> asyncio.BaseTransport | None:
+    """The twin of :func:`headrace._opening.await_session`. Gives the transport, where that is a new one."""
+    transport: asyncio.BaseTransport | None = None
+    while (place := await wire.ready()) is not None:
+        host, port = place
+        failures: list[Error] = []
+        for address in await resolve(host, port):
+            try:
+                transport = await open_transport(asyncio.get_running_loop(), wire, {"tcp": address})
+            except OperationalError as error:
+                failures.append(error)
+            else:
+                break
+        else:
+            raise no_connection(failures)
+    return transport
 
 
 async def resolve(host: str, port: int) -> list[tuple[str, int]]:

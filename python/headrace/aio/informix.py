@@ -20,14 +20,14 @@ from .._informix.lobs import Locator, creating, opening
 from .._informix.pam import Dialogue
 from .._informix.settings import ConnectOptions, connect_options
 from .._native import InformixWire
-from .._opening import overdue
-from ..errors import ConnectionClosed
+from .._opening import left, overdue
+from ..errors import ConnectionClosed, ConnectionTimeout
 from ..rows import RowFactory, tuple_row
 from ._connection import LoopConnection
 from ._cursor import LoopCursor
 from ._informix_cursor import AsyncServerCursor
 from ._informix_lob import AsyncLargeObject
-from ._opening import open_wire, resolve
+from ._opening import await_session, open_wire, resolve
 from ._within import within
 
 __all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "connect"]
@@ -255,10 +255,10 @@ async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float
     async def talk() -> None:
         while (answer := dialogue.question()) is not None:
             dialogue.answer(await answer if inspect.isawaitable(answer) else answer)
-            await wire.ready()
+            await await_session(wire)
 
     try:
-        await within(None if deadline is None else max(0.0, deadline - time.monotonic()), talk())
+        await within(left(deadline), talk())
     except TimeoutError:
         wire.close()
         raise overdue(options.connect_timeout) from None
@@ -280,8 +280,7 @@ async def _connect(options: ConnectOptions) -> InformixCore:
                     answer = await resolve(step.host, step.port)
                 else:
                     step.wire = InformixWire(step.options, asyncio.get_running_loop())
-                    left = None if deadline is None else max(0.0, deadline - time.monotonic())
-                    await open_wire(step.wire, step.options, left)
+                    await open_wire(step.wire, step.options, left(deadline))
                     await _converse(step.wire, options, deadline)
             except errors.Error as error:
                 step = plan.throw(error)
@@ -289,4 +288,7 @@ async def _connect(options: ConnectOptions) -> InformixCore:
                 step = plan.send(answer)
     except StopIteration as stop:
         wire, wire_options = stop.value
+    except ConnectionTimeout:
+        # A part of the time was what is named.
+        raise overdue(timeout) from None
     return InformixCore(wire, options, encrypted=wire_options["tls"] != "no")

@@ -34,6 +34,11 @@ class LoopProtocol(asyncio.BufferedProtocol):
         # On the instance, in front of the class's own: the loop then calls the engine and nothing else.
         self.__dict__.update(mine)
 
+    def leave(self, transport: asyncio.Transport) -> None:
+        """Ends a transport to a server that has named another one: what becomes of it is not the engine's any more."""
+        transport.set_protocol(asyncio.Protocol())
+        transport.abort()
+
 
 async def open_transport(
     loop: asyncio.AbstractEventLoop, wire: Wire, options: Mapping[str, Any]

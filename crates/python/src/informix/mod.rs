@@ -252,13 +252,4 @@ impl InformixWire {
         let wire = slf.as_super().get();
         Ok(wire.hold(py)?.connection.machine.of::<Informix>(py)?.asks_questions())
     }
-
-    /// DBSERVERNAME, host and port of the server that this one wants to be asked instead.
-    fn redirect(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, String, u16)>> {
-        let wire = slf.as_super().get();
-        Ok(match wire.hold(py)?.connection.machine.next_step() {
-            NextStep::Reconnect { server, host, port } => Some((server.to_owned(), host.to_owned(), port)),
-            _ => None,
-        })
-    }
 }

@@ -1,7 +1,7 @@
 //! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
 
 use super::{Io, State, Wire};
-use crate::{errors, ffi};
+use crate::ffi;
 use headrace_core::{Fatal, FatalKind};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -130,6 +130,12 @@ impl Wire {
         let Io::Transport { transport } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         let dead = state.connection.ended().is_some();
+        if state.connection.is_redirected() {
+            state.io = Io::None;
+            drop(state);
+            transport.call_method0(py, "get_protocol")?.call_method1(py, "leave", (transport,))?;
+            return Ok(());
+        }
         drop(state);
         if dead {
             transport.call_method0(py, "abort")?;
@@ -154,23 +160,22 @@ impl Wire {
 impl Wire {
     /// asyncio.BaseProtocol.connection_made
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
+        // Of the transport to a server that has named this one.
+        self.paused.store(false, Ordering::Relaxed);
+        self.full.store(false, Ordering::Relaxed);
         let mut state = self.hold(py)?;
-        state.io = Io::Transport { transport };
-        if let Err(fatal) = state.connection.connected() {
-            return Err(errors::fatal(py, &fatal));
-        }
-        drop(state);
-        self.flush(py)
+        self.connected(py, &mut state, Io::Transport { transport });
+        self.after_input(py, state)
     }
 
     /// asyncio.BaseProtocol.connection_lost
     fn connection_lost(&self, py: Python<'_>, error: Option<Bound<'_, PyAny>>) -> PyResult<()> {
         let mut state = self.hold(py)?;
-        let message = match error {
-            Some(error) => format!("the connection to the server was lost: {}", error.str()?),
-            None => "the server closed the connection unexpectedly".to_owned(),
+        let reason = match error {
+            Some(error) => Fatal::gone(format!("the connection to the server was lost: {}", error.str()?)),
+            None => Fatal::end_of_input(),
         };
-        self.die(py, &mut state, &Fatal::gone(message));
+        self.lose(py, &mut state, &reason);
         state.io = Io::None;
         Ok(())
     }
@@ -199,8 +204,7 @@ impl Wire {
     /// asyncio.BufferedProtocol.eof_received
     fn eof_received(&self, py: Python<'_>) -> PyResult<bool> {
         let mut state = self.hold(py)?;
-        self.digest(py, &mut state);
-        self.die(py, &mut state, &Fatal::gone("the server closed the connection unexpectedly"));
+        self.lose(py, &mut state, &Fatal::end_of_input());
         Ok(false)
     }
 

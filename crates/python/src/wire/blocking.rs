@@ -90,17 +90,8 @@ impl Wire {
             Ok(Progress::Sent | Progress::Timeout) => {}
             // The handshake may be over without a byte for the machine.
             Ok(Progress::Tick) => self.digest(py, state),
-            Ok(Progress::Eof) => {
-                self.digest(py, state);
-                let reason = self.ended("the server closed the connection unexpectedly");
-                self.die(py, state, &reason);
-            }
-            Err(fatal) => {
-                // What came before the reset, an error message above all, still counts.
-                self.digest(py, state);
-                let fatal = if self.closing.load(Ordering::Relaxed) { self.ended("") } else { fatal.clone() };
-                self.die(py, state, &fatal);
-            }
+            Ok(Progress::Eof) => self.lose(py, state, &self.ended(Fatal::end_of_input())),
+            Err(fatal) => self.lose(py, state, &self.ended(fatal.clone())),
         }
         Ok(progress.unwrap_or(Progress::Eof))
     }
@@ -231,11 +222,10 @@ impl Wire {
     }
 
     /// Why the connection came to its end: ours, or as `otherwise` has it.
-    fn ended(&self, otherwise: &str) -> Fatal {
-        let closing = self.closing.load(Ordering::Relaxed);
-        match closing {
+    fn ended(&self, otherwise: Fatal) -> Fatal {
+        match self.closing.load(Ordering::Relaxed) {
             true => Fatal::new(FatalKind::Closed, "the connection was closed by another thread"),
-            false => Fatal::gone(otherwise),
+            false => otherwise,
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::engine::Engine;
 use crate::errors;
 use crate::sink::Settings;
 use headrace_connection::{Connection, Limits};
-use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, Outbox, TransactionStatus};
+use headrace_core::{Cancellation, Fatal, NextStep, Outbox, TransactionStatus};
 use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::TlsClient;
 use pyo3::prelude::*;
@@ -125,7 +125,8 @@ pub struct Wire {
     closed: AtomicBool,
     /// Another thread is closing the connection under a request.
     closing: AtomicBool,
-    hangup: OnceLock<Hangup>,
+    /// What ends the socket from another thread, outside of the lock.
+    hangup: Mutex<Option<Hangup>>,
     process_id: AtomicI32,
     /// Outside of the lock: whoever cancels does so while another thread holds it.
     cancellation: Mutex<Cancellation>,
@@ -150,6 +151,11 @@ impl Wire {
         self.forks != fork::forks()
     }
 
+    /// What ends the socket from another thread.
+    fn hangup(&self) -> Option<Hangup> {
+        self.hangup.lock().ok()?.clone()
+    }
+
     /// How what runs in this session is cancelled.
     pub(crate) fn cancel(&self) -> Cancellation {
         self.cancellation.lock().map_or(Cancellation::Impossible, |cancellation| cancellation.clone())
@@ -161,12 +167,11 @@ impl Wire {
             self.die(py, state, &fatal);
             return;
         }
-        if let NextStep::Reconnect { server, host, port } = state.connection.next_step()
-            && state.ready.is_some()
-        {
-            // The other server has addresses that are tried in turn, by connections of their own: Python's attempts.
-            let reason = format!("the server redirects to {server} at {host}:{port}");
-            self.die(py, state, &Fatal::new(FatalKind::LoginRefused, reason));
+        if let NextStep::Reconnect { host, port, .. } = state.connection.next_step() {
+            let place = (host, port).into_pyobject(py).map(|place| place.into_any().unbind());
+            if let Some(ready) = state.ready.take() {
+                ready.complete(py, place);
+            }
             return;
         }
         if state.ready.is_some() && state.connection.machine.is_opened() {
@@ -203,6 +208,14 @@ impl Wire {
         self.flush(py)
     }
 
+    /// The end of input, or a socket that failed: what came before it, an error message above all, still counts.
+    fn lose(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
+        self.digest(py, state);
+        if !state.connection.is_redirected() {
+            self.die(py, state, reason);
+        }
+    }
+
     /// Ends the connection: everyone who waits is told why.
     fn die(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
         self.closed.store(true, Ordering::Relaxed);
@@ -211,12 +224,7 @@ impl Wire {
         state.unheard.set(unheard || state.unheard.get());
         let notified = std::mem::take(&mut state.notified);
         for waiting in [state.ready.take(), state.drained.take()].into_iter().flatten().chain(notified) {
-            let error = state
-                .connection
-                .machine
-                .last_error(py)
-                .map_or_else(|| errors::fatal(py, &reason), |error| errors::coded(py, error, &reason));
-            waiting.complete(py, Err(error));
+            waiting.complete(py, Err(state.end(py, &reason)));
             state.unheard.set(false);
         }
         self.tell_waiting();
@@ -254,6 +262,14 @@ impl State {
             Some(id) => self.connection.machine.has(id),
             None => self.connection.machine.is_at_discarded(),
         })
+    }
+
+    /// The exception for the end of the connection: what the server said last, or `reason`.
+    fn end(&self, py: Python<'_>, reason: &Fatal) -> PyErr {
+        match self.connection.machine.last_error(py) {
+            Some(error) => errors::coded(py, error, reason),
+            None => errors::fatal(py, reason),
+        }
     }
 
     /// Gives back the memory that a large value took, once nothing is under way.

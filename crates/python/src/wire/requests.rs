@@ -329,7 +329,7 @@ impl Wire {
 
     /// Sends the urgent byte that interrupts an Informix statement; says whether the socket is still there.
     pub(crate) fn urge(&self, py: Python<'_>, byte: u8) -> PyResult<bool> {
-        match self.hangup.get() {
+        match self.hangup() {
             Some(hangup) => hangup.urge(byte).map_err(|error| errors::fatal(py, &Fatal::gone(error.to_string()))),
             None => Ok(false),
         }

@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -51,6 +52,11 @@ pub(crate) fn choose<T: Copy>(
     }
 }
 
+fn tcp(py: Python<'_>, (ip, port): &(String, u16)) -> PyResult<Address> {
+    let ip = ip.parse().map_err(|_| errors::programming(py, &format!("{ip:?} is no IP address")))?;
+    Ok(Address::Tcp(SocketAddr::new(ip, *port)))
+}
+
 impl Wire {
     /// A connection that is not open yet, by the options that the Python side makes of a URL or a conninfo, some of which
     /// `prepare` makes a machine of. `event_loop` is the asyncio loop that will carry it, or None for a blocking one.
@@ -62,10 +68,7 @@ impl Wire {
     ) -> PyResult<Self> {
         let text = |name: &str| get::<String>(options, name);
         let address = match (get::<(String, u16)>(options, "tcp")?, text("unix")?) {
-            (Some((ip, port)), _) => {
-                let ip = ip.parse().map_err(|_| errors::programming(py, &format!("{ip:?} is no IP address")))?;
-                Some(Address::Tcp(std::net::SocketAddr::new(ip, port)))
-            }
+            (Some(place), _) => Some(tcp(py, &place)?),
             (None, Some(path)) => Some(Address::Unix(PathBuf::from(path))),
             (None, None) => None,
         };
@@ -123,7 +126,7 @@ impl Wire {
             flush_due: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
-            hangup: OnceLock::new(),
+            hangup: Mutex::new(None),
             process_id: AtomicI32::new(0),
             cancellation: Mutex::new(Cancellation::Impossible),
             event_loop,
@@ -140,12 +143,14 @@ impl Wire {
 
 #[pymethods]
 impl Wire {
-    /// Connects the socket of a blocking connection, within `timeout` seconds.
+    /// Connects the socket of a blocking connection, within `timeout` seconds, to an address and port of the server that
+    /// `ready()` has named, or else as the options have it.
     ///
     /// The session is then set up by waiting for `ready()`.
-    #[pyo3(signature = (timeout=None))]
-    fn open(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let Some(address) = self.address.clone() else {
+    #[pyo3(signature = (timeout=None, place=None))]
+    fn open(&self, py: Python<'_>, timeout: Option<f64>, place: Option<(String, u16)>) -> PyResult<()> {
+        let address = place.map(|place| tcp(py, &place)).transpose()?.or_else(|| self.address.clone());
+        let Some(address) = address else {
             return Err(errors::interface(py, "the connection has no address"));
         };
         let deadline = super::blocking::deadline(timeout);
@@ -164,20 +169,23 @@ impl Wire {
             py.check_signals()?;
         };
         let mut state = self.hold(py)?;
-        self.hangup.get_or_init(|| link.hangup());
-        state.io = Io::Blocking(Box::new(link));
-        if let Err(fatal) = state.connection.connected() {
-            return Err(errors::fatal(py, &fatal));
+        if let Ok(mut hangup) = self.hangup.lock() {
+            *hangup = Some(link.hangup());
         }
+        self.connected(py, &mut state, Io::Blocking(Box::new(link)));
         Ok(())
     }
 
-    /// What is done when the session can take requests.
+    /// What is done when the session can take requests, or asks a question. Where its result is not None the server has
+    /// named another one: a host and a port, to which a new socket has to be connected, and then this waited for again.
     fn ready(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let object = completion.object(py);
         let mut state = self.hold(py)?;
-        self.check_open(py, &state)?;
+        if let Some(reason) = state.connection.ended() {
+            state.unheard.set(false);
+            return Err(state.end(py, reason));
+        }
         state.ready = Some(completion);
         self.digest(py, &mut state);
         Ok(object)
@@ -185,6 +193,14 @@ impl Wire {
 }
 
 impl Wire {
+    /// The socket is connected. A session that cannot begin on it ends, which whoever waits for it hears.
+    pub(super) fn connected(&self, py: Python<'_>, state: &mut State, io: Io) {
+        state.io = io;
+        if let Err(fatal) = state.connection.connected() {
+            self.die(py, state, &fatal);
+        }
+    }
+
     /// A ticket or a future, as the connection needs it.
     pub(crate) fn completion(&self, py: Python<'_>) -> PyResult<Completion> {
         match &self.event_loop {

@@ -177,7 +177,7 @@ impl Wire {
     pub(super) fn interrupt(&self) {
         if matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
             && self.owner.load(Ordering::Relaxed) != thread_number()
-            && let Some(hangup) = self.hangup.get()
+            && let Some(hangup) = self.hangup()
         {
             self.closing.store(true, Ordering::Relaxed);
             hangup.now();
