@@ -4,15 +4,6 @@ use headrace_core::limits::TLS_SEALED_BYTES;
 use headrace_core::{Fatal, Inbox, Outbox};
 use headrace_tls::TlsClient;
 
-/// What came with received bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// Something, for the protocol or for TLS.
-    Data,
-    /// The peer's TLS has ended, and nothing else: no more will come.
-    End,
-}
-
 /// Both buffers of a connection, and the TLS layer between them and the wire.
 ///
 /// To read: [`Buffers::make_room`], a read into [`Buffers::landing`], [`Buffers::received`]. To write: the bytes of
@@ -78,20 +69,18 @@ impl Buffers {
     ///
     /// # Panics
     /// When `n` is more than fits there.
-    pub fn received(&mut self, n: usize) -> Result<Arrival, Fatal> {
+    pub fn received(&mut self, n: usize) -> Result<(), Fatal> {
         let Some(layer) = &mut self.tls else {
             self.inbox.filled(n);
-            return Ok(Arrival::Data);
+            return Ok(());
         };
-        let unread = self.inbox.unread().len();
         if let Err(error) = layer.client.receive(&self.landed[..n], &mut self.inbox) {
             layer.failed = true;
             // What is wrong stays what it is, whether the peer can be told or not.
             let _ = layer.client.transmit(&mut Outbox::new(), layer.wire.tail());
             return Err(error);
         }
-        let ended = layer.client.peer_closed() && self.inbox.unread().len() == unread;
-        Ok(if ended { Arrival::End } else { Arrival::Data })
+        Ok(())
     }
 
     /// Returns true if the peer has ended its TLS: nothing more will come.

@@ -159,6 +159,9 @@ impl<M: Driven + ?Sized> Connection<M> {
 
     /// Handles what was received, and puts TLS in place where the protocol asks for it.
     ///
+    /// The end of the peer's TLS is part of what is received: where it has come, nothing else will, though the peer may keep
+    /// the socket open.
+    ///
     /// # Errors
     /// [`Fatal`]: the connection has to be ended with it.
     pub fn handle(&mut self, cx: M::Cx<'_>) -> Result<(), Fatal> {
@@ -170,9 +173,13 @@ impl<M: Driven + ?Sized> Connection<M> {
                 return Err(Fatal::new(FatalKind::ConnectFailed, reason));
             }
             if !self.advance_tls()? {
-                return Ok(());
+                break;
             }
         }
+        if self.buffers.is_at_end() && self.may_read() && !self.is_redirected() {
+            return Err(Fatal::end_of_input());
+        }
+        Ok(())
     }
 
     /// Starts TLS if that is the next step, and goes on with the session once the handshake is over; returns true if the

@@ -11,5 +11,5 @@
 mod buffers;
 mod connection;
 
-pub use buffers::{Arrival, Buffers};
+pub use buffers::Buffers;
 pub use connection::{Connection, Driven, Limits, Silence, TlsSettings};

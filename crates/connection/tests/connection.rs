@@ -2,7 +2,7 @@
 
 mod support;
 
-use headrace_connection::{Arrival, Limits};
+use headrace_connection::Limits;
 use headrace_core::{Fatal, FatalKind, NextStep, Session as _};
 use std::time::Duration;
 use support::{Lines, Server, Stage, read, trusting, written};
@@ -15,7 +15,7 @@ fn without_tls_bytes_are_read_where_the_protocol_reads_them() {
     buffers.make_room();
     buffers.landing()[..6].copy_from_slice(b"HELLO\n");
     let landed = buffers.landing().as_ptr();
-    assert_eq!(buffers.received(6), Ok(Arrival::Data));
+    buffers.received(6).unwrap();
     assert_eq!(buffers.inbox.unread().as_ptr(), landed, "the bytes were copied");
     buffers.outbox.tail().extend_from_slice(b"question\n");
     let pending = buffers.outbox.pending().as_ptr();
@@ -90,13 +90,18 @@ fn the_end_of_a_peers_tls_is_the_end_of_input() {
         let answer = server.send(b"");
         read(&mut connection, &answer, usize::MAX).unwrap();
     }
+    let mut last = server.send(b"HELLO\nanswer\nFULL\nERROR shutdown\n");
     server.tls.send_close_notify();
-    let goodbye = server.send(b"");
+    last.extend_from_slice(&server.send(b""));
     assert!(!connection.buffers.is_at_end());
-    connection.buffers.make_room();
-    connection.buffers.landing()[..goodbye.len()].copy_from_slice(&goodbye);
-    assert_eq!(connection.buffers.received(goodbye.len()), Ok(Arrival::End));
+    read(&mut connection, &last, usize::MAX).unwrap();
     assert!(connection.buffers.is_at_end());
+    assert_eq!(connection.machine.lines, ["answer"], "a response handler is full, so the end has not come");
+    connection.machine.resume(1);
+    assert!(connection.is_due());
+    let fatal = connection.handle(()).unwrap_err();
+    let reason = connection.end((), &fatal).message;
+    assert_eq!(reason, "the server closed the connection unexpectedly (the server said: shutdown)");
 }
 
 #[test]

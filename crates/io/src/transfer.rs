@@ -1,7 +1,7 @@
 //! Bytes between buffers and a socket, whichever loop waits for it.
 
 use crate::Progress;
-use headrace_connection::{Arrival, Buffers};
+use headrace_connection::Buffers;
 use headrace_core::Fatal;
 use headrace_core::limits::INBOX_BYTES;
 
@@ -55,8 +55,7 @@ pub(crate) trait Transfer {
             return Ok(Some(Progress::Eof));
         }
         match buffers.received(n) {
-            Ok(Arrival::Data) => Ok(Some(Progress::Received)),
-            Ok(Arrival::End) => Ok(Some(Progress::Eof)),
+            Ok(()) => Ok(Some(Progress::Received)),
             Err(error) => {
                 // Tells the peer why, if it is still there.
                 let _ = self.push(buffers);

@@ -11,6 +11,7 @@ use headrace_io::{Address, TcpOptions, blocking, tokio as on_tokio};
 use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use support::{Lines, Server, Stage, trusting};
@@ -96,6 +97,35 @@ fn a_session_is_encrypted_where_the_protocol_asks_for_it() {
         let connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&pem)));
         assert_eq!(ask(&address, connection, 1).unwrap(), ["answer"]);
         assert_eq!(server.join().unwrap(), b"login\nquestion\nBYE\n", "TLS was ended in an orderly way");
+    }
+}
+
+#[test]
+fn the_end_of_tls_is_the_end_of_input_where_the_socket_stays_open() {
+    for ask in LOOPS {
+        let Server { mut tls, pem, .. } = Server::new();
+        let (told, keep_open) = mpsc::channel::<()>();
+        let (address, server) = serve(move |mut stream| {
+            let mut encrypted = rustls::Stream::new(&mut tls, &mut stream);
+            let mut all = [0; 15];
+            encrypted.read_exact(&mut all[..6]).unwrap();
+            encrypted.write_all(b"HELLO\n").unwrap();
+            encrypted.read_exact(&mut all[6..]).unwrap();
+            // In one piece.
+            tls.writer().write_all(b"answer\nERROR shutdown\n").unwrap();
+            tls.send_close_notify();
+            let mut last = Vec::new();
+            while tls.wants_write() {
+                tls.write_tls(&mut last).unwrap();
+            }
+            stream.write_all(&last).unwrap();
+            let _ = keep_open.recv();
+        });
+        let connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&pem)));
+        let reason = ask(&address, connection, 2).unwrap_err();
+        assert!(reason.message.contains("the server said: shutdown"), "{reason}");
+        drop(told);
+        server.join().unwrap();
     }
 }
 
