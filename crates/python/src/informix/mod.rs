@@ -54,8 +54,7 @@ impl InformixWire {
         options: &Bound<'_, PyDict>,
         event_loop: Option<Py<PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
-        Ok(PyClassInitializer::from(wire).add_subclass(Self))
+        Wire::subclass(py, options, event_loop, setup::prepare, Self)
     }
 
     /// Queues a statement; with `begin` in a transaction, which it begins where none is open.

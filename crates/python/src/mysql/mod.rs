@@ -100,8 +100,7 @@ impl MySqlWire {
         options: &Bound<'_, PyDict>,
         event_loop: Option<Py<PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
-        Ok(PyClassInitializer::from(wire).add_subclass(Self))
+        Wire::subclass(py, options, event_loop, setup::prepare, Self)
     }
 
     /// The exception that a warning of SHOW WARNINGS stands for; `row` is the 0-based row of a batch that it is about.

@@ -38,8 +38,7 @@ impl PostgresWire {
         options: &Bound<'_, PyDict>,
         event_loop: Option<Py<PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let wire = Wire::prepared(py, options, event_loop, setup::prepare)?;
-        Ok(PyClassInitializer::from(wire).add_subclass(Self))
+        Wire::subclass(py, options, event_loop, setup::prepare, Self)
     }
 
     /// The statement that begins a transaction with these modes.

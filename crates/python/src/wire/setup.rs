@@ -59,12 +59,23 @@ fn tcp(py: Python<'_>, (ip, port): &(String, u16)) -> PyResult<Address> {
 
 impl Wire {
     /// A connection that is not open yet, by the options that the Python side makes of a URL or a conninfo, some of which
-    /// `prepare` makes a machine of. `event_loop` is the asyncio loop that will carry it, or None for a blocking one.
-    pub(crate) fn prepared(
+    /// `prepare` makes a machine of: the part of it that a database alone has is `own`. `event_loop` is the asyncio loop that
+    /// will carry it, or None for a blocking one.
+    pub(crate) fn subclass<T: pyo3::PyClass<BaseType = Self>>(
         py: Python<'_>,
         options: &Bound<'_, PyDict>,
         event_loop: Option<Py<PyAny>>,
-        prepare: fn(Python<'_>, &Bound<'_, PyDict>, &mut Outbox) -> PyResult<Prepared>,
+        prepare: Prepare,
+        own: T,
+    ) -> PyResult<PyClassInitializer<T>> {
+        Ok(PyClassInitializer::from(Self::prepared(py, options, event_loop, prepare)?).add_subclass(own))
+    }
+
+    fn prepared(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        event_loop: Option<Py<PyAny>>,
+        prepare: Prepare,
     ) -> PyResult<Self> {
         let text = |name: &str| get::<String>(options, name);
         let address = match (get::<(String, u16)>(options, "tcp")?, text("unix")?) {
@@ -212,6 +223,9 @@ impl Wire {
         }
     }
 }
+
+/// Makes what a database brings, of the options that it understands and of what it writes first.
+pub(crate) type Prepare = fn(Python<'_>, &Bound<'_, PyDict>, &mut Outbox) -> PyResult<Prepared>;
 
 /// What a database brings to a connection.
 pub(crate) struct Prepared {
