@@ -56,6 +56,16 @@ pub struct Limits {
     pub write: Option<Duration>,
 }
 
+impl Limits {
+    /// How long nothing may move, where something `is_unsent` or nothing is.
+    pub fn silence(&self, is_unsent: bool) -> Option<Silence> {
+        match self.write {
+            Some(limit) if is_unsent => Some(Silence { limit, setting: "write_timeout" }),
+            _ => self.read.map(|limit| Silence { limit, setting: "read_timeout" }),
+        }
+    }
+}
+
 /// For how long nothing may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
@@ -255,9 +265,6 @@ impl<M: Driven + ?Sized> Connection<M> {
     /// How long nothing may move as things stand. A loop counts from the last byte that did, and then ends the connection
     /// with [`Silence::reason`].
     pub fn silence(&self, limits: Limits) -> Option<Silence> {
-        match limits.write {
-            Some(limit) if !self.buffers.outbox.is_empty() => Some(Silence { limit, setting: "write_timeout" }),
-            _ => limits.read.map(|limit| Silence { limit, setting: "read_timeout" }),
-        }
+        limits.silence(!self.buffers.outbox.is_empty())
     }
 }

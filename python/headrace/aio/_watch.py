@@ -13,14 +13,12 @@ LOOKS: Final = 4
 
 
 class Watch:
-    """Looks at a connection now and then while it has requests; times are in seconds, 0 is no limit."""
+    """Looks at a connection every ``pause`` seconds while it has requests."""
 
-    def __init__(self, wire: Wire, transport: Any, read_timeout: float, write_timeout: float) -> None:
+    def __init__(self, wire: Wire, transport: Any, pause: float) -> None:
         self._wire = wire
         self._transport = transport
-        self._read = read_timeout
-        self._write = write_timeout
-        self._pause = min(limit for limit in (read_timeout, write_timeout) if limit) / LOOKS
+        self._pause = pause
         self._handle: asyncio.TimerHandle | None = None
         self._seen: Any = None
         self._since = 0.0
@@ -41,15 +39,14 @@ class Watch:
         # While nobody reads, nothing can come.
         if state != self._seen or not self._transport.is_reading():
             self._seen, self._since = state, now
-        name, limit = ("write_timeout", self._write) if unsent and self._write else ("read_timeout", self._read)
-        if limit and now - self._since >= limit:
-            wire.give_up(f"the connection was given up: nothing was heard of the server for {name}={limit} s")
+        silence = wire.silence(bool(unsent))
+        if silence is not None and now - self._since >= silence[0]:
+            wire.give_up(silence[1])
             return
         self._handle = asyncio.get_running_loop().call_later(self._pause, self._look)
 
 
-def watch_over(wire: Wire, transport: Any, options: Any) -> Watch | None:
-    """A watch where the options have a timeout."""
-    if not (options.read_timeout or options.write_timeout):
-        return None
-    return Watch(wire, transport, options.read_timeout, options.write_timeout)
+def watch_over(wire: Wire, transport: Any) -> Watch | None:
+    """A watch where the options that ``wire`` was made with have a timeout."""
+    limits = [silence[0] for silence in (wire.silence(False), wire.silence(True)) if silence is not None]
+    return Watch(wire, transport, min(limits) / LOOKS) if limits else None

@@ -464,7 +464,7 @@ async def _connect(options: ConnectOptions) -> tuple[MySqlCore, Watch | None]:
                     raise
                 failures.append(error)
             else:
-                return MySqlCore(wire, options, wire_options), watch_over(wire, transport, options)
+                return MySqlCore(wire, options, wire_options), watch_over(wire, transport)
     raise no_connection(failures)
 
 

@@ -224,6 +224,12 @@ impl Wire {
         self.arrivals.load(Ordering::Relaxed)
     }
 
+    /// For how many seconds nothing may move, where the transport has something `unsent` or nothing, and why the connection
+    /// is given up after that.
+    fn silence(&self, unsent: bool) -> Option<(f64, String)> {
+        self.limits.silence(unsent).map(|silence| (silence.limit.as_secs_f64(), silence.reason().message))
+    }
+
     /// Ends the connection, whose server has left something without an answer for too long, as `why` says.
     fn give_up(&self, py: Python<'_>, why: String) -> PyResult<()> {
         let mut state = self.hold(py)?;
