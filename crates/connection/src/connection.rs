@@ -192,6 +192,20 @@ impl<M: Driven + ?Sized> Connection<M> {
         Ok(())
     }
 
+    /// The same, where nothing further will come: response handlers that are full have to take what is there, which is no
+    /// more than the read buffer holds. What the server said last may be behind it.
+    ///
+    /// # Errors
+    /// As [`Connection::handle`].
+    pub fn handle_last(&mut self, cx: M::Cx<'_>) -> Result<(), Fatal> {
+        self.handle(cx)?;
+        while let Some(id) = self.machine.full() {
+            self.machine.resume(id);
+            self.handle(cx)?;
+        }
+        Ok(())
+    }
+
     /// Starts TLS if that is the next step, and goes on with the session once the handshake is over; returns true if the
     /// session went on.
     fn advance_tls(&mut self) -> Result<bool, Fatal> {
@@ -227,7 +241,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     /// # Errors
     /// [`Fatal`]: why the connection has ended.
     pub fn lost(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Result<(), Fatal> {
-        match self.handle(cx) {
+        match self.handle_last(cx) {
             Ok(()) if self.is_redirected() => Ok(()),
             handled => Err(self.end(cx, handled.as_ref().err().unwrap_or(reason))),
         }

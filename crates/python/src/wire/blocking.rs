@@ -195,6 +195,10 @@ impl Wire {
                 lead = self.follow(py, &is_done, deadline, patience)?;
                 continue;
             }
+            if full {
+                // It is late, and what comes would have to be kept.
+                return Ok(None);
+            }
             self.gather(py, &mut state);
             // Also when it is late: what is there already counts.
             if self.turn_in_time(py, &mut state, deadline, &mut idle)? || late {

@@ -163,7 +163,13 @@ impl Wire {
 
     /// Handles what is in the inbox; a fatal error ends the connection for everyone.
     fn digest(&self, py: Python<'_>, state: &mut State) {
-        if let Err(fatal) = state.connection.handle(py) {
+        let handled = state.connection.handle(py);
+        self.digested(py, state, handled);
+    }
+
+    /// What was in the inbox was handled, so that those may be told who wait for something other than a request.
+    fn digested(&self, py: Python<'_>, state: &mut State, handled: Result<(), Fatal>) {
+        if let Err(fatal) = handled {
             self.die(py, state, &fatal);
             return;
         }
@@ -210,7 +216,10 @@ impl Wire {
 
     /// The end of input, or a socket that failed: what came before it, an error message above all, still counts.
     fn lose(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
-        self.digest(py, state);
+        if state.connection.ended().is_none() {
+            let handled = state.connection.handle_last(py);
+            self.digested(py, state, handled);
+        }
         if !state.connection.is_redirected() {
             self.die(py, state, reason);
         }
