@@ -99,6 +99,8 @@ pub struct Machine<C: Caller> {
     routines: HashMap<Arc<str>, routine::Handle>,
     /// Their epoch rises with whatever changes definitions or takes them back: what was prepared before may be outdated.
     statements: Statements<Arc<str>, Statement>,
+    /// Definitions were changed since a transaction last ended: a rollback may take them back.
+    redefined: bool,
     copies: Copies,
     capabilities: Capabilities,
     codeset: CodeSet,
@@ -138,6 +140,7 @@ impl<C: IfxCaller> Machine<C> {
             open_cursors: HashMap::new(),
             routines: HashMap::new(),
             statements: Statements::new(statements),
+            redefined: false,
             copies: Copies::default(),
             capabilities: Capabilities::default(),
             codeset: CodeSet::Latin1,

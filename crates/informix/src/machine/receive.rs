@@ -171,8 +171,11 @@ impl<C: IfxCaller> Machine<C> {
         if group.asked == Asked::Copy {
             self.copy_answered(reply.error.is_some());
         }
-        if let Asked::Rollback | Asked::Savepoint = group.asked {
-            self.statements.advance();
+        match group.asked {
+            Asked::Rollback => self.transaction_undone(true),
+            Asked::Savepoint => self.transaction_undone(false),
+            Asked::Commit => self.redefined &= reply.error.is_some(),
+            _ => {}
         }
         if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Undo = group.asked {
             self.transaction_answered(group, &reply)?;
@@ -306,8 +309,15 @@ impl<C: IfxCaller> Machine<C> {
             }
             return;
         }
-        if entry.statement().is_some_and(|statement| statement.several || statement.changes_definitions()) {
-            self.statements.advance();
+        let changes = entry.statement().is_some_and(|statement| statement.changes_definitions());
+        match kind {
+            kind::COMMIT => self.redefined = false,
+            kind::ROLLBACK | kind::SAVEPOINT if !several => self.transaction_undone(kind == kind::ROLLBACK),
+            _ if several || changes => {
+                self.redefined = true;
+                self.statements.advance();
+            }
+            _ => {}
         }
         match kind {
             kind::BEGIN => self.open = true,
@@ -324,6 +334,14 @@ impl<C: IfxCaller> Machine<C> {
             }
             _ => {}
         }
+    }
+
+    /// A transaction was rolled back, the `whole` or a part of it: what it defined is no more.
+    fn transaction_undone(&mut self, whole: bool) {
+        if self.redefined {
+            self.statements.advance();
+        }
+        self.redefined &= !whole;
     }
 
     fn savepoint_guards(&mut self, group: Group) -> bool {

@@ -151,12 +151,10 @@ impl<C: IfxCaller> Machine<C> {
         let Some(sql) = entry.request.sql() else { return };
         // A statement has one cursor: who keeps that open has the statement alone.
         let alone = entry.request.cursor().is_some();
-        let batch = entry.is_batch();
         let mut known = if alone { self.statements.take(&**sql) } else { self.statements.get(&**sql).cloned() };
-        if let Some(outdated) =
-            known.take_if(|known| batch && self.queue.started() == 1 && self.statements.is_outdated(known))
-        {
-            // Its table may be another one now, and rows of a generator cannot be read again.
+        if let Some(outdated) = known.take_if(|known| self.queue.started() == 1 && self.statements.is_outdated(known)) {
+            // Its table may be another one now. Rows of a generator cannot be read again, and with others sent behind it
+            // nothing is repeated.
             self.statements.take(&*outdated.sql);
             self.clean_up(outbox, outdated.id, false, true);
         }

@@ -56,13 +56,16 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Whether the next entry can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, outbox: &mut Outbox) -> bool {
-        // Whether a transaction is open behind several statements, and which database, is not known before they are answered.
-        let unknown = |statement: &Arc<Statement>| statement.several || statement.changes_database();
+        // Whether a transaction is open behind several statements, which database, and what tables are, is not known before
+        // they are answered.
+        let unknown = |statement: &Arc<Statement>| {
+            statement.several || statement.changes_database() || statement.changes_definitions()
+        };
         if self.run().any(|entry| entry.statement().is_some_and(unknown)) {
             return false;
         }
         if self.run().all(|entry| entry.state() == State::Sent && !entry.closes_later()) {
-            return self.queue.started() == 0 || !self.run().any(Entry::is_stale);
+            return self.queue.started() == 0 || !(self.run().any(Entry::is_stale) || self.is_next_outdated());
         }
         let reads = |entry: &Entry<C>| {
             entry.reads() && !entry.is_stale() && !entry.statement().is_some_and(|s| s.long.load(Ordering::Relaxed))
@@ -80,7 +83,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         let sql = sql.clone();
         match self.statements.get(&*sql).cloned() {
-            Some(statement) if statement.kind == kind::SELECT => {
+            Some(statement) if statement.kind == kind::SELECT && !self.statements.is_outdated(&statement) => {
                 let free = !self.is_in_use(&statement) || self.copies.is_free(&statement);
                 if !free {
                     self.prepare_copies(&statement, outbox);
@@ -89,6 +92,12 @@ impl<C: IfxCaller> Machine<C> {
             }
             _ => false,
         }
+    }
+
+    /// Whether the next entry's statement has to be prepared again, for which those that use it have to be over.
+    fn is_next_outdated(&mut self) -> bool {
+        let Some(sql) = self.queue.next().and_then(|entry| entry.request.sql()) else { return false };
+        self.statements.get(&**sql).cloned().is_some_and(|known| self.statements.is_outdated(&known))
     }
 
     fn is_in_use(&self, statement: &Statement) -> bool {

@@ -1,0 +1,53 @@
+"""What a session does to its own tables is known to the statements that it executes after that, in pipelines too."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from .conftest import Database
+
+SHAPES = [
+    ("a int, b varchar(20)", (1, "one")),
+    ("b varchar(20), a int", ("two", 2)),
+    ("a date, b decimal(8,2), c varchar(20)", (None, None, "three")),
+    ("a varchar(20)", ("four",)),
+]
+"""Columns of a table, and a row that fits them."""
+
+
+async def played(db: Database, aio: bool) -> None:
+    """Gives the table each shape in turn, before and within a pipeline that uses it."""
+
+    async def done(value: Any) -> Any:
+        return await value if aio else value
+
+    mark = "%s" if db.kind == "postgresql" else "?"
+    conn = await db.aconnect(autocommit=True) if aio else db.connect(autocommit=True)
+    for within in (False, True):
+        for columns, row in SHAPES:
+            insert = f"insert into defined values ({', '.join([mark] * len(row))})"
+            redefine = ["drop table if exists defined", f"create table defined ({columns})"]
+            if not within:
+                for sql in redefine:
+                    await done(conn.execute(sql))
+            pipeline = conn.pipeline()
+            await done(pipeline.__aenter__() if aio else pipeline.__enter__())
+            for sql in redefine if within else []:
+                await done(conn.execute(sql))
+            await done(conn.execute(insert, row))
+            before = await done(conn.execute("select * from defined"))
+            await done(conn.execute(insert, row))
+            after = await done(conn.execute("select * from defined"))
+            await done(pipeline.__aexit__(None, None, None) if aio else pipeline.__exit__(None, None, None))
+            assert await done(before.fetchall()) == [row]
+            assert await done(after.fetchall()) == [row, row]
+    await done(conn.execute("drop table defined"))
+    await done(conn.close())
+
+
+@pytest.mark.parametrize("shell", ["blocking", "asyncio"])
+def test_pipeline_follows_the_own_definitions_of_its_session(any_db: Database, shell: str) -> None:
+    asyncio.run(played(any_db, shell == "asyncio"))
