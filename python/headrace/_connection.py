@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 import time
 import warnings
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from . import defaults, errors
-from ._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
+from ._core import Block, Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
 from ._cursor import BlockingCursor
 from ._native import Discarded, Result, Wire
 from .errors import ConnectionClosed, OperationalError
@@ -103,18 +104,26 @@ class BlockingConnection(Generic[R]):
     def _run(self, flow: Flow[T], limit: Limit = None) -> T:
         """Runs a flow to its end, within a limit for all of it. What it does after an error has as long again."""
         limit = until(limit)
+        value: Any = None
+        raised: BaseException | None = None
         try:
-            ticket = next(flow)
             while True:
                 try:
-                    value = self._wait(ticket, limit)
+                    while True:
+                        ticket = flow.send(value) if raised is None else flow.throw(raised)
+                        raised = None
+                        value = self._wait(ticket, limit)
+                except StopIteration as stop:
+                    return stop.value  # type: ignore[no-any-return]
                 except BaseException as error:
+                    # An interrupt may come anywhere, and the flow is to undo what it has begun.
+                    if inspect.getgeneratorstate(flow) != inspect.GEN_SUSPENDED:
+                        raise
+                    raised = error
                     limit = afresh(limit)
-                    ticket = flow.throw(error)
-                else:
-                    ticket = flow.send(value)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
+        finally:
+            # Its traceback has this frame.
+            raised = None
 
     def _push(self, most: int, limit: Limit) -> None:
         """Sends what is queued but for ``most`` bytes, within a limit."""
@@ -267,22 +276,24 @@ class BlockingConnection(Generic[R]):
         savepoint. Raising :class:`Rollback` rolls back without an error outside. Its beginning and its end may take
         ``timeout`` seconds each."""
         core = self._core
-        block = self._run(core.enter(savepoint_name), timeout)
+        block = Block()
         try:
-            yield self
-        except Rollback:
-            self._run(core.leave(block, True), timeout)
-        except BaseException as error:
-            if _is_interrupted() and not core.wire.closed and core.wire.has_left():
-                self._leave_later(core.leave(block, True), error)
-                raise
+            self._run(core.enter(block, savepoint_name), timeout)
             try:
+                yield self
+            except Rollback:
                 self._run(core.leave(block, True), timeout)
-            except errors.Error as second:
-                raise error from second
-            raise
-        else:
-            self._run(core.leave(block, force_rollback), timeout)
+            except BaseException as error:
+                if _is_interrupted() and not core.wire.closed and core.wire.has_left():
+                    self._leave_later(core.leave(block, True), error)
+                    raise
+                try:
+                    self._run(core.leave(block, True), timeout)
+                except errors.Error as second:
+                    raise error from second
+                raise
+            else:
+                self._run(core.leave(block, force_rollback), timeout)
         finally:
             if block in core.blocks:
                 # An interrupt came before it was left: what is executed next would be in it.

@@ -179,10 +179,12 @@ class Begun(Generic[T]):
 class Block:
     """A ``transaction()`` block."""
 
-    resets: int
-    """How often the session had been reset."""
+    resets: int = 0
+    """How often the session had been reset when it was entered."""
     state: Any = None
     """What :meth:`Core.leave_transaction` needs."""
+    begins: bool = False
+    """It has a transaction of its own, from the moment in which that is about to be queued."""
     counted: bool = False
     """It is open: from the moment in which its beginning is about to be queued."""
     lost: bool = False
@@ -302,15 +304,13 @@ class Core(ABC):
         """Whether a transaction block is open, be it that nothing was sent in it yet."""
         return not self.wire.closed and (self.depth > 0 or self.wire.in_transaction())
 
-    def expects_transaction(self) -> bool:
-        """Whether a transaction is open once all that was asked for is done: behind a COMMIT that is not answered there
-        is none. Unless :meth:`is_settled`, it is a guess."""
-        ahead = not self.wire.closed and self.wire.transaction_ahead()
-        return self.wire.in_transaction() if ahead is None else ahead
-
-    def is_settled(self) -> bool:
-        """Whether what was asked for, and is not answered, tells if a transaction is open behind it."""
-        return self.wire.closed or self.depth > 0 or self.wire.transaction_ahead() is not None
+    def foresee(self) -> tuple[bool, bool]:
+        """Whether a transaction is open once all that was asked for is done, and whether that is settled: it is a guess
+        where only an answer tells."""
+        if self.wire.closed:
+            return False, True
+        ahead = self.wire.transaction_ahead()
+        return (self.wire.in_transaction() if ahead is None else ahead), self.depth > 0 or ahead is not None
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
@@ -368,27 +368,20 @@ class Core(ABC):
         """The modes of a transaction that begins."""
         return None, None, None
 
-    def enter_transaction(self, block: Block, savepoint: str | None) -> Flow[tuple[str | None, bool]]:
-        """Begins a block; gives its savepoint, None for none, and whether it has a transaction of its own."""
+    def enter_transaction(self, block: Block, savepoint: str | None, open: bool) -> Flow[tuple[str | None, bool]]:
+        """Begins a block where a transaction is ``open`` or none is; gives its savepoint, None for none, and whether it
+        has a transaction of its own."""
         self.check_enter()
         # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
         # its own transaction would end this one's.
-        open = self.expects_transaction()
         outer = self.count(block, not open)
         name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
-        tickets: list[Any] = []
+        block.begins = outer
         if name is not None:
             begin = self.modes() if self.savepoint_begins(outer, open) else None
-            tickets = self.wire.verb("savepoint", name, begin=begin)
+            yield from each(self.wire.verb("savepoint", name, begin=begin))
         elif not self.begin_travels:
-            tickets = self.wire.verb("begin", begin=self.modes())
-        try:
-            yield from each(tickets)
-        except BaseException:
-            self.uncount(block, with_inner=outer)
-            if outer:
-                yield from self.end_block(True)
-            raise
+            yield from each(self.wire.verb("begin", begin=self.modes()))
         return name, outer
 
     def has_savepoint(self, rollback: bool) -> bool:
@@ -473,43 +466,45 @@ class Core(ABC):
             # Also where it is gone already: an interrupt may have come before it was counted.
             self._recount()
 
-    def enter(self, savepoint: str | None) -> Flow[Block]:
-        """Begins a block; gives what :meth:`leave` needs."""
-        block: Block | None = None
+    def enter(self, block: Block, savepoint: str | None) -> Flow[None]:
+        """Begins a block that was made for it, and that :meth:`leave` ends."""
         try:
             while True:
                 with self.ordered():
-                    if self.is_settled():
-                        block = self.register()
-                        flow = Begun(self.enter_transaction(block, savepoint))
+                    open, settled = self.foresee()
+                    if settled:
+                        self.register(block, open)
+                        flow = Begun(self.enter_transaction(block, savepoint, open))
                         break
                 # A statement is under way that may begin or end a transaction, whoever executed it: a savepoint behind
                 # its COMMIT would be in none, and a transaction of the block's own would end another's.
                 yield self.settle()
             block.state = yield from flow.rest()
         except BaseException as error:
-            if block is not None:
-                self.uncount(block, with_inner=False)
-                yield from self.finish(block, isinstance(error, Error))
+            self.uncount(block, with_inner=block.begins)
+            try:
+                # An interrupt may have come before or after what begins its transaction was queued.
+                if block.begins and block.resets == self.resets and self.foresee() != (False, True):
+                    yield from self.end_block(True)
+            finally:
+                if block in self.unfinished:
+                    yield from self.finish(block, isinstance(error, Error))
             raise
         if block.lost and block.resets == self.resets:
             yield from self.finish(block)
             raise InterfaceError(LOST)
-        return block
 
-    def register(self) -> Block:
-        """A block that is being entered."""
-        block = Block(self.resets)
-        open = self.expects_transaction()
+    def register(self, block: Block, open: bool) -> None:
+        """Notes a block that is being entered, where a transaction is ``open``, or none."""
         with self._nesting:
             if not self.unfinished:
                 self.crossed, self.within = False, open
             elif not self.blocks:
                 # The one around it is ending: what is sent from now on is behind its COMMIT, though none is answered.
                 self.crossed = True
+            block.resets = self.resets
             self.unfinished.add(block)
             self.blocks.append(block)
-        return block
 
     def finish(self, block: Block, ends: bool = True) -> Flow[None]:
         """Notes that a task or thread is done with its block. Ends the transaction where all blocks in it have ended,

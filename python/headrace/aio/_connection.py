@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from .. import defaults, errors
-from .._core import Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
+from .._core import Block, Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
 from .._native import Discarded, Result, Wire
 from ..errors import OperationalError
 from ..rows import RowFactory, tuple_row
@@ -220,7 +220,8 @@ class LoopConnection(Generic[R]):
         """A block that is committed at its end and rolled back when it raises: see
         :meth:`headrace.Connection.transaction`."""
         core = self._core
-        block = await self._run(core.enter(savepoint_name), timeout)
+        block = Block()
+        await self._run(core.enter(block, savepoint_name), timeout)
         try:
             yield self
         except Rollback:

@@ -311,7 +311,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         let changes = entry.statement().is_some_and(|statement| statement.changes_definitions());
         match kind {
-            kind::COMMIT => self.redefined = false,
+            kind::COMMIT if !several => self.redefined = false,
             kind::ROLLBACK | kind::SAVEPOINT if !several => self.transaction_undone(kind == kind::ROLLBACK),
             _ if several || changes => {
                 self.redefined = true;

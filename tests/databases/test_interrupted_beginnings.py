@@ -1,0 +1,83 @@
+"""An interrupt at any instruction of the beginning of a block: no block stays, no transaction, and no write is lost."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from headrace import _connection, _core
+from headrace.types import TransactionStatus
+
+from .conftest import Database
+
+FILES = (_core.__file__, _connection.__file__)
+FUNCTIONS = {
+    "enter",
+    "enter_transaction",
+    "register",
+    "count",
+    "__init__",
+    "rest",
+    "ordered",
+    "each",
+    "foresee",
+    "_run",
+}
+"""What begins a block."""
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt before the instruction of this number of the functions that begin a block, once."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename not in FILES or frame.f_code.co_name not in FUNCTIONS:
+            return None
+        frame.f_trace_opcodes = True
+        return self.step
+
+    def step(self, frame: FrameType, event: str, _: Any) -> Any:
+        if event == "opcode":
+            self.left -= 1
+            if self.left == -1:
+                raise KeyboardInterrupt
+        return self.step
+
+
+def was_interrupted(conn: Any, name: str | None, at: int) -> bool:
+    """Begins a block, and writes a row after an interrupt while its traceback holds what had begun."""
+    before = sys.gettrace()
+    sys.settrace(Interrupt(at))
+    try:
+        with conn.transaction(name):
+            sys.settrace(before)
+    except KeyboardInterrupt:
+        sys.settrace(before)
+        conn.execute(f"insert into begun values ({at})")
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", [None, "mine"], ids=["plain", "savepoint"])
+def test_interrupt_at_the_beginning_of_a_block_leaves_none(
+    any_db: Database, name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    with any_db.connect(autocommit=True) as conn:
+        conn.execute("drop table if exists begun")
+        conn.execute("create table begun (n int)")
+        steps = 0
+        while was_interrupted(conn, name, steps):
+            assert (conn.transaction_status, conn._core.depth, ignored) == (TransactionStatus.IDLE, 0, []), steps
+            steps += 1
+    gc.collect()
+    assert (steps > 100, ignored) == (True, [])
+    with any_db.connect(autocommit=True) as other:
+        assert other.fetch("select n from begun order by n") == [(n,) for n in range(steps)]
