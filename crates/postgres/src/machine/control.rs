@@ -73,14 +73,21 @@ pub(super) fn may_copy(sql: &str) -> bool {
     std::iter::from_fn(|| words.next_anywhere()).any(|word| word.eq_ignore_ascii_case("copy"))
 }
 
-/// Whether one of the statements of a text ends a block.
-pub(super) fn ends(sql: &str) -> bool {
-    sql::statements(sql).into_iter().any(|statement| of_statement(statement) == Control::Ends)
+/// What the statements of a text do to the transaction block and its savepoints.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Effects {
+    /// One of them ends the block.
+    pub ends: bool,
+    /// What they do to savepoints, in their order.
+    pub nestings: Vec<Nesting>,
 }
 
-/// What the statements of a text do to savepoints, in their order.
-pub(super) fn nestings(sql: &str) -> Vec<Nesting> {
-    sql::statements(sql).into_iter().filter_map(nesting).collect()
+impl Effects {
+    pub(super) fn of(sql: &str) -> Self {
+        let statements = sql::statements(sql);
+        let ends = statements.iter().any(|statement| of_statement(statement) == Control::Ends);
+        Self { ends, nestings: statements.into_iter().filter_map(nesting).collect() }
+    }
 }
 
 fn nesting(statement: &str) -> Option<Nesting> {
@@ -192,7 +199,7 @@ impl<'a> Words<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Control, Nesting, nestings, of_script, of_statement};
+    use super::{Control, Effects, Nesting, of_script, of_statement};
 
     #[test]
     fn statements_that_begin_or_end_a_block_are_known_by_their_first_words() {
@@ -255,7 +262,9 @@ mod tests {
             ("release savepoint s", vec![Nesting::Release(name("s"))]),
         ];
         for (sql, expected) in cases {
-            assert_eq!(nestings(sql), expected, "{sql}");
+            assert_eq!(Effects::of(sql).nestings, expected, "{sql}");
         }
+        let texts = ["SELECT 'COMMIT'; ROLLBACK TO a", "BEGIN; COMMIT; SAVEPOINT a", "DO $$BEGIN COMMIT; END$$"];
+        assert_eq!(texts.map(|sql| Effects::of(sql).ends), [false, true, false]);
     }
 }

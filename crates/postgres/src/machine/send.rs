@@ -2,7 +2,7 @@
 
 use super::answer::{Ending, Prelude};
 use super::bind::too_many;
-use super::control::{self, Control};
+use super::control::{self, Control, Effects};
 use super::entry::{Entry, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
 use super::stage::{Event, Unsent};
@@ -259,21 +259,17 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         let entry = &mut self.queue[at];
+        let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = &entry.request else { return };
         // Here a word in the body of a function must not count.
-        let ends = match &entry.request {
-            Request::Script { sql, .. } => control::ends(sql),
-            _ => control == Control::Ends,
-        };
+        let Effects { ends, nestings } = Effects::of(sql);
         if ends {
             if self.portals.has_uncommitted() {
                 entry.block.ending = Ending::Awaited;
             }
             self.portals.end_block();
         }
-        if let Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. } = &entry.request {
-            for nesting in control::nestings(sql) {
-                self.portals.nest(nesting);
-            }
+        for nesting in nestings {
+            self.portals.nest(nesting);
         }
     }
 
