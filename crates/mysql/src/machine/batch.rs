@@ -51,6 +51,21 @@ pub(super) enum Guard {
     Savepoint,
 }
 
+/// What can be done about a batch that has failed.
+#[derive(Debug)]
+pub(super) enum Remedy {
+    /// The server does not take the statement in bulk, after all: the rows are sent one by one.
+    NotInBulk,
+    /// The kept statement was stale: the batch is undone, and done again with a fresh one.
+    Again,
+    /// Rows that travelled together failed: they are undone, and sent one by one to find which one it is.
+    Repeat {
+        chunk: Chunk,
+        /// That of its savepoint.
+        number: u64,
+    },
+}
+
 /// A batch on its way.
 #[derive(Debug)]
 pub(super) struct Batch {
@@ -65,19 +80,11 @@ pub(super) struct Batch {
     chunk: Chunk,
     /// Behind `chunk`, with a row of other types.
     following: Option<Chunk>,
-    /// The rows are all encoded.
-    exhausted: bool,
     pub(super) flying: VecDeque<Chunk>,
     /// Chunks sent so far.
     pub(super) chunks: u64,
-    /// The chunk that failed, and the number of its savepoint.
-    pub(super) failed: Option<(Chunk, u64)>,
-    /// The server does not take this statement in bulk, after all.
-    pub(super) unsupported: bool,
-    /// The kept statement was stale: once more with a fresh one.
-    pub(super) again: bool,
-    /// The savepoint of the whole batch is gone, so its transaction has to be rolled back.
-    pub(super) lost: bool,
+    /// What is to be done about the failure, once all is answered.
+    pub(super) remedy: Option<Remedy>,
     /// Where it began in the outbox.
     mark: u64,
     /// Rows encoded.
@@ -89,7 +96,7 @@ pub(super) struct Batch {
 impl Batch {
     /// Whether it is being undone, or closed.
     pub(super) fn is_ending(&self) -> bool {
-        matches!(self.phase, Phase::Undo { .. } | Phase::Close | Phase::Closing)
+        matches!(self.phase, Phase::Undo { .. } | Phase::Close | Phase::Closing { .. })
     }
 
     /// Puts it into another state, which `event` brings it to.
@@ -113,13 +120,9 @@ impl Batch {
             window: usize::MAX,
             chunk: Chunk::default(),
             following: None,
-            exhausted: false,
             flying: VecDeque::new(),
             chunks: 0,
-            failed: None,
-            unsupported: false,
-            again: false,
-            lost: false,
+            remedy: None,
             mark: 0,
             encoded: 0,
             answered: 0,
@@ -214,7 +217,7 @@ impl<C: MyCaller> Machine<C> {
             return self.take_kill(outbox);
         }
         let Some(batch) = self.batch() else { return false };
-        match &batch.phase {
+        match &mut batch.phase {
             Phase::Idle if pending > 0 => false,
             Phase::Idle if given_up => {
                 let failure = self.queue.last_mut().and_then(|entry| entry.slot.failure.take());
@@ -232,20 +235,17 @@ impl<C: MyCaller> Machine<C> {
                 self.open_batch(cx, outbox);
                 true
             }
-            Phase::Rows if given_up => {
+            Phase::Rows { .. } if given_up => {
                 batch.go(BatchEvent::GivenUp, Phase::Drain);
                 true
             }
-            Phase::Rows => self.send_rows(cx, outbox),
+            Phase::Rows { .. } => self.send_rows(cx, outbox),
             Phase::Drain if pending > 0 || held => false,
-            Phase::Drain if std::mem::take(&mut batch.unsupported) => {
-                self.start_over(cx);
-                true
-            }
             Phase::Drain => {
-                // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled again.
-                match batch.failed.take() {
-                    Some((chunk, number)) if batch.guard != Guard::None && !abandoned => {
+                match batch.remedy.take() {
+                    Some(Remedy::NotInBulk) => self.start_over(cx),
+                    // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled again.
+                    Some(Remedy::Repeat { chunk, number }) if batch.guard != Guard::None && !abandoned => {
                         let sql = match (number, batch.guard) {
                             (0, Guard::Savepoint) => "ROLLBACK TO SAVEPOINT headrace_batch".to_owned(),
                             (0, _) => "ROLLBACK".to_owned(),
@@ -254,7 +254,11 @@ impl<C: MyCaller> Machine<C> {
                         batch.go(BatchEvent::ChunkFailed, Phase::Undo { chunk });
                         self.own_query(&sql, Kind::Undo, outbox);
                     }
-                    _ => batch.go(BatchEvent::Answered, Phase::Close),
+                    remedy => {
+                        // Not before all is undone.
+                        batch.remedy = remedy.filter(|remedy| matches!(remedy, Remedy::Again));
+                        batch.go(BatchEvent::Answered, Phase::Close);
+                    }
                 }
                 true
             }
@@ -267,20 +271,21 @@ impl<C: MyCaller> Machine<C> {
             Phase::Close if pending > 0 || held => false,
             Phase::Close => {
                 let guard = batch.guard;
-                batch.go(BatchEvent::EndSent, Phase::Closing);
+                batch.go(BatchEvent::EndSent, Phase::Closing { lost: false });
                 self.close_batch(guard, given_up, outbox);
                 true
             }
-            Phase::Closing if pending > 0 => false,
-            Phase::Closing if std::mem::take(&mut batch.lost) => {
+            Phase::Closing { .. } if pending > 0 => false,
+            Phase::Closing { lost } if *lost => {
+                *lost = false;
                 self.own_query("ROLLBACK", Kind::Release, outbox);
                 true
             }
-            Phase::Closing if std::mem::take(&mut batch.again) => {
+            Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) => {
                 self.begin_anew(cx);
                 true
             }
-            Phase::Closing => {
+            Phase::Closing { .. } => {
                 let failure = self.queue.last_mut().and_then(|entry| entry.slot.failure.take());
                 self.drop_tail(cx, failure);
                 true
@@ -301,9 +306,8 @@ impl<C: MyCaller> Machine<C> {
             }
             batch.chunk = Chunk::default();
             batch.following = None;
-            batch.exhausted = false;
             batch.encoded = 0;
-            batch.go(BatchEvent::NotInBulk, Phase::Rows);
+            batch.go(BatchEvent::NotInBulk, Phase::Rows { exhausted: false });
         }
     }
 
@@ -315,9 +319,8 @@ impl<C: MyCaller> Machine<C> {
             return;
         }
         entry.go(Event::Again, Stage::Queued);
-        entry.statement = None;
+        entry.used = None;
         entry.slot.failure = None;
-        entry.from_cache = false;
         self.queue.unstart();
     }
 
@@ -346,7 +349,7 @@ impl<C: MyCaller> Machine<C> {
             Err(error) => return self.drop_tail(cx, Some(Failure::Caller { error, row: Some(0) })),
         }
         let Some(batch) = self.batch() else { return };
-        batch.go(BatchEvent::FirstRow, Phase::Rows);
+        batch.go(BatchEvent::FirstRow, Phase::Rows { exhausted: false });
         batch.mark = mark;
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
         match guard {
@@ -363,7 +366,8 @@ impl<C: MyCaller> Machine<C> {
     fn send_row(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), C::Error> {
         let Some(at) = self.queue.last_at() else { return Ok(()) };
         let entry = &mut self.queue[at];
-        let (Some(caller), Some(mut statement)) = (&mut entry.slot.caller, entry.statement.clone()) else {
+        let statement = entry.statement().cloned();
+        let (Some(caller), Some(mut statement)) = (&mut entry.slot.caller, statement) else {
             return Ok(());
         };
         if !statement.takes(&caller.params(cx)) {
@@ -400,7 +404,7 @@ impl<C: MyCaller> Machine<C> {
             let pending = self.queue.last_mut().map_or(0, |entry| entry.pending);
             let Some(batch) = self.batch() else { return went_on };
             let chunked = batch.frame.is_some();
-            if chunked && batch.is_full() || batch.exhausted {
+            if chunked && batch.is_full() || matches!(batch.phase, Phase::Rows { exhausted: true }) {
                 let room =
                     batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || pending == 0);
                 if batch.chunk.rows() == 0 {
@@ -424,8 +428,8 @@ impl<C: MyCaller> Machine<C> {
                 Ok(Pulled::Row) if chunked => Ok(()),
                 Ok(Pulled::Row) => self.send_row(cx, outbox),
                 Ok(Pulled::End) => {
-                    if let Some(batch) = self.batch() {
-                        batch.exhausted = true;
+                    if let Some(Phase::Rows { exhausted }) = self.batch().map(|batch| &mut batch.phase) {
+                        *exhausted = true;
                     }
                     Ok(())
                 }

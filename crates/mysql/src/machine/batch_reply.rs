@@ -1,6 +1,6 @@
 //! What the replies to a batch make of it: which row has failed, and whether rows are sent again.
 
-use super::batch::Guard;
+use super::batch::{Guard, Remedy};
 use super::entry::{Failure, Stage};
 use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
 use super::stage::{BatchEvent, Phase};
@@ -16,7 +16,7 @@ impl<C: MyCaller> Machine<C> {
     pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
         let Some(entry) = self.queue.first_mut() else { return Ok(()) };
         let fresh = !matches!(entry.slot.failure, Some(Failure::Server { .. }));
-        let from_cache = entry.from_cache;
+        let from_cache = entry.is_from_cache();
         let (stage, slot) = entry.stage_and_slot();
         let Stage::Batch(batch) = stage else { return Ok(()) };
         match (kind, reply) {
@@ -25,7 +25,9 @@ impl<C: MyCaller> Machine<C> {
                 batch.answered += 1;
                 if let Err(error) = reply {
                     let undoable = batch.guard != Guard::None && from_cache;
-                    batch.again |= is_stale(&error) && row == 0 && undoable && fresh;
+                    if is_stale(&error) && row == 0 && undoable && fresh {
+                        batch.remedy = Some(Remedy::Again);
+                    }
                     note(&mut slot.failure, error, Some(row));
                 }
             }
@@ -34,12 +36,12 @@ impl<C: MyCaller> Machine<C> {
                 let number = batch.chunks - batch.flying.len() as u64 - 1;
                 if let Err(error) = reply {
                     if error.code == UNSUPPORTED_PS && number == 0 {
-                        batch.unsupported = true;
+                        batch.remedy = Some(Remedy::NotInBulk);
                         note(&mut slot.failure, error, None);
                         return Ok(());
                     }
                     if (is_stale(&error) || error.code == 0) && number == 0 && from_cache {
-                        batch.again = fresh;
+                        batch.remedy = fresh.then_some(Remedy::Again);
                         note(&mut slot.failure, error, None);
                         return Ok(());
                     }
@@ -47,7 +49,7 @@ impl<C: MyCaller> Machine<C> {
                     let ends = error.ends_transaction() || INTERRUPTED.contains(&error.code);
                     let alone = (chunk.rows() == 1).then_some(chunk.first);
                     if note(&mut slot.failure, error, alone) && alone.is_none() && !ends {
-                        batch.failed = Some((chunk, number));
+                        batch.remedy = Some(Remedy::Repeat { chunk, number });
                     }
                 }
             }
@@ -79,7 +81,11 @@ impl<C: MyCaller> Machine<C> {
             }
             // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to
             // go too.
-            (Kind::RollbackTo, Err(_)) => batch.lost = true,
+            (Kind::RollbackTo, Err(_)) => {
+                if let Phase::Closing { lost } = &mut batch.phase {
+                    *lost = true;
+                }
+            }
             (Kind::Restore, Err(error)) => {
                 return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
             }

@@ -3,12 +3,29 @@
 use super::MyCaller;
 use super::request::{AsText, Request};
 pub(super) use super::stage::Stage;
-use super::stage::{Event, TRANSITIONS};
+use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
 use crate::packets::capabilities::StatusFlags;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Caller, Pending, Slot};
 use std::sync::Arc;
+
+/// The statement of a request.
+#[derive(Debug)]
+pub(super) enum Used {
+    /// Prepared for it, or of a cursor that is open; or its text with literals.
+    Own(Arc<Statement>),
+    /// Out of the cache: the server may have forgotten it.
+    Cached(Arc<Statement>),
+}
+
+impl Used {
+    fn statement(&self) -> &Arc<Statement> {
+        match self {
+            Self::Own(statement) | Self::Cached(statement) => statement,
+        }
+    }
+}
 
 /// A request in the queue.
 #[derive(Debug)]
@@ -20,9 +37,9 @@ pub struct Entry<C: Caller> {
     stage: Stage,
     /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
     pub(super) changes: bool,
-    pub(super) statement: Option<Arc<Statement>>,
-    /// The statement came from the cache, so the server may have forgotten it.
-    pub(super) from_cache: bool,
+    /// Its statement, once that is known.
+    pub(super) used: Option<Used>,
+    /// Its statement was stale once: it began anew.
     pub(super) retried: bool,
     /// COM_STMT_EXECUTE travels behind COM_STMT_PREPARE.
     pub(super) ahead: bool,
@@ -33,8 +50,6 @@ pub struct Entry<C: Caller> {
     /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not say
     /// it again behind them.
     pub(super) out_params: StatusFlags,
-    /// The file that the server wants.
-    pub(super) infile: Option<Vec<u8>>,
 }
 
 impl<C: MyCaller> Entry<C> {
@@ -49,14 +64,12 @@ impl<C: MyCaller> Entry<C> {
             request,
             reservation,
             stage: Stage::Queued,
-            statement: None,
-            from_cache: false,
+            used: None,
             retried: false,
             ahead: false,
             pending: 0,
             warnings: 0,
             out_params: StatusFlags::empty(),
-            infile: None,
         }
     }
 
@@ -76,6 +89,23 @@ impl<C: MyCaller> Entry<C> {
         (&mut self.stage, &mut self.slot)
     }
 
+    /// The name of its state.
+    #[inline]
+    pub(super) fn state(&self) -> State {
+        self.stage.state()
+    }
+
+    /// Its statement, once that is known.
+    #[inline]
+    pub(super) fn statement(&self) -> Option<&Arc<Statement>> {
+        self.used.as_ref().map(Used::statement)
+    }
+
+    /// The server may have forgotten its statement.
+    pub(super) fn is_from_cache(&self) -> bool {
+        matches!(self.used, Some(Used::Cached(_)))
+    }
+
     /// Puts it into another state, which `event` brings it to.
     #[inline]
     pub(super) fn go(&mut self, event: Event, to: Stage) {
@@ -85,7 +115,7 @@ impl<C: MyCaller> Entry<C> {
 
     /// Whether its parameters are literals because the server did not prepare it.
     pub(super) fn went_as_text(&self) -> bool {
-        let as_text = self.statement.as_ref().is_some_and(|statement| statement.id.is_none());
+        let as_text = self.statement().is_some_and(|statement| statement.id.is_none());
         as_text && matches!(&self.request, Request::Execute(execute) if execute.text == AsText::IfUnprepared)
     }
 

@@ -190,7 +190,7 @@ impl<C: MyCaller> Machine<C> {
                 }
                 let capabilities = self.session.capabilities;
                 let entry = self.front()?;
-                let known = entry.statement.as_ref().and_then(|statement| statement.columns());
+                let known = entry.statement().and_then(|statement| statement.columns());
                 let sql = entry.request.sql().map(AsRef::as_ref);
                 let columns = draft.finish(kind.is_binary(), capabilities, known, sql)?;
                 if deprecate_eof {

@@ -2,9 +2,9 @@
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
 use super::binding::Binding;
-use super::entry::Stage;
+use super::entry::{Stage, Used};
 use super::request::{AsText, Execute, Request, Rows};
-use super::stage::Event;
+use super::stage::{Event, State};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyCaller};
 use crate::packets::body::Body;
@@ -153,7 +153,7 @@ impl<C: MyCaller> Machine<C> {
             }
             (Kind::Fetch, _) => {
                 let entry = self.front()?;
-                let columns = entry.statement.as_ref().and_then(|statement| statement.columns());
+                let columns = entry.statement().and_then(|statement| statement.columns());
                 let columns = columns.ok_or_else(|| Fatal::peer("the server sent rows of an unknown cursor"))?;
                 // Not when it was sent: the columns may not have been known yet.
                 if let Some(caller) = &mut entry.slot.caller {
@@ -174,7 +174,7 @@ impl<C: MyCaller> Machine<C> {
                 let left = usize::try_from(body.lenenc()?).unwrap_or(usize::MAX);
                 let cached = self.session.capabilities.contains(Capabilities::MARIADB_CACHE_METADATA);
                 if cached && body.u8()? == 0 {
-                    let columns = self.front()?.statement.as_ref().and_then(|statement| statement.columns());
+                    let columns = self.front()?.statement().and_then(|statement| statement.columns());
                     let columns = columns.filter(|columns| columns.fields.len() == left);
                     let columns = columns
                         .ok_or_else(|| Fatal::peer("the server left out column definitions that it never sent"))?;
@@ -202,7 +202,7 @@ impl<C: MyCaller> Machine<C> {
     /// The columns of a result are known; rows follow.
     pub(super) fn described(&mut self, cx: C::Cx<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
         let entry = self.front()?;
-        if let Some(statement) = entry.statement.as_ref().filter(|_| columns.binary) {
+        if let Some(statement) = entry.statement().filter(|_| columns.binary) {
             statement.set_columns(&columns);
         }
         if let Some(caller) = entry.slot.caller.as_mut().filter(|_| kind.is_callers()) {
@@ -262,7 +262,7 @@ impl<C: MyCaller> Machine<C> {
         let once = volatile || cursor && !mariadb;
         let binding = settles.then(|| Binding::new(&sql, modes));
         let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch));
-        entry.statement = Some(statement.clone());
+        entry.used = Some(Used::Own(statement.clone()));
         let only = matches!(entry.request, Request::Prepare { .. });
         if entry.ahead || only {
             entry.go(Event::PreparedLast, Stage::Sent);
@@ -333,7 +333,7 @@ impl<C: MyCaller> Machine<C> {
             _ => return false,
         };
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
-        match &entry.statement {
+        match entry.statement() {
             // Nobody is left to close it.
             Some(statement) if open && opens && entry.slot.caller.is_none() => self.statements.close(statement),
             Some(statement) if open && opens => {
@@ -388,11 +388,10 @@ impl<C: MyCaller> Machine<C> {
                 self.not_prepared(error)?;
             }
             // The execution behind a preparation that failed.
-            Kind::Result { binary: true } if entry.ahead && entry.statement.as_ref().is_none_or(|s| s.id.is_none()) => {
-            }
+            Kind::Result { binary: true } if entry.ahead && entry.statement().is_none_or(|s| s.id.is_none()) => {}
             // The fetch behind an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. } if stale && entry.from_cache && alone && !entry.retried => {
+            Kind::Result { .. } if stale && entry.is_from_cache() && alone && !entry.retried => {
                 return self.retry(cx);
             }
             _ if matches!(entry.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
@@ -403,7 +402,7 @@ impl<C: MyCaller> Machine<C> {
                          were literals: use callproc(), or raise that limit",
                     );
                 }
-                let statement = entry.statement.clone().filter(|_| cursor && !stale);
+                let statement = entry.statement().cloned().filter(|_| cursor && !stale);
                 let fetched = if let Request::Fetch { cursor, .. } = entry.request { Some(cursor) } else { None };
                 entry.slot.fail(error);
                 if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
@@ -426,7 +425,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// The statement of the request in front is of no use any more.
     fn forget(&mut self, code: u16) -> Result<(), Fatal> {
-        let Some(statement) = self.front()?.statement.clone() else { return Ok(()) };
+        let Some(statement) = self.front()?.statement().cloned() else { return Ok(()) };
         if code == UNKNOWN_STMT_HANDLER {
             self.statements.take(&statement.sql);
         } else {
@@ -445,19 +444,19 @@ impl<C: MyCaller> Machine<C> {
         match (error.code, sql) {
             // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
             (PARSE_ERROR | PARAMETERS_IN_DML_ONLY, Some(sql)) if single && takes_literals(&sql, modes) => {
-                entry.statement = Some(Arc::new(Statement::text(sql)));
+                entry.used = Some(Used::Own(Arc::new(Statement::text(sql))));
                 entry.go(Event::GoesAsText, Stage::Bindable);
             }
             // It goes as text, now and later.
             (UNSUPPORTED_PS, Some(sql)) if execute => {
                 let statement = Arc::new(Statement::text(sql));
-                entry.statement = Some(statement.clone());
+                entry.used = Some(Used::Own(statement.clone()));
                 entry.go(Event::GoesAsText, Stage::Bindable);
                 self.keep(statement);
             }
             // It goes as text this time, and ours make room.
             (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
-                entry.statement = Some(Arc::new(Statement::text(sql)));
+                entry.used = Some(Used::Own(Arc::new(Statement::text(sql))));
                 entry.go(Event::GoesAsText, Stage::Bindable);
                 self.forget_statements();
             }
@@ -473,7 +472,7 @@ impl<C: MyCaller> Machine<C> {
     /// and nothing is in flight behind it, so the order stays.
     fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front()?;
-        entry.statement = None;
+        entry.used = None;
         let fetch_follows = entry.pending > 1;
         if fetch_follows {
             // A fetch is in flight behind it, whose error comes next.
@@ -485,7 +484,6 @@ impl<C: MyCaller> Machine<C> {
         } else {
             entry.go(Event::Again, Stage::Queued);
             entry.retried = true;
-            entry.from_cache = false;
             entry.pending = 0;
             self.expects.pop_front();
             self.queue.unstart();
@@ -499,7 +497,7 @@ impl<C: MyCaller> Machine<C> {
         self.reply = Reply::First;
         let entry = self.front()?;
         entry.pending = entry.pending.saturating_sub(1);
-        let done = entry.pending == 0 && matches!(entry.stage(), Stage::Sent);
+        let done = entry.pending == 0 && entry.state() == State::Sent;
         if let Some(charset) = self.session.foreign_charset.as_ref().filter(|_| done) {
             // The server would take every text that follows for another one, and store it.
             return Err(Fatal::new(

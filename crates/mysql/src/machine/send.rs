@@ -1,11 +1,11 @@
 //! The sending half: from the queue to the outbox.
 
 use super::batch::Batch;
-use super::entry::{Entry, Failure, Stage};
+use super::entry::{Entry, Failure, Stage, Used};
 use super::reply::{Expect, Kind};
 use super::request::{AsText, Execute, Request, Rows};
 use super::session::Session;
-use super::stage::Event;
+use super::stage::{Event, State};
 use super::statement::Statement;
 use super::wire::Wire;
 use super::{LastPrepared, Machine, MyCaller, Phase};
@@ -23,20 +23,20 @@ impl<C: MyCaller> Machine<C> {
             return;
         }
         while outbox.len() < limits::OUTBOX_HIGH_BYTES {
-            let went_on = match self.queue.last().map(Entry::stage) {
-                None | Some(Stage::Sent) => true,
-                Some(Stage::Bindable) => {
+            let went_on = match self.queue.last().map(Entry::state) {
+                None | Some(State::Sent) => true,
+                Some(State::Bindable) => {
                     self.bind_tail(cx, outbox);
                     true
                 }
-                Some(Stage::Batch(_)) => self.advance_batch(cx, outbox),
-                Some(Stage::Uploading { .. }) => self.abandon_upload(outbox),
-                Some(Stage::Preparing | Stage::Queued) => false,
+                Some(State::Batch) => self.advance_batch(cx, outbox),
+                Some(State::Uploading) => self.abandon_upload(outbox),
+                Some(State::Preparing | State::Queued) => false,
             };
             if !went_on {
                 return;
             }
-            if matches!(self.queue.last().map(Entry::stage), None | Some(Stage::Sent)) {
+            if matches!(self.queue.last().map(Entry::state), None | Some(State::Sent)) {
                 if !self.may_start() {
                     return;
                 }
@@ -70,10 +70,10 @@ impl<C: MyCaller> Machine<C> {
         let Some(entry) = self.queue.last_mut() else { return };
         entry.slot.failure = failure;
         if entry.pending > 0 {
-            match entry.stage() {
+            match entry.state() {
                 // It waits for its replies already.
-                Stage::Sent => {}
-                Stage::Queued => entry.go(Event::StartNeedless, Stage::Sent),
+                State::Sent => {}
+                State::Queued => entry.go(Event::StartNeedless, Stage::Sent),
                 _ => entry.go(Event::Abandoned, Stage::Sent),
             }
         } else if let Some(entry) = self.queue.remove_last() {
@@ -185,7 +185,7 @@ impl<C: MyCaller> Machine<C> {
         };
         let id = statement.id.unwrap_or(LAST_PREPARED);
         let entry = &mut self.queue[at];
-        entry.statement = Some(statement);
+        entry.used = Some(Used::Own(statement));
         let next = self.wire.write(outbox, |out| command::fetch(out, id, rows));
         self.expect(next, Kind::Fetch);
     }
@@ -230,8 +230,7 @@ impl<C: MyCaller> Machine<C> {
         };
         let entry = &mut self.queue[at];
         if let Some(statement) = known {
-            entry.from_cache = !always;
-            entry.statement = Some(statement);
+            entry.used = Some(if always { Used::Own(statement) } else { Used::Cached(statement) });
             entry.go(Event::StartKnown, Stage::Bindable);
             return self.bind_tail(cx, outbox);
         }
@@ -239,7 +238,7 @@ impl<C: MyCaller> Machine<C> {
         if scan.lists && !scan.uncertain && !scan.several {
             // A list is a literal: it goes as text, now and later.
             let statement = Arc::new(Statement::text(sql.clone()));
-            entry.statement = Some(statement.clone());
+            entry.used = Some(Used::Own(statement.clone()));
             entry.go(Event::StartKnown, Stage::Bindable);
             self.keep(statement);
             return self.bind_tail(cx, outbox);
@@ -285,7 +284,7 @@ impl<C: MyCaller> Machine<C> {
     fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
-        let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement.clone()) else {
+        let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement().cloned()) else {
             return self.drop_tail(cx, None);
         };
         let Some(caller) = &mut entry.slot.caller else {
@@ -302,7 +301,7 @@ impl<C: MyCaller> Machine<C> {
         if !statement.takes(&caller.params(cx)) {
             // A fresh one is bound to nothing.
             entry.go(Event::Rebound, Stage::Preparing);
-            entry.from_cache = false;
+            entry.used = None;
             self.statements.take(&execute.sql);
             self.statements.close(&statement);
             return self.prepare(&execute.sql, outbox);

@@ -21,9 +21,13 @@ pub(super) enum Stage {
     Bindable,
     Batch(Box<Batch>),
     Uploading {
+        /// The name of the file that the server wants.
+        file: Vec<u8>,
         /// The number that the next packet of the file must have.
         sequence: u8,
     },
+    /// Sent: the file is over.
+    Uploaded,
     Sent,
 }
 
@@ -70,7 +74,7 @@ impl Stage {
             Stage::Bindable => State::Bindable,
             Stage::Batch(_) => State::Batch,
             Stage::Uploading { .. } => State::Uploading,
-            Stage::Sent => State::Sent,
+            Stage::Uploaded | Stage::Sent => State::Sent,
         }
     }
 }
@@ -108,7 +112,10 @@ pub static TRANSITIONS: Transitions<State, Event> = {
 #[derive(Debug)]
 pub(super) enum Phase {
     Idle,
-    Rows,
+    Rows {
+        /// They are all encoded.
+        exhausted: bool,
+    },
     Drain,
     Undo {
         /// The chunk that failed.
@@ -124,7 +131,10 @@ pub(super) enum Phase {
         found: Option<u64>,
     },
     Close,
-    Closing,
+    Closing {
+        /// The savepoint of the whole batch is gone, so its transaction has to be rolled back.
+        lost: bool,
+    },
 }
 
 headrace_core::names! {
@@ -161,12 +171,12 @@ impl Phase {
     pub(super) fn state(&self) -> BatchState {
         match self {
             Phase::Idle => BatchState::Idle,
-            Phase::Rows => BatchState::Rows,
+            Phase::Rows { .. } => BatchState::Rows,
             Phase::Drain => BatchState::Drain,
             Phase::Undo { .. } => BatchState::Undo,
             Phase::Repeat { .. } => BatchState::Repeat,
             Phase::Close => BatchState::Close,
-            Phase::Closing => BatchState::Closing,
+            Phase::Closing { .. } => BatchState::Closing,
         }
     }
 }

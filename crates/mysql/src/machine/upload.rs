@@ -5,7 +5,7 @@
 //! wish, nothing here opens a file. Everything else is answered with an empty file and ends in an error.
 
 use super::entry::Stage;
-use super::stage::Event;
+use super::stage::{Event, State};
 use super::{Machine, MyCaller, Request};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
@@ -27,10 +27,10 @@ impl<C: MyCaller> Machine<C> {
     pub fn infile_state(&self, id: u64) -> InfileState {
         match self.queue.by_id(id) {
             None => InfileState::Ended,
-            Some(entry) => match (entry.stage(), &entry.infile) {
-                (Stage::Uploading { .. }, Some(name)) => InfileState::Streaming(name.clone()),
-                (_, Some(_)) => InfileState::Ended,
-                (_, None) => InfileState::Waiting,
+            Some(entry) => match entry.stage() {
+                Stage::Uploading { file, .. } => InfileState::Streaming(file.clone()),
+                Stage::Uploaded => InfileState::Ended,
+                _ => InfileState::Waiting,
             },
         }
     }
@@ -38,7 +38,7 @@ impl<C: MyCaller> Machine<C> {
     /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; says whether it was.
     pub fn infile_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let Some(entry) = self.queue.by_id_mut(id) else { return false };
-        let Stage::Uploading { sequence } = entry.stage_mut() else { return false };
+        let Stage::Uploading { sequence, .. } = entry.stage_mut() else { return false };
         let mut data = Vec::new();
         write(&mut data);
         // An empty packet would end the file.
@@ -53,8 +53,8 @@ impl<C: MyCaller> Machine<C> {
     /// transaction back.
     pub fn infile_end(&mut self, id: u64, outbox: &mut Outbox) {
         let Some(entry) = self.queue.by_id_mut(id) else { return };
-        let Stage::Uploading { sequence } = *entry.stage() else { return };
-        entry.go(Event::FileEnded, Stage::Sent);
+        let Stage::Uploading { sequence, .. } = *entry.stage() else { return };
+        entry.go(Event::FileEnded, Stage::Uploaded);
         self.end_file(outbox, sequence);
     }
 
@@ -80,10 +80,9 @@ impl<C: MyCaller> Machine<C> {
             return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
         }
         let Some(entry) = self.queue.first_mut() else { return Ok(()) };
-        entry.infile = Some(name.to_vec());
         let is_fed = matches!(entry.request, Request::Query { infile: true, .. }) && entry.slot.caller.is_some();
-        if is_fed && matches!(entry.stage(), Stage::Sent) {
-            entry.go(Event::FileAsked, Stage::Uploading { sequence });
+        if is_fed && entry.state() == State::Sent {
+            entry.go(Event::FileAsked, Stage::Uploading { file: name.to_vec(), sequence });
         } else if is_fed {
             return Err(Fatal::peer("the server asks for a local file within another"));
         }
