@@ -34,8 +34,8 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use entry::Entry;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, Mismatch, NextStep, Outbox, Protocol, Queue,
-    Requests, Session, Statements, TransactionStatus, Verb,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, Mismatch, NextStep, Outbox, Pending as _,
+    Protocol, Queue, Requests, Session, Statements, TransactionStatus, Verb,
 };
 use interrupt::Urgent;
 use request::{Asked, Group, Reply};
@@ -267,21 +267,15 @@ impl<C: IfxCaller> Session for Machine<C> {
         self.may_interrupt(now)
     }
 
-    /// A batch that is still being sent is rolled back.
+    /// A batch that is still being sent is rolled back. Its rows may be hit, but only once: what undoes them is a part of it.
     fn discard(&mut self, id: u64) -> Discarded {
         let discarded = self.queue.discard(id);
-        if discarded == Discarded::Gone {
-            return discarded;
-        }
-        if let Some(query) = self.queue.by_id_mut(id).and_then(Entry::query_mut) {
+        let Some(entry) = self.queue.started_by_id_mut(id) else { return discarded };
+        if let Some(query) = entry.query_mut() {
             query.abandon();
         }
-        // Of queries side by side the first one may have nothing in flight. The rows of a batch may be hit, and only once.
-        let first = self.queue.first().is_some_and(|entry| entry.slot.id == id);
-        let asked = self.groups.iter().find(|group| group.entry != 0);
-        let current = first && asked.is_none_or(|group| group.entry == id);
-        let alone = self.queue.in_flight().all(|entry| entry.slot.abandoned && !entry.ends_block());
-        if current && alone { Discarded::Alone } else { Discarded::Followed }
+        let rows_run = entry.is_batch() && entry.is_at_server() && self.queue.started() == 1;
+        if rows_run { Discarded::Alone } else { discarded }
     }
 
     fn requests(&self) -> &dyn Requests {

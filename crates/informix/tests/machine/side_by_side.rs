@@ -264,6 +264,15 @@ pub fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
 }
 
 #[test]
+fn the_last_of_several_that_are_given_up_may_be_interrupted() {
+    let mut session = warm_twice();
+    session.execute(SELECT, vec![V::Int(7)], false);
+    session.execute(OTHER, vec![V::Int(8)], false);
+    assert_eq!(session.machine.discard(3), Discarded::Followed, "the other one is wanted");
+    assert_eq!(session.machine.discard(4), Discarded::Alone, "nothing that is wanted can be hit");
+}
+
+#[test]
 pub fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
     for (request, is_sent) in
         [(Request::Commit { block: true }, true), (Request::Rollback, true), (Request::Commit { block: false }, false)]
