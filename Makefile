@@ -2,6 +2,7 @@
 #
 #   make race RACE_ARGS="--quick --workload fetch"     arguments for `headrace race`
 #   make test TEST_ARGS="-k pool -x"                   arguments for pytest
+#   make test TEST_PROCESSES=0                         pytest in one process, which a debugger wants
 #   make fuzz FUZZ_SECONDS=600                         seconds for each target
 #   make race PYTHON=python3.14                        the interpreter .venv is made with
 #   make test-free-threaded FREE_THREADED=python3.14t  an interpreter without the global lock
@@ -11,6 +12,7 @@ SHELL        := /bin/bash
 PYTHON       ?= python3
 RACE_ARGS    ?=
 TEST_ARGS    ?=
+TEST_PROCESSES ?= 3
 BENCH_ARGS   ?=
 FUZZ_SECONDS ?= 120
 FREE_THREADED ?= python3.14t
@@ -50,8 +52,8 @@ race: build $(STAMPS)/lab
 test: build $(STAMPS)/lab $(STAMPS)/test server simulators judge
 	@echo "==> test: the Rust crates"
 	@cargo test --quiet --workspace --exclude headrace-python --features headrace-io/tokio
-	@echo "==> test: pytest $(TEST_ARGS)"
-	@$(BIN)/python -m pytest $(TEST_ARGS)
+	@echo "==> test: pytest in $(TEST_PROCESSES) processes $(TEST_ARGS)"
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(TEST_ARGS)
 
 # What needs no test server: no faults, no questions at login, no server that goes on behind an error.
 LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py driver_types.py lobs.py) \

@@ -1,8 +1,11 @@
-"""Archives from package indexes."""
+"""Archives from package indexes, fetched once for all runs."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -11,3 +14,12 @@ def unpack(archive: Path, folder: Path) -> None:
     with tarfile.open(archive) as tar:
         tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
         tar.extractall(folder)
+
+
+@contextlib.contextmanager
+def alone(home: Path) -> Iterator[None]:
+    """Makes ``home`` while no other process does: tests run in several."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with open(home.parent / f".{home.name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import signal
 from collections.abc import Iterator
@@ -23,6 +24,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _numbers = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def _no_callbacks_of_the_collector() -> None:
+    """Hypothesis times the collector by a callback, for good. Python can only print an interrupt that comes within one:
+    to a test that waits for it it is lost."""
+    gc.callbacks.clear()
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import pytest
 
 import headrace.aio.informix
 import headrace.informix
+from archives import alone
 from headrace.testing import InformixServer, informix
 from live import PREFIX, URL, cleaned, live_server
 
@@ -57,7 +58,8 @@ def judge_command() -> list[str]:
         )
     classpath = PROJECT / "target" / "classpath"
     command = ["mvn", "-q", "-B", "compile", "dependency:build-classpath", f"-Dmdep.outputFile={classpath}"]
-    built = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    with alone(PROJECT / "target" / "classes"):
+        built = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     if built.returncode:
         pytest.fail(f"Maven could not build the JDBC judge in {PROJECT}:\n{built.stdout}{built.stderr}")
     return ["java", "-cp", f"{PROJECT / 'target' / 'classes'}:{classpath.read_text().strip()}"]

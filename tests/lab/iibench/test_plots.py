@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.lab.iibench import plots
@@ -47,6 +47,8 @@ def test_rounds_of_a_run_have_one_colour_and_one_key() -> None:
 
 
 @given(st.lists(st.lists(finite, max_size=5), max_size=4), st.booleans())
+@example([[5e-324]], True)
+@example([[5e-324]], False)
 def test_whatever_was_measured_gives_a_picture_with_all_of_it_inside(values: list[list[float]], log: bool) -> None:
     svg = chart([Curve(str(n), range(len(ys)), ys) for n, ys in enumerate(values)], "s", "ms", logarithmic=log)
     picture(svg)

@@ -16,6 +16,8 @@ TICKS: Final = 6
 """Lines of the grid in each direction, about."""
 DECADES: Final = 8
 """Powers of ten that a logarithmic axis has at most; what is less is drawn at its bottom."""
+SMALLEST: Final = 1e-12
+"""What is less counts as nothing where the ends of an axis are chosen."""
 STYLE: Final = """
 svg.plot { width: 100%; height: auto; font: 12px system-ui, sans-serif; fill: #868e96 }
 svg.plot line { stroke: #8884 } svg.plot polyline { fill: none; stroke-width: 1.6 } svg.plot circle { stroke: none }
@@ -74,11 +76,12 @@ def round_step(span: float) -> float:
 def axis(values: Sequence[float], start: float, end: float, logarithmic: bool = False) -> Axis:
     """The axis for these values: from 0, or from a power of ten to another."""
     if logarithmic:
-        known = [value for value in values if value > 0] or [1.0]
+        known = [value for value in values if value >= SMALLEST] or [1.0]
         low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))
         high = max(high, low + 1)
         return Axis(10.0 ** max(low, high - DECADES), 10.0**high, start, end, True)
-    return Axis(0.0, max([*values, 0.0]) * 1.04 or 1.0, start, end)
+    high = max([*values, 0.0]) * 1.04
+    return Axis(0.0, high if high >= SMALLEST else 1.0, start, end)
 
 
 def shown(value: float) -> str:
