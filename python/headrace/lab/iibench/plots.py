@@ -80,8 +80,8 @@ def axis(values: Sequence[float], start: float, end: float, logarithmic: bool = 
         low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))
         high = max(high, low + 1)
         return Axis(10.0 ** max(low, high - DECADES), 10.0**high, start, end, True)
-    high = max([*values, 0.0]) * 1.04
-    return Axis(0.0, high if high >= SMALLEST else 1.0, start, end)
+    most = max([*values, 0.0]) * 1.04
+    return Axis(0.0, most if most >= SMALLEST else 1.0, start, end)
 
 
 def shown(value: float) -> str:
