@@ -10,6 +10,7 @@ import datetime
 import ipaddress
 import math
 import re
+import struct
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
@@ -87,6 +88,9 @@ class Decoder:
             return ("int", int(text))
         if kind.name == "interval":
             return interval(text.decode())
+        if kind.name == "float4":
+            # Its text is the shortest that gives this float4; as a float it is another number.
+            return canonical(struct.unpack("f", struct.pack("f", float(text)))[0])
         loader = self._base.get_loader(oid, Format.TEXT)
         return canonical(loader.load(text))
 
@@ -202,6 +206,7 @@ def canonical(value: Any) -> Any:
     |---|---|---|
     | timestamptz | in the zone of the session | in UTC |
     | geometric types | text | named tuples |
+    | float4 | its text as a float (not used) | the float4 |
     | interval with months | timedelta of 30 days each (not used: its text is read) | Interval |
     | ranges, multiranges | its own classes (not used: their text is read) | Range, Multirange |
     | bit, varbit | str | BitString, which is a str |

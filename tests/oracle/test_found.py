@@ -103,6 +103,13 @@ FOUND: dict[str, list[Any]] = {
         Other("CREATE TABLE t1 (p pair, z citext)"),
         one("t1", "p z", ((1, "a"), "A"), ("ROW(1, 'a')", "'A'")),
     ],
+    "float8 that became a float4": [
+        Other("CREATE TABLE t1 (a float8)"),
+        one("t1", "a", (1.1,), ("1.1",)),
+        Other("ALTER TABLE t1 ALTER COLUMN a TYPE float4 USING a::float4"),
+        Read("SELECT a FROM t1"),
+        Read("SELECT array[a] AS v FROM t1", "copy_out"),
+    ],
     "composite whose attribute changed": [
         Read("SELECT ROW(1, 'x')::ty.pair AS v"),
         Tx("commit"),
