@@ -53,7 +53,7 @@ test: build $(STAMPS)/lab $(STAMPS)/test server simulators judge
 	@echo "==> test: the Rust crates"
 	@cargo test --quiet --workspace --exclude headrace-python --features headrace-io/tokio
 	@echo "==> test: pytest in $(TEST_PROCESSES) processes $(TEST_ARGS)"
-	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(TEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 # What needs no test server: no faults, no questions at login, no server that goes on behind an error.
 LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py driver_types.py lobs.py) \
