@@ -103,6 +103,13 @@ FOUND: dict[str, list[Any]] = {
         Other("CREATE TABLE t1 (p pair, z citext)"),
         one("t1", "p z", ((1, "a"), "A"), ("ROW(1, 'a')", "'A'")),
     ],
+    "pipeline behind another session's definitions": [
+        Other("CREATE TABLE t1 (a int4)"),
+        Read("SELECT * FROM t1"),
+        Other("DROP TABLE t1; CREATE TABLE t1 (b text, c date)"),
+        Read("SELECT * FROM t1", "pipeline"),
+        Read("SELECT * FROM t1", "pipeline"),
+    ],
     "float8 that became a float4": [
         Other("CREATE TABLE t1 (a float8)"),
         one("t1", "a", (1.1,), ("1.1",)),
