@@ -114,6 +114,14 @@ impl Fatal {
         Self::new(FatalKind::ProtocolViolation, shortened(&message.into()))
     }
 
+    /// The end of a transaction block failed with nobody to hear it: what came next would be in the block, and lost with it.
+    pub fn end_failed(reason: &str) -> Self {
+        let message = format!(
+            "the end of a transaction block that was not waited for failed, so the connection is closed: {reason}"
+        );
+        Self::new(FatalKind::TransactionInDoubt, shortened(&message))
+    }
+
     /// The connection is gone.
     pub fn gone(message: impl Into<String>) -> Self {
         Self::new(FatalKind::ConnectionLost, message)

@@ -181,6 +181,7 @@ impl<C: IfxCaller> Machine<C> {
             self.transaction_answered(group, &reply)?;
         }
         let unlogged = self.logging == Logging::None;
+        let open = self.open;
         let Some(entry) = self.entry(group.entry) else { return Ok(()) };
         entry.groups -= 1;
         match group.asked {
@@ -226,7 +227,12 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
                 let guarded = entry.guard() == Guard::Transaction;
+                let ends = matches!(entry.request, Request::Commit { block: true } | Request::Rollback);
+                let unheard = ends && entry.slot.caller.is_none();
                 if let Some(error) = reply.error {
+                    if unheard && open {
+                        return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
+                    }
                     let again = match group.asked {
                         // A constraint that is checked at the end, for one. Nothing of the batch may stay.
                         Asked::Commit => guarded,

@@ -382,6 +382,9 @@ impl<C: MyCaller> Machine<C> {
         let id = self.front()?.slot.id;
         let cursor_open = self.cursors.contains_key(&id);
         let entry = self.front()?;
+        if goodbye.is_none() && entry.slot.caller.is_none() && entry.request.is_owed_end() {
+            return Err(Fatal::end_failed(&error.message));
+        }
         let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
         match kind {
             Kind::Prepare => {

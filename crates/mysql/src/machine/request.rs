@@ -123,6 +123,16 @@ impl Request {
         }
     }
 
+    /// Whether it undoes a transaction or what came after a savepoint, for somebody who may not wait for it.
+    pub(super) fn undoes(&self) -> bool {
+        matches!(self, Request::Query { sql, discarded: Some(instead), .. } if sql == instead)
+    }
+
+    /// Whether it is the end of a block, which has to come.
+    pub(super) fn is_owed_end(&self) -> bool {
+        matches!(self, Request::Query { sql, discarded: Some(_), .. } if matches!(&**sql, "COMMIT" | "ROLLBACK"))
+    }
+
     /// Whether a transaction is open after it, by whether one was before, and whether it is `sent`. `None` if only the
     /// answer tells.
     pub(super) fn leaves_transaction(&self, open: bool, autocommits: bool, sent: bool) -> Option<bool> {

@@ -2,7 +2,7 @@
 
 use crate::conversations::*;
 use crate::support::session::Session;
-use headrace_core::{Protocol, Session as _};
+use headrace_core::{Discarded, FatalKind, Protocol, Session as _};
 use headrace_mysql::machine::{InfileState, Options, Request, Road};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Shared, TestValue as V};
@@ -32,6 +32,26 @@ fn knows(first: V) -> Session<Script> {
 
 fn end(told: &Shared) -> String {
     told.get().end.unwrap_or_default()
+}
+
+#[test]
+pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
+    const INTERRUPTED: &[u8] = b"\xff\x25\x05#70100Query execution was interrupted";
+    for (sql, discarded, answer, survives) in [
+        ("ROLLBACK", Discarded::Followed, OK, true),
+        ("ROLLBACK", Discarded::Followed, INTERRUPTED, false),
+        ("COMMIT", Discarded::Alone, OK, true),
+        ("COMMIT", Discarded::Alone, INTERRUPTED, false),
+    ] {
+        let mut session = session(mysql8());
+        let end = Request::Query { sql: sql.into(), infile: false, discarded: Some("ROLLBACK".into()) };
+        let (id, _) = session.ask(end, vec![], vec![]);
+        session.flush();
+        assert_eq!(session.machine.discard(id), discarded, "{sql}");
+        session.peer.says.push_back(reply(&[answer]));
+        let ended = session.run().map_err(|fatal| fatal.kind).err();
+        assert_eq!(ended, (!survives).then_some(FatalKind::TransactionInDoubt), "{sql}");
+    }
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl<P: Peer> Session<P> {
         Self { machine, peer, inbox: Inbox::new(), outbox: Outbox::new(), tls: false }
     }
 
-    fn flush(&mut self) {
+    pub fn flush(&mut self) {
         self.machine.transmit((), &mut self.outbox);
         while !self.outbox.is_empty() {
             let bytes = self.outbox.take();

@@ -401,6 +401,9 @@ impl<C: PgCaller> Machine<C> {
         }
         let skipping = self.skipping;
         let entry = self.front("ReadyForQuery")?;
+        if status != TransactionStatus::Idle && entry.slot.caller.is_none() && entry.request.is_owed_end() {
+            return Err(Fatal::end_failed("its transaction is still open"));
+        }
         let sent = match entry.stage() {
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => {
                 self.introspected(outbox);

@@ -218,6 +218,16 @@ impl Request {
         }
     }
 
+    /// Whether it undoes a transaction or what came after a savepoint, for somebody who may not wait for it.
+    pub(super) fn undoes(&self) -> bool {
+        matches!(self, Request::Script { sql, discarded: Some(instead), .. } if sql == instead)
+    }
+
+    /// Whether it is the end of a block, which has to come.
+    pub(super) fn is_owed_end(&self) -> bool {
+        matches!(self, Request::Script { ends_block: true, discarded: Some(_), .. })
+    }
+
     /// Whether a transaction block is open after it, by whether one was before, and whether it is `sent`. `None` if only the
     /// answer tells: a text of the user's, a BEGIN in front of a statement that may be refused before it is sent, and an
     /// end that leaves the queue where it is cancelled before.

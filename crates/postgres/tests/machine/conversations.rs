@@ -2,7 +2,7 @@
 
 use crate::session::*;
 use crate::support::TestHandler;
-use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::protocol::{Fatal, FatalKind, Protocol};
 use headrace_core::{Discarded, Session as _, TransactionStatus};
 use headrace_postgres::machine::{Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::messages::tag::{self, backend};
@@ -377,6 +377,33 @@ pub fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() 
     assert_eq!(told.get().end.as_deref(), Some("server 26000"));
     assert_eq!(session.machine.transaction(), TransactionStatus::Failed);
     assert_eq!(session.machine.statements(), 0, "but the next time it is prepared again");
+}
+
+fn end_of_block(sql: &str) -> Request {
+    let discarded = Some("ROLLBACK".into());
+    Request::Script { sql: sql.into(), prelude: None, copy: false, ends_block: true, discarded }
+}
+
+#[test]
+pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
+    for (sql, discarded, answer, survives) in [
+        ("ROLLBACK", Discarded::Followed, [completed("ROLLBACK"), ready(b'I')], true),
+        ("ROLLBACK", Discarded::Followed, [error("57014"), ready(b'E')], false),
+        ("COMMIT", Discarded::Alone, [error("57014"), ready(b'I')], true),
+        ("COMMIT", Discarded::Alone, [error("57014"), ready(b'T')], false),
+    ] {
+        let mut session = Session::start();
+        session.ask(script("BEGIN", false), vec![], vec![]);
+        session.tell(&[completed("BEGIN"), ready(b'T')]);
+        let (id, _) = session.ask(end_of_block(sql), vec![], vec![]);
+        assert_eq!(session.machine.discard(id), discarded, "{sql}");
+        let ended = session.feed(&answer.concat());
+        assert_eq!(
+            ended.map_err(|fatal| fatal.kind).err(),
+            (!survives).then_some(FatalKind::TransactionInDoubt),
+            "{sql}"
+        );
+    }
 }
 
 #[test]
