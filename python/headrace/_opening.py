@@ -22,7 +22,7 @@ def open_wire(wire: W, timeout: float | None) -> W:
     """
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
-        wire.open(timeout)
+        reach(wire, deadline)
         await_session(wire, deadline)
     except (TimeoutError, ConnectionTimeout):
         wire.close()
@@ -44,13 +44,27 @@ def await_session(wire: Wire, deadline: float | None) -> None:
         failures: list[Error] = []
         for address in resolve(host, port, left(deadline)):
             try:
-                wire.open(left(deadline), address)
+                reach(wire, deadline, address)
             except OperationalError as error:
                 failures.append(error)
             else:
                 break
         else:
             raise no_connection(failures)
+
+
+def reach(wire: Wire, deadline: float | None, address: tuple[str, int] | None = None) -> None:
+    """Connects a socket to ``address``, or to that of ``wire``.
+
+    Raises TimeoutError, and OperationalError with what the system says.
+    """
+    try:
+        wire.open(left(deadline), address)
+    except OperationalError:
+        # To the system that is one more reason for a failure, after which the next address would be tried in no time.
+        if left(deadline) == 0:
+            raise TimeoutError from None
+        raise
 
 
 def left(deadline: float | None) -> float | None:

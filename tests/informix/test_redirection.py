@@ -119,6 +119,24 @@ def test_addresses_of_the_other_server_are_tried_in_turn(
 
 
 @shells
+def test_limit_of_time_is_told_where_an_address_of_the_other_server_does_not_answer(
+    manager: Manager, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knows(monkeypatch, "other.example", "127.0.0.1", "127.0.0.9")
+    with ExitStack() as open_sockets:
+        full = open_sockets.enter_context(socket.socket())
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        # The queue of a listener that never accepts takes a few; those behind them wait for the handshake.
+        for _ in range(4):
+            filler = open_sockets.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        with pytest.raises(errors.ConnectionTimeout, match=r"connect_timeout=0\.7 s"):
+            shell(**manager("other.example", full.getsockname()[1]), connect_timeout=0.7)
+
+
+@shells
 def test_other_server_that_is_not_there_is_named(manager: Manager, shell: Shell) -> None:
     with Silent() as silent:
         port = silent.port
