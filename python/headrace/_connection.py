@@ -106,6 +106,7 @@ class BlockingConnection(Generic[R]):
         limit = until(limit)
         value: Any = None
         raised: BaseException | None = None
+        ticket: Any = None
         try:
             while True:
                 try:
@@ -113,17 +114,32 @@ class BlockingConnection(Generic[R]):
                         ticket = flow.send(value) if raised is None else flow.throw(raised)
                         raised = None
                         value = self._wait(ticket, limit)
+                        ticket = None
                 except StopIteration as stop:
                     return stop.value  # type: ignore[no-any-return]
                 except BaseException as error:
-                    # An interrupt may come anywhere, and the flow is to undo what it has begun.
+                    # An interrupt may come anywhere, also before anything was waited for: what is queued is sent in any
+                    # case, or the end of a block would stay with its locks. And the flow is to undo what it has begun.
+                    waited, ticket = ticket, None
+                    if waited is not None and not isinstance(error, errors.Error):
+                        # Nothing happens where that was done already.
+                        self._abandon(waited)
                     if inspect.getgeneratorstate(flow) != inspect.GEN_SUSPENDED:
+                        if not isinstance(error, Exception):
+                            self._send_unsent()
                         raise
                     raised = error
                     limit = afresh(limit)
         finally:
             # Its traceback has this frame.
             raised = None
+
+    def _send_unsent(self) -> None:
+        """Sends what an interrupt has left in the queue, its ticket lost."""
+        wire = self._core.wire
+        if not wire.closed and wire.queued():
+            with contextlib.suppress(TimeoutError, errors.Error):
+                wire.push(0, _patience())
 
     def _push(self, most: int, limit: Limit) -> None:
         """Sends what is queued but for ``most`` bytes, within a limit."""

@@ -15,11 +15,11 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ._cursor_base import Column, Params
 from ._native import Wire, after_fork_in_child
-from .errors import ConnectionClosed, Error, InterfaceError, ProgrammingError
+from .errors import ConnectionClosed, DatabaseError, Error, InterfaceError, ProgrammingError
 from .types import TransactionStatus
 
 T = TypeVar("T")
@@ -140,6 +140,14 @@ def each(tickets: Iterable[Any]) -> Flow[list[Any]]:
 
 Modes = tuple[str | None, bool | None, bool | None]
 """The modes of a transaction: its isolation level, whether it only reads, whether it is deferrable."""
+
+
+class Ahead(NamedTuple):
+    """The transaction behind all that was asked for."""
+
+    open: bool
+    settled: bool
+    """It is no guess."""
 
 
 class Begun(Generic[T]):
@@ -304,13 +312,15 @@ class Core(ABC):
         """Whether a transaction block is open, be it that nothing was sent in it yet."""
         return not self.wire.closed and (self.depth > 0 or self.wire.in_transaction())
 
-    def foresee(self) -> tuple[bool, bool]:
+    def foresee(self) -> Ahead:
         """Whether a transaction is open once all that was asked for is done, and whether that is settled: it is a guess
         where only an answer tells."""
         if self.wire.closed:
-            return False, True
+            return Ahead(open=False, settled=True)
         ahead = self.wire.transaction_ahead()
-        return (self.wire.in_transaction() if ahead is None else ahead), self.depth > 0 or ahead is not None
+        return Ahead(
+            open=self.wire.in_transaction() if ahead is None else ahead, settled=self.depth > 0 or ahead is not None
+        )
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
@@ -483,8 +493,11 @@ class Core(ABC):
         except BaseException as error:
             self.uncount(block, with_inner=block.begins)
             try:
-                # An interrupt may have come before or after what begins its transaction was queued.
-                if block.begins and block.resets == self.resets and self.foresee() != (False, True):
+                # An interrupt may have come before or after what begins its transaction was queued; a beginning that
+                # was answered by an error may have taken effect all the same.
+                ahead = self.foresee()
+                begun = isinstance(error, DatabaseError) or ahead.open or not ahead.settled
+                if block.begins and block.resets == self.resets and begun:
                     yield from self.end_block(True)
             finally:
                 if block in self.unfinished:
@@ -540,10 +553,15 @@ class Core(ABC):
             with self.ordered():
                 self.uncount(block, with_inner=True)
                 # Looked at behind that: no other thread can end it any more.
-                flow = None if block.lost else Begun(self.leave_transaction(block.state, rollback))
+                # An interrupted beginning may have no state.
+                flow = (
+                    None if block.lost else Begun(self.leave_transaction(block.state or (None, block.begins), rollback))
+                )
         except BaseException as error:
-            self.uncount(block, with_inner=True)
-            yield from self.finish(block, isinstance(error, Error))
+            try:
+                yield from self.undo(block, interrupted=not isinstance(error, Exception))
+            finally:
+                yield from self.finish(block, isinstance(error, Error))
             raise
         if flow is None:
             yield from self.finish(block)
@@ -554,6 +572,18 @@ class Core(ABC):
             yield from self.finish(block, isinstance(error, Error))
             raise
         yield from self.finish(block)
+
+    def undo(self, block: Block, *, interrupted: bool) -> Flow[None]:
+        """A block whose end could not be queued is open no more. One that was ``interrupted`` before that is rolled
+        back: what is executed next would be in its transaction."""
+        with self.ordered():
+            self.uncount(block, with_inner=True)
+            ahead = self.foresee()
+            mine = block.begins and not block.lost and not self.blocks
+            ends = interrupted and mine and (ahead.open or not ahead.settled)
+            flow = Begun(self.end_block(True)) if ends else None
+        if flow is not None:
+            yield from flow.rest()
 
     def forget_blocks(self) -> None:
         """No block is open any more."""
