@@ -51,3 +51,25 @@ async def played(db: Database, aio: bool) -> None:
 @pytest.mark.parametrize("shell", ["blocking", "asyncio"])
 def test_pipeline_follows_the_own_definitions_of_its_session(any_db: Database, shell: str) -> None:
     asyncio.run(played(any_db, shell == "asyncio"))
+
+
+@pytest.mark.parametrize("kind", ["table", "view"])
+def test_queries_side_by_side_read_what_was_defined_last(any_db: Database, kind: str) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        for number in (1, 2):
+            conn.execute(f"drop table if exists defined_{number}")
+            conn.execute(f"create table defined_{number} (a int)")
+            conn.execute(f"insert into defined_{number} values ({number})")
+        for number in (1, 2, 1):
+            if kind == "view":
+                conn.execute(f"create view redefined as select a from defined_{number}")
+            else:
+                conn.execute("create table redefined (a int)")
+                conn.execute(f"insert into redefined values ({number})")
+            for _ in range(2):
+                with conn.pipeline():
+                    cursors = [conn.execute("select a from redefined") for _ in range(40)]
+                assert [cursor.fetchall() for cursor in cursors] == [[(number,)]] * 40
+            conn.execute(f"drop {kind} redefined")
+        for number in (1, 2):
+            conn.execute(f"drop table defined_{number}")

@@ -156,6 +156,9 @@ impl<C: IfxCaller> Machine<C> {
             // Its table may be another one now. Rows of a generator cannot be read again, and with others sent behind it
             // nothing is repeated.
             self.statements.take(&*outdated.sql);
+            if self.copies.are_of(&outdated) {
+                self.release_copies();
+            }
             self.clean_up(outbox, outdated.id, false, true);
         }
         if let Some(known) = known {

@@ -14,7 +14,7 @@ use super::{IfxCaller, Logging, Machine};
 use crate::limits as own;
 use crate::messages::server::Description;
 use crate::messages::{client, kind};
-use headrace_core::Outbox;
+use headrace_core::{Outbox, Prepared};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -171,8 +171,9 @@ impl<C: IfxCaller> Machine<C> {
 }
 
 impl Copies {
-    fn are_of(&self, statement: &Statement) -> bool {
-        self.of.as_ref().is_some_and(|of| of.sql == statement.sql)
+    /// Those of an earlier epoch may read another table.
+    pub(super) fn are_of(&self, statement: &Statement) -> bool {
+        self.of.as_ref().is_some_and(|of| of.sql == statement.sql && of.epoch() == statement.epoch())
     }
 
     fn is_free(&self, statement: &Statement) -> bool {

@@ -1,5 +1,6 @@
 //! The machine, on bytes.
 
+mod definitions;
 mod input;
 mod insert_cursor;
 mod interrupt;

@@ -6,39 +6,39 @@ use headrace_core::{Discarded, Session as _};
 use headrace_informix::machine::Request;
 use headrace_testkit::{Shared, TestValue as V, Trace, unhex};
 
-type Asked = Shared;
+pub type Asked = Shared;
 
-const SELECT: &str = "select a from t where a > ?";
+pub const SELECT: &str = "select a from t where a > ?";
 const OTHER: &str = "select a from t where a < ?";
 
 /// SQ_DESCRIBE of the query, prepared as this statement.
-fn described(id: u8) -> Vec<u8> {
+pub fn described(id: u8) -> Vec<u8> {
     let mut reply = bytes("reply", "prep_select_032");
     reply[5] = id;
     reply
 }
 
-fn row(n: i64) -> Vec<u8> {
+pub fn row(n: i64) -> Vec<u8> {
     unhex(&format!("000e000000000004{n:08x}"))
 }
 
-fn done(rows: i64) -> Vec<u8> {
+pub fn done(rows: i64) -> Vec<u8> {
     unhex(&format!("000f0000{rows:08x}0000000000000000000c"))
 }
 
 /// Where the cursor of a statement is opened, with its parameter.
-fn opened(sent: &Trace, id: u8, parameter: i64) -> Option<usize> {
+pub fn opened(sent: &Trace, id: u8, parameter: i64) -> Option<usize> {
     let (id, bind) = (format!("SQ_ID {id}"), format!("SQ_BIND {parameter}"));
     sent.find(&[&id, "SQ_CURNAME", &bind, "SQ_OPEN", &id, "SQ_NFETCH"])
 }
 
 /// How often the cursor of a statement is closed, or the statement released.
-fn count(sent: &Trace, id: u8, message: &str) -> usize {
+pub fn count(sent: &Trace, id: u8, message: &str) -> usize {
     sent.count(&[&format!("SQ_ID {id}"), message, "SQ_EOT"])
 }
 
 /// A session that knows the query as statement 0.
-fn warm() -> Session {
+pub fn warm() -> Session {
     let mut session = Session::start();
     session.execute(SELECT, vec![V::Int(0)], false);
     session.feed(&described(0)).unwrap();
@@ -58,21 +58,21 @@ fn warm_twice() -> Session {
     session
 }
 
-fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<Asked> {
+pub fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<Asked> {
     parameters.map(|n| session.execute(SELECT, vec![V::Int(n)], false)).collect()
 }
 
 /// Answers the first of many with one row, and describes the four copies that were prepared for the others.
-fn give_copies(session: &mut Session) {
+pub fn give_copies(session: &mut Session) {
     session.feed(&[row(1), done(1)].concat()).unwrap();
     session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
 }
 
-fn ends(asked: &[Asked]) -> Vec<Option<String>> {
+pub fn ends(asked: &[Asked]) -> Vec<Option<String>> {
     asked.iter().map(|told| told.get().end.clone()).collect()
 }
 
-fn rows(asked: &Asked) -> Vec<String> {
+pub fn rows(asked: &Asked) -> Vec<String> {
     asked.get().rows.iter().map(|row| row.join(",")).collect()
 }
 
