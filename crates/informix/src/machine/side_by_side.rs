@@ -8,7 +8,7 @@
 //! The entries in question are the last ones that were started; together they are called the *run*.
 
 use super::entry::{Entry, State};
-use super::request::{Asked, Execute, Group, Request, Rows};
+use super::request::{Asked, Execute, Group, Request, Rows, Savepoint};
 use super::statement::Statement;
 use super::{IfxCaller, Logging, Machine};
 use crate::limits as own;
@@ -61,7 +61,7 @@ impl<C: IfxCaller> Machine<C> {
         let unknown = |statement: &Arc<Statement>| {
             statement.several || statement.changes_database() || statement.changes_definitions()
         };
-        if self.run().any(|entry| entry.statement().is_some_and(unknown)) {
+        if self.run().any(|entry| entry.statement().is_some_and(unknown) || (self.redefined && takes_back(entry))) {
             return false;
         }
         if self.run().all(|entry| entry.state() == State::Sent && !entry.closes_later()) {
@@ -168,6 +168,11 @@ impl<C: IfxCaller> Machine<C> {
         }
         self.copies = Copies { coming: self.copies.coming, ..Copies::default() };
     }
+}
+
+/// Whether an entry takes back what its transaction may have defined.
+fn takes_back<C: IfxCaller>(entry: &Entry<C>) -> bool {
+    matches!(entry.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
 }
 
 impl Copies {

@@ -1,8 +1,9 @@
 //! What a session defines, or takes back, is known to whatever it asks for next: no cursor is opened for an older table.
 
-use crate::side_by_side::{ask, count, described, done, ends, give_copies, opened, row, rows, warm};
+use crate::side_by_side::{SELECT, ask, count, described, done, ends, give_copies, opened, row, rows, warm};
 use crate::support::session::{EOT, Session};
-use headrace_testkit::{Trace, unhex};
+use headrace_informix::machine::{Request, Savepoint};
+use headrace_testkit::{TestValue as V, Trace, unhex};
 
 /// Answers that a definition is prepared, executed and released.
 fn define(session: &mut Session) {
@@ -50,4 +51,34 @@ pub fn copies_are_prepared_again_after_a_definition() {
     session.feed(&[unhex(&EOT.repeat(5)), replies].concat()).unwrap();
     assert!(ends(&asked).iter().all(|end| end.as_deref() == Some("done")), "{:?}", ends(&asked));
     assert_eq!(rows(&asked[4]), ["14"]);
+}
+
+#[test]
+pub fn a_query_waits_behind_what_takes_definitions_back() {
+    let back = || [Request::Rollback, Request::Savepoint(Savepoint::Rollback, "s".into())];
+    for (request, defined) in back().into_iter().map(|r| (r, true)).chain(back().map(|r| (r, false))) {
+        let what = format!("{request:?} {defined}");
+        let mut session = warm();
+        session.ask(Request::Begin, Vec::new(), Vec::new());
+        session.feed(&unhex(EOT)).unwrap();
+        if defined {
+            define(&mut session);
+            session.execute(SELECT, vec![V::Int(0)], false);
+            session.feed(&[unhex(EOT), described(5)].concat()).unwrap();
+            session.feed(&[row(1), done(1), unhex(EOT)].concat()).unwrap();
+        }
+        session.sent();
+        session.ask(request, Vec::new(), Vec::new());
+        let told = session.execute(SELECT, vec![V::Int(1)], false);
+        let sent = session.sent();
+        assert_eq!(opens(&sent), usize::from(!defined), "{what} {sent:?}");
+        session.feed(&unhex(EOT)).unwrap();
+        let sent = session.sent();
+        assert_eq!(sent.count(&["SQ_PREPARE select"]), usize::from(defined), "{what} {sent:?}");
+        if defined {
+            session.feed(&[unhex(EOT), described(6)].concat()).unwrap();
+        }
+        session.feed(&[row(7), done(1)].concat()).unwrap();
+        assert_eq!(rows(&told), ["7"], "{what}");
+    }
 }
