@@ -246,8 +246,7 @@ class PostgresTwin:
             if way == "copy_table":
                 # COPY of a table leaves generated columns out.
                 columns = self.oracle.execute(STORED, (step.sql,)).fetchall() if not self.failed else []
-                listed = ", ".join(name for (name,) in columns) or "*"
-                return ordered(self._rows(f"SELECT {listed} FROM {step.sql}"))
+                return ordered(self._rows(f"SELECT {', '.join(name for (name,) in columns)} FROM {step.sql}"))
             return ordered(self._rows(step.sql.replace("{p}", "true"), step.params or None))
 
         self._both(step, ours, oracle, "rows")

@@ -110,6 +110,12 @@ FOUND: dict[str, list[Any]] = {
         Read("SELECT * FROM t1", "pipeline"),
         Read("SELECT * FROM t1", "pipeline"),
     ],
+    "copy of a table of generated columns": [
+        Other("CREATE TABLE t1 (a int4, g int4 GENERATED ALWAYS AS (42) STORED)"),
+        one("t1", "a", (1,), ("1",), "execute"),
+        Other("ALTER TABLE t1 DROP COLUMN a"),
+        Read("t1", "copy_table"),
+    ],
     "float8 that became a float4": [
         Other("CREATE TABLE t1 (a float8)"),
         one("t1", "a", (1.1,), ("1.1",)),
