@@ -154,9 +154,9 @@ impl<C: MyCaller> Pending for Entry<C> {
         self.pending > 0
     }
 
-    /// What undoes something is not to be hit: a batch, a transaction that would stay open, and what comes next would be in it.
+    /// What undoes a batch is not to be hit.
     fn is_cancellable(&self) -> bool {
         let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
-        self.slot.abandoned && !undone && !self.request.undoes()
+        self.slot.abandoned && !undone
     }
 }

@@ -38,8 +38,8 @@ fn end(told: &Shared) -> String {
 pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
     const INTERRUPTED: &[u8] = b"\xff\x25\x05#70100Query execution was interrupted";
     for (sql, discarded, answer, survives) in [
-        ("ROLLBACK", Discarded::Followed, OK, true),
-        ("ROLLBACK", Discarded::Followed, INTERRUPTED, false),
+        ("ROLLBACK", Discarded::Alone, OK, true),
+        ("ROLLBACK", Discarded::Alone, INTERRUPTED, false),
         ("COMMIT", Discarded::Alone, OK, true),
         ("COMMIT", Discarded::Alone, INTERRUPTED, false),
     ] {

@@ -167,10 +167,8 @@ impl<C: PgCaller> Pending for Entry<C> {
         self.slot.abandoned
     }
 
-    /// A Sync is nothing that could be cancelled, and a question to the server is over at once. What undoes something is not
-    /// to be hit: a transaction would stay open, and what comes next would be in it.
+    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
     fn is_cancellable(&self) -> bool {
-        let nothing = matches!(self.request, Request::Sync | Request::AskServer);
-        nothing || (self.slot.abandoned && !self.request.undoes())
+        self.slot.abandoned || matches!(self.request, Request::Sync | Request::AskServer)
     }
 }

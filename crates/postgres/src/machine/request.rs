@@ -218,11 +218,6 @@ impl Request {
         }
     }
 
-    /// Whether it undoes a transaction or what came after a savepoint, for somebody who may not wait for it.
-    pub(super) fn undoes(&self) -> bool {
-        matches!(self, Request::Script { sql, discarded: Some(instead), .. } if sql == instead)
-    }
-
     /// Whether it is the end of a block, which has to come.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Script { ends_block: true, discarded: Some(_), .. })

@@ -387,8 +387,8 @@ fn end_of_block(sql: &str) -> Request {
 #[test]
 pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
     for (sql, discarded, answer, survives) in [
-        ("ROLLBACK", Discarded::Followed, [completed("ROLLBACK"), ready(b'I')], true),
-        ("ROLLBACK", Discarded::Followed, [error("57014"), ready(b'E')], false),
+        ("ROLLBACK", Discarded::Alone, [completed("ROLLBACK"), ready(b'I')], true),
+        ("ROLLBACK", Discarded::Alone, [error("57014"), ready(b'E')], false),
         ("COMMIT", Discarded::Alone, [error("57014"), ready(b'I')], true),
         ("COMMIT", Discarded::Alone, [error("57014"), ready(b'T')], false),
     ] {
