@@ -208,7 +208,8 @@ def test_a_session_that_the_server_ends_ends_the_run(server: Server) -> None:
                 )
 
         ran = bench(server.socket_url, watch=end, max_rows=0, max_seconds=60)
-    assert ran.one("failure")["code"] == "57P01"
+    # Between two statements there is nobody to be told the reason that the server gave.
+    assert ran.one("failure")["code"] in ("57P01", "ConnectionClosed")
     assert writers() == [], "nobody is left behind"
 
 
