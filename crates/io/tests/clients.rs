@@ -79,16 +79,22 @@ fn a_session_is_opened_asked_and_closed_with_a_goodbye() {
     }
 }
 
+/// Takes a login, and the question behind it; gives both.
+fn greet(client: &mut (impl Read + Write)) -> [u8; 15] {
+    let mut all = [0; 15];
+    client.read_exact(&mut all[..6]).unwrap();
+    client.write_all(b"HELLO\n").unwrap();
+    client.read_exact(&mut all[6..]).unwrap();
+    all
+}
+
 #[test]
 fn a_session_is_encrypted_where_the_protocol_asks_for_it() {
     for ask in LOOPS {
         let Server { mut tls, pem, .. } = Server::new();
         let (address, server) = serve(move |mut stream| {
             let mut encrypted = rustls::Stream::new(&mut tls, &mut stream);
-            let mut all = [0; 15];
-            encrypted.read_exact(&mut all[..6]).unwrap();
-            encrypted.write_all(b"HELLO\n").unwrap();
-            encrypted.read_exact(&mut all[6..]).unwrap();
+            let all = greet(&mut encrypted);
             encrypted.write_all(b"answer\n").unwrap();
             let mut rest = Vec::new();
             encrypted.read_to_end(&mut rest).unwrap();
@@ -106,11 +112,7 @@ fn the_end_of_tls_is_the_end_of_input_where_the_socket_stays_open() {
         let Server { mut tls, pem, .. } = Server::new();
         let (told, keep_open) = mpsc::channel::<()>();
         let (address, server) = serve(move |mut stream| {
-            let mut encrypted = rustls::Stream::new(&mut tls, &mut stream);
-            let mut all = [0; 15];
-            encrypted.read_exact(&mut all[..6]).unwrap();
-            encrypted.write_all(b"HELLO\n").unwrap();
-            encrypted.read_exact(&mut all[6..]).unwrap();
+            greet(&mut rustls::Stream::new(&mut tls, &mut stream));
             // In one piece.
             tls.writer().write_all(b"answer\nERROR shutdown\n").unwrap();
             tls.send_close_notify();

@@ -269,7 +269,7 @@ impl<C: IfxCaller> Entry<C> {
     /// It ends a block, or a transaction without keeping it. If that were interrupted, what nobody waits for any more would
     /// stay open, and what comes next would be in it.
     pub(super) fn ends_block(&self) -> bool {
-        matches!(self.request, Request::Commit { block: true } | Request::Rollback | Request::Savepoint(..))
+        self.request.is_owed_end() || matches!(self.request, Request::Savepoint(..))
     }
 
     pub(super) fn is_batch(&self) -> bool {

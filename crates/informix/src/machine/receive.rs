@@ -227,10 +227,8 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
                 let guarded = entry.guard() == Guard::Transaction;
-                let ends = matches!(entry.request, Request::Commit { block: true } | Request::Rollback);
-                let unheard = ends && entry.slot.caller.is_none();
                 if let Some(error) = reply.error {
-                    if unheard && open {
+                    if open && entry.slot.caller.is_none() && entry.request.is_owed_end() {
                         return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
                     }
                     let again = match group.asked {

@@ -139,6 +139,11 @@ pub enum Request {
 }
 
 impl Request {
+    /// Whether it is the end of a block, which has to come.
+    pub(super) fn is_owed_end(&self) -> bool {
+        matches!(self, Request::Commit { block: true } | Request::Rollback)
+    }
+
     /// The statement that it has to be prepared for.
     pub(super) fn sql(&self) -> Option<&Arc<str>> {
         match self {
