@@ -149,6 +149,11 @@ class Ahead(NamedTuple):
     settled: bool
     """It is no guess."""
 
+    @property
+    def may_be_open(self) -> bool:
+        """Whether what comes next may be in it."""
+        return self.open or not self.settled
+
 
 class Begun(Generic[T]):
     """A flow that has queued what it waits for first."""
@@ -495,8 +500,7 @@ class Core(ABC):
             try:
                 # An interrupt may have come before or after what begins its transaction was queued; a beginning that
                 # was answered by an error may have taken effect all the same.
-                ahead = self.foresee()
-                begun = isinstance(error, DatabaseError) or ahead.open or not ahead.settled
+                begun = isinstance(error, DatabaseError) or self.foresee().may_be_open
                 if block.begins and block.resets == self.resets and begun:
                     yield from self.end_block(True)
             finally:
@@ -554,9 +558,8 @@ class Core(ABC):
                 self.uncount(block, with_inner=True)
                 # Looked at behind that: no other thread can end it any more.
                 # An interrupted beginning may have no state.
-                flow = (
-                    None if block.lost else Begun(self.leave_transaction(block.state or (None, block.begins), rollback))
-                )
+                state = block.state or (None, block.begins)
+                flow = None if block.lost else Begun(self.leave_transaction(state, rollback))
         except BaseException as error:
             try:
                 yield from self.undo(block, interrupted=not isinstance(error, Exception))
@@ -578,9 +581,8 @@ class Core(ABC):
         back: what is executed next would be in its transaction."""
         with self.ordered():
             self.uncount(block, with_inner=True)
-            ahead = self.foresee()
             mine = block.begins and not block.lost and not self.blocks
-            ends = interrupted and mine and (ahead.open or not ahead.settled)
+            ends = interrupted and mine and self.foresee().may_be_open
             flow = Begun(self.end_block(True)) if ends else None
         if flow is not None:
             yield from flow.rest()
