@@ -181,6 +181,7 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         let open = self.block_is_open(at);
+        let redefined = self.changed_in_block || self.is_changing(at);
         let entry = &mut self.queue[at];
         let (event, stage) = match &entry.request {
             // What comes next would be read as its data.
@@ -206,7 +207,8 @@ impl<C: PgCaller> Machine<C> {
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
                 frontend::query(out, &prefix, sql);
                 let open = open || entry.block.awaits_prelude();
-                if !*ends_block {
+                // The end of a block takes back what the block has defined, or may.
+                if !*ends_block || redefined {
                     self.changing = Some(entry.slot.id);
                 }
                 let control = if *ends_block { Control::Ends } else { control::of_script(sql) };
@@ -376,8 +378,13 @@ impl<C: PgCaller> Machine<C> {
     /// Whether this session may have changed something since a statement was prepared: it has, or what is in flight in
     /// front of the entry `at` is about to.
     pub(super) fn is_outdated(&self, at: usize, known: &Statement) -> bool {
+        self.statements.is_outdated(known) || self.is_changing(at)
+    }
+
+    /// Whether what is in flight in front of the entry `at` may change what statements use.
+    fn is_changing(&self, at: usize) -> bool {
         let changing = || at > 0 && self.queue.first().map(|entry| entry.slot.id) <= self.changing;
-        self.statements.is_outdated(known) || (self.changing.is_some() && changing())
+        self.changing.is_some() && changing()
     }
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit

@@ -2,6 +2,7 @@
 
 mod conversations;
 mod copy;
+mod definitions;
 mod model;
 mod pooled;
 mod refusals;

@@ -1,0 +1,39 @@
+//! What a session defines, or takes back, is known to whatever it asks for next.
+
+use crate::session::*;
+use headrace_postgres::machine::{Execute, Request, Rows};
+use headrace_postgres::messages::tag::backend;
+
+const SQL: &str = "select * from t";
+
+/// Executes a statement in an open block.
+fn execute_in_block(session: &mut Session, sql: &str, columns: Option<&[(&str, u32)]>, tag: &str) {
+    session.ask(execution(sql, Rows::One, true), Vec::new(), Vec::new());
+    if let Some(columns) = columns {
+        session.tell(&[described(&[], columns)]);
+    }
+    session.tell(&[msg(backend::BIND_COMPLETE, b""), completed(tag), ready(b'T')]);
+    session.said();
+}
+
+#[test]
+fn a_query_behind_the_end_of_a_block_that_defined_something_is_described_again() {
+    for (sql, defined) in [("ROLLBACK", true), ("COMMIT", true), ("ROLLBACK", false), ("COMMIT", false)] {
+        let mut session = Session::start();
+        let before = [("a", 23)];
+        execute_in_block(&mut session, SQL, Some(&before), "SELECT 0");
+        if defined {
+            execute_in_block(&mut session, "alter table t add b int", Some(&[]), "ALTER TABLE");
+            execute_in_block(&mut session, SQL, Some(&[("a", 23), ("b", 23)]), "SELECT 0");
+        }
+        let sql = sql.into();
+        let end = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded: None };
+        session.ask(end, Vec::new(), Vec::new());
+        // One of a pipeline, which is not repeated.
+        let Request::Execute(execute) = execution(SQL, Rows::One, true) else { unreachable!() };
+        session.ask(Request::Execute(Execute { ordered: true, ..execute }), Vec::new(), Vec::new());
+        let said = session.said();
+        assert_eq!(said.contains(&["Parse", "Describe", "Flush"]), defined, "{said:?}");
+        assert_eq!(said.contains(&["Bind"]), !defined, "{said:?}");
+    }
+}
