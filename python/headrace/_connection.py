@@ -75,7 +75,7 @@ class BlockingConnection(Generic[R]):
         try:
             if self._left is not None:
                 self._see_to_left(*self._left)
-            result = self._core.wire.wait(ticket, limit.left() if isinstance(limit, Until) else limit)
+            result = self._core.wait(ticket, limit.left() if isinstance(limit, Until) else limit)
         except TimeoutError:
             self._abandon(ticket)
             raise overdue(limit) from None
@@ -84,20 +84,20 @@ class BlockingConnection(Generic[R]):
         except BaseException:
             self._abandon(ticket)
             raise
-        if self._core.wire.has_notices():
+        if self._core.has_notices():
             self._core.notices()
         return result
 
     def _look(self, ticket: Any, timeout: float) -> Any:
         """The result of a ticket, or TimeoutError, after which the request is still in flight."""
         try:
-            result = self._core.wire.wait(ticket, timeout)
+            result = self._core.wait(ticket, timeout)
         except (TimeoutError, errors.Error):
             raise
         except BaseException:
             self._abandon(ticket)
             raise
-        if self._core.wire.has_notices():
+        if self._core.has_notices():
             self._core.notices()
         return result
 
@@ -392,7 +392,7 @@ class BlockingConnection(Generic[R]):
             raise
         if end is not None:
             self._wait(end, limit)
-        if core.wire.has_notices():
+        if core.has_notices():
             core.notices()
         if first is not None and not quiet:
             raise first

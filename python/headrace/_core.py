@@ -209,6 +209,9 @@ class Core(ABC):
 
     def __init__(self, wire: Wire, timing: bool, command_timeout: float | None) -> None:
         self.wire = wire
+        # Bound once: CPython specialises calls of a method by the exact type, and these are of a base class.
+        self.wait = wire.wait
+        self.has_notices = wire.has_notices
         self.timing = timing
         self.command_timeout = command_timeout
         """Seconds that a call may wait for the server unless it is told otherwise; None is no limit."""

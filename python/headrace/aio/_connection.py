@@ -76,7 +76,7 @@ class LoopConnection(Generic[R]):
         except asyncio.CancelledError:
             self._abandon(future)
             raise
-        if self._core.wire.has_notices():
+        if self._core.has_notices():
             self._core.notices()
         return result
 
@@ -284,7 +284,7 @@ class LoopConnection(Generic[R]):
             raise
         if end is not None:
             await self._wait(end, limit)
-        if core.wire.has_notices():
+        if core.has_notices():
             core.notices()
         if first is not None and not quiet:
             raise first

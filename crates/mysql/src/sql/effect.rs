@@ -49,10 +49,12 @@ pub fn changes_session(sql: &str, several: bool) -> bool {
         return words(sql).any(|word| is_one_of(word, &SUSPICIOUS));
     }
     let word = |token: Option<Token>| token.map_or("", |token| &sql[token.start..token.end]);
+    if is_one_of(word(Some(first)), &["select", "insert", "update", "delete"]) {
+        return false;
+    }
     // MariaDB's compound statements begin with a label, or with one of these.
     let verb = word(Some(first)).to_ascii_lowercase();
     match verb.as_str() {
-        "select" | "insert" | "update" | "delete" => false,
         "use" | "execute" | "if" | "case" | "loop" | "repeat" | "while" | "for" => true,
         "begin" => word(lexer.next()).eq_ignore_ascii_case("not"),
         "drop" | "alter" => is_one_of(word(lexer.next()), &["database", "schema"]),

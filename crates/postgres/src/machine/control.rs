@@ -4,7 +4,7 @@
 //! own words changes that, and with AND CHAIN, or an error, not in a way that its text tells. So the text only says that
 //! the answer has to be waited for.
 
-use crate::sql::{self, Lexer, Token, is_word};
+use crate::sql::{self, Lexer, Token, is_word, leading_word};
 
 /// What a text may do to the transaction block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +143,16 @@ struct Words<'a> {
 impl<'a> Words<'a> {
     /// The next word, if nothing but space, semicolons and comments is in front of it.
     fn next(&mut self) -> Option<&'a str> {
+        // Most texts begin with a word, and this is asked of each statement several times.
+        if !self.rest.bytes().next().is_some_and(is_word) {
+            self.skip_to_word();
+        }
+        let word = leading_word(self.rest);
+        self.rest = &self.rest[word.len()..];
+        (!word.is_empty()).then_some(word)
+    }
+
+    fn skip_to_word(&mut self) {
         let mut lexer = Lexer::new(self.rest);
         loop {
             lexer.skip_blank();
@@ -152,10 +162,6 @@ impl<'a> Words<'a> {
             }
         }
         self.rest = lexer.rest();
-        let length = self.rest.bytes().take_while(|byte| is_word(*byte)).count();
-        let (word, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        (length > 0).then_some(word)
     }
 
     fn next_is(&mut self, name: &str) -> bool {

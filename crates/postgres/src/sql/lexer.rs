@@ -160,8 +160,26 @@ impl<'a> Iterator for Lexer<'a> {
     }
 }
 
+/// Whether a byte may be part of a word, by its value: each statement's first word is read several times.
+const WORD_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let value = byte as u8;
+        table[byte] = value.is_ascii_alphanumeric() || value == b'_' || value >= 0x80;
+        byte += 1;
+    }
+    table
+};
+
 pub(crate) fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+    WORD_BYTES[usize::from(byte)]
+}
+
+/// The word that a text begins with, empty where it begins with anything else.
+pub(crate) fn leading_word(sql: &str) -> &str {
+    let length = sql.bytes().position(|byte| !is_word(byte)).unwrap_or(sql.len());
+    &sql[..length]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod lexer;
 
 use headrace_core::placeholders::{self, Converted, Marks};
-pub(crate) use lexer::{Lexer, Token, is_word};
+pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: whether it stands there alone, and
 /// nowhere else, so that its value is only assigned to a column. Empty for every other statement, and where the text
@@ -111,6 +111,11 @@ fn has_parameter(sql: &str) -> bool {
 
 /// Whether a statement begins with one of these words, behind comments and opening parentheses.
 pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
+    let word = leading_word(sql);
+    // Most texts begin with a word that is a token of its own.
+    if !word.is_empty() && !sql[word.len()..].starts_with('$') {
+        return words.iter().any(|other| word.eq_ignore_ascii_case(other));
+    }
     let first = Lexer::new(sql).find(|token| *token != Token::Sign(b'('));
     first.is_some_and(|first| words.iter().any(|word| first.is(word)))
 }
@@ -196,7 +201,11 @@ mod tests {
         for (sql, found) in [
             ("  ((select 1))", true),
             ("-- x\n/* a /* b */ c */ Select", true),
+            ("select'x'", true),
+            ("VALUES(1)", true),
             ("selects", false),
+            ("select$1", false),
+            ("e'select'", false),
             ("", false),
             ("/*", false),
         ] {
