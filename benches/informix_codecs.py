@@ -34,10 +34,10 @@ from informix_db._resultset import (
 )
 
 import headrace.informix
-from headrace._informix.attempts import attempts
-from headrace._informix.settings import connect_options
 from headrace._native import InformixWire
-from headrace.aio.transport import LoopProtocol
+from headrace.aio._shared.transport import LoopProtocol
+from headrace.informix.attempts import attempts
+from headrace.informix.settings import connect_options
 from headrace.lab import data
 from headrace.lab.databases import informix
 from headrace.lab.link_informix import DESCRIBE, TUPLE, Link, message_end, open_fetch

@@ -11,7 +11,7 @@ from typing import Any
 
 import headrace.informix
 from headrace import errors
-from headrace._informix.parse import parse
+from headrace.informix.parse import parse
 from headrace.testing import InformixServer
 
 URL = os.environ.get("HEADRACE_INFORMIX_URL", "")

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from . import aio, errors, postgres, rows, types
-from ._core import Rollback
-from ._dispatch import module_for
-from ._postgres.connection import Connection
-from ._postgres.cursor import Cursor
+from ._shared.core import Rollback
+from ._shared.dispatch import module_for
 from .errors import (
     DatabaseError,
     DataError,
@@ -26,6 +24,8 @@ from .errors import (
     Warning,
 )
 from .pool import ConnectionPool
+from .postgres.connection import Connection
+from .postgres.cursor import Cursor
 
 T = TypeVar("T")
 

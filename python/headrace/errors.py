@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ._native import error_class
-from ._redact import mask_passwords
+from ._shared.redact import mask_passwords
 from .sqlstates import CONDITIONS, class_name
 
 

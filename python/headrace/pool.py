@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from . import defaults
-from ._pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
-from ._pool_core import PoolCore, told_again
-from ._pool_settings import PoolStats, ResetMode, Settings
+from ._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
+from ._shared.pool_core import PoolCore, told_again
+from ._shared.pool_settings import PoolStats, ResetMode, Settings
 from .errors import PoolClosed
 from .types import TransactionStatus
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     # The default of a type variable (PEP 696) is needed by type checkers only.
     from typing_extensions import TypeVar
 
-    from ._postgres.connection import Connection
+    from .postgres.connection import Connection
 
 __all__ = ["ConnectionPool", "PoolConnection", "PoolStats"]
 

@@ -229,7 +229,7 @@ async def test_async_over_tls(tls_server: Server) -> None:
 
 
 def test_secrets_are_not_shown(tls_server: Server) -> None:
-    from headrace._postgres.conninfo import connect_options, redact
+    from headrace.postgres.settings import connect_options, redact
 
     options = connect_options("postgresql://u:hunter2@h/d")
     assert "hunter2" not in repr(options)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace._core import Gate
-from headrace._postgres.copy import Copy
+from headrace._shared.core import Gate
+from headrace.postgres.copy import Copy
 from headrace.types import TransactionStatus
 
 OUT = "copy (select repeat('x', 500) from generate_series(1, 20000)) to stdout"

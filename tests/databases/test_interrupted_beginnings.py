@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from headrace import _connection, _core
+from headrace._shared import connection as _connection
+from headrace._shared import core as _core
 from headrace.types import TransactionStatus
 
 from .conftest import Database

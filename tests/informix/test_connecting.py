@@ -15,7 +15,7 @@ import headrace
 import headrace.aio
 import headrace.informix
 from headrace import errors
-from headrace._informix.settings import connect_options
+from headrace.informix.settings import connect_options
 from headrace.lab.certificates import Certificates, make_certificates
 from headrace.pool import ConnectionPool
 from headrace.testing import InformixServer, informix

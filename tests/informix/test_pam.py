@@ -110,7 +110,7 @@ async def test_questions_on_a_loop() -> None:
 
 
 def test_the_answers_are_in_no_repr() -> None:
-    from headrace._informix.settings import connect_options
+    from headrace.informix.settings import connect_options
 
     options = connect_options("", {"server": "s", "password": "geheim", "pam": Asked({"geheim": 1})})
     assert "geheim" not in repr(options)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headrace import errors
-from headrace._cursor_base import CursorBase
-from headrace._informix import lobs
+from headrace._shared.cursor_base import CursorBase
+from headrace.informix import lobs
 from headrace.lab.servers import Server
 from headrace.rows import dict_row
 from headrace.testing import InformixServer

@@ -9,7 +9,7 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
-from headrace._mysql import known
+from headrace.mysql import known
 from served import Served
 
 

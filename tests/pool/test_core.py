@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pool_fakes import Fake
 
 from headrace import defaults
-from headrace._pool_actions import Connect, Discard, Fail, Hand, Sever
-from headrace._pool_core import PoolCore
-from headrace._pool_settings import Settings
+from headrace._shared.pool_actions import Connect, Discard, Fail, Hand, Sever
+from headrace._shared.pool_core import PoolCore
+from headrace._shared.pool_settings import Settings
 from headrace.errors import InvalidPassword, PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
 from headrace.types import TransactionStatus as Status
 

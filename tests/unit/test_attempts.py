@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from headrace._postgres.attempts import Check, Resolve, Try, attempts, tls_plan, wire_options
-from headrace._postgres.conninfo import ConnectOptions, Host, connect_options
 from headrace.errors import (
     CannotConnectNow,
     ConnectionClosed,
@@ -21,6 +19,8 @@ from headrace.errors import (
     ProgrammingError,
     TooManyConnections,
 )
+from headrace.postgres.attempts import Check, Resolve, Try, attempts, tls_plan, wire_options
+from headrace.postgres.settings import ConnectOptions, Host, connect_options
 
 Answer = Any
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headrace import defaults
-from headrace._postgres.conninfo import CHOICES, ConnectOptions, Host, connect_options, parse_conninfo
 from headrace.errors import NotSupportedError, ProgrammingError
+from headrace.postgres.settings import CHOICES, ConnectOptions, Host, connect_options, parse_conninfo
 
 
 def options(conninfo: str = "", environ: dict[str, str] | None = None, /, **keywords: Any) -> ConnectOptions:

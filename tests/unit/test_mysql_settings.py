@@ -15,9 +15,9 @@ import pymysql
 import pytest
 
 from headrace import defaults
-from headrace._mysql.settings import ConnectOptions, connect_options
-from headrace._mysql.tls import Tls
 from headrace.errors import NotSupportedError, ProgrammingError
+from headrace.mysql.settings import ConnectOptions, connect_options
+from headrace.mysql.tls import Tls
 
 SECRET = "hunter2"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace._postgres.passfile import find_password, split_line
+from headrace.postgres.passfile import find_password, split_line
 
 
 @pytest.mark.parametrize(

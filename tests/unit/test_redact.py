@@ -6,8 +6,8 @@ import doctest
 
 import pytest
 
-from headrace import _redact
-from headrace._redact import redact
+from headrace._shared import redact as _redact
+from headrace._shared.redact import redact
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace._postgres.service import read_service
 from headrace.errors import NotSupportedError, ProgrammingError
+from headrace.postgres.service import read_service
 
 FILE = """
 # a comment

@@ -12,25 +12,25 @@ import pytest
 
 import headrace.aio.informix as aio_informix
 import headrace.aio.mysql as aio_mysql
-from headrace._connection import BlockingConnection, Pipeline
-from headrace._cursor import BlockingCursor
-from headrace._informix import connection as informix
-from headrace._informix.cursors import Declared
-from headrace._informix.largeobject import LargeObject
-from headrace._informix.server_cursor import ServerCursor as InformixServerCursor
-from headrace._mysql import connection as mysql
-from headrace._postgres import connection as postgres
-from headrace._postgres.copy import Copy
-from headrace._postgres.cursor import Cursor, ServerCursor
-from headrace.aio._connection import AsyncPipeline, LoopConnection
-from headrace.aio._cursor import LoopCursor
-from headrace.aio._informix_cursor import AsyncServerCursor as AsyncInformixServerCursor
-from headrace.aio._informix_lob import AsyncLargeObject
-from headrace.aio.connection import AsyncConnection
-from headrace.aio.copy import AsyncCopy
-from headrace.aio.cursor import AsyncCursor, AsyncServerCursor
+from headrace._shared.connection import BlockingConnection, Pipeline
+from headrace._shared.cursor import BlockingCursor
+from headrace.aio._shared.connection import AsyncPipeline, LoopConnection
+from headrace.aio._shared.cursor import LoopCursor
+from headrace.aio.informix.largeobject import AsyncLargeObject
+from headrace.aio.informix.server_cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.pool import AsyncConnectionPool
+from headrace.aio.postgres.connection import AsyncConnection
+from headrace.aio.postgres.copy import AsyncCopy
+from headrace.aio.postgres.cursor import AsyncCursor, AsyncServerCursor
+from headrace.informix import connection as informix
+from headrace.informix.cursors import Declared
+from headrace.informix.largeobject import LargeObject
+from headrace.informix.server_cursor import ServerCursor as InformixServerCursor
+from headrace.mysql import connection as mysql
 from headrace.pool import ConnectionPool
+from headrace.postgres import connection as postgres
+from headrace.postgres.copy import Copy
+from headrace.postgres.cursor import Cursor, ServerCursor
 
 CLASSES: list[type] = [
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, Pipeline),
@@ -52,7 +52,7 @@ NOTHING_TO_WAIT_FOR = {
         "set_types",
     ],
     "PostgreSQL's modes travel with the next BEGIN": [
-        *(f"headrace.aio.connection.AsyncConnection.set_{mode}" for mode in ("isolation_level", "read_only")),
+        *(f"headrace.aio.postgres.connection.AsyncConnection.set_{mode}" for mode in ("isolation_level", "read_only")),
         "set_deferrable",
     ],
     "flows: a shell runs them, within its limit": list(vars(Declared)),

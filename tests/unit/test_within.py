@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from headrace.aio._within import within
+from headrace.aio._shared.within import within
 
 
 async def _after(turns: int, ended: list[str]) -> int:

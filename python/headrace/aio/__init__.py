@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
-from .._dispatch import module_for
+from .._shared.dispatch import module_for
 from ..rows import Row, RowFactory
-from ._connection import AsyncPipeline
-from .connection import AsyncConnection
-from .cursor import AsyncCursor, AsyncServerCursor
+from ._shared.connection import AsyncPipeline
 from .pool import AsyncConnectionPool
+from .postgres.connection import AsyncConnection
+from .postgres.cursor import AsyncCursor, AsyncServerCursor
 
 T = TypeVar("T")
 

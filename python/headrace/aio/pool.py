@@ -13,16 +13,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from .. import defaults
-from .._pool_actions import Connect, Discard, Fail, Hand, Pooled
-from .._pool_core import PoolCore, told_again
-from .._pool_settings import PoolStats, ResetMode, Settings
+from .._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled
+from .._shared.pool_core import PoolCore, told_again
+from .._shared.pool_settings import PoolStats, ResetMode, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from .connection import AsyncConnection
+    from .postgres.connection import AsyncConnection
 
 __all__ = ["AsyncConnectionPool", "AsyncPoolConnection", "PoolStats"]
 

@@ -7,7 +7,7 @@ use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls}
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// By the options that `headrace._postgres.wiring` makes of a conninfo.
+/// By the options that `headrace.postgres.attempts` makes of a conninfo.
 pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
     let text = |name: &str| get::<String>(options, name);
     let purpose = match get::<Vec<u8>>(options, "cancel")? {

@@ -1,1 +1,0 @@
-"""Informix: what :mod:`headrace.informix` and :mod:`headrace.aio.informix` share."""

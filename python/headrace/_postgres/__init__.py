@@ -1,1 +1,0 @@
-"""The Python half of the PostgreSQL driver."""

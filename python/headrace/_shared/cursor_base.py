@@ -1,0 +1,239 @@
+"""What blocking and asyncio cursors share: results, and everything that needs no waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from .. import defaults
+from .._native import Result
+from ..errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
+from ..rows import RowFactory, tuple_row
+from ..types import TypeCode
+
+if TYPE_CHECKING:
+    from .core import Pipelined
+
+R = TypeVar("R")
+
+Params = Sequence[Any] | Mapping[str, Any] | None
+
+
+class Column(NamedTuple):
+    """A column of a result, as PEP 249 describes it: a 7-tuple, with names."""
+
+    name: str
+    type_code: TypeCode
+    """The SQL name of its type; equal also to the type's number, and to the PEP 249 type object of its group."""
+    display_size: None
+    internal_size: int | None
+    precision: int | None
+    scale: int | None
+    null_ok: bool | None
+
+
+def columns_of(result: Result) -> Any:
+    """The columns of a result that has rows.
+
+    Raises OperationalError where the server described none.
+    """
+    if result.columns is None:
+        raise OperationalError("the server answered a query without describing its columns")
+    return result.columns
+
+
+class CursorBase(Generic[R]):
+    """The results of what a cursor executed last."""
+
+    arraysize: int = defaults.ARRAY_SIZE
+    """Rows that ``fetchmany`` gives when it is not told."""
+
+    def __init__(self, core: Any, row_factory: RowFactory[R]) -> None:
+        # What a connection of any database shares with its cursors: requests, columns, timing.
+        self._core = core
+        self._row_factory: RowFactory[Any] = row_factory
+        self._closed = False
+        self._result: Result | None = None
+        self._more: list[Result] | tuple[()] = ()
+        """Further results, the last one first. No list where there are none: the collector would look at each."""
+        self._rows: list[Any] | None = None
+        self._position = 0
+        self._make: Callable[[Any], Any] | None = None
+        self._pending: Any = None
+        self._pipeline: Pipelined | None = None
+        self._keeps_rows = True
+        """False for a batch whose rows were not asked for."""
+
+    # results
+
+    def _clear(self) -> None:
+        self._keeps_rows = True
+        self._result = None
+        self._more = ()
+        self._rows = None
+        self._position = 0
+        self._pending = None
+
+    def _is_pending(self, ticket: Any, pipeline: Pipelined) -> None:
+        """The result is one that a pipeline has not read yet."""
+        self._clear()
+        self._pending = ticket
+        self._pipeline = pipeline
+        pipeline.cursors.append(self)
+
+    def _set(self, result: Result) -> None:
+        self._result = result
+        self._position = 0
+        rows = result.rows if self._keeps_rows else None
+        self._rows = rows
+        factory = self._row_factory
+        if rows is not None and factory is not tuple_row:
+            self._make = factory(columns_of(result).names)
+        else:
+            self._make = None
+
+    def _set_all(self, results: Sequence[Result]) -> None:
+        if not results:
+            self._clear()
+            return
+        self._more = list(results[:0:-1])
+        self._set(results[0])
+
+    def _take(self, outcome: Any) -> None:
+        if isinstance(outcome, Result):
+            self._more = ()
+            self._set(outcome)
+        else:
+            self._set_all(outcome)
+
+    def _has_taken(self, outcome: Any) -> bool:
+        """Takes the result that was pending; returns false if it is None, as there is none yet."""
+        if outcome is None:
+            return False
+        self._pending = None
+        self._take(outcome)
+        return True
+
+    def _failed(self, error: DatabaseError) -> None:
+        """Keeps what came before the statement that failed, where there were several in one text."""
+        results = error.__dict__.pop("_results", None)
+        if results is not None:
+            self._set_all(results)
+            error.cursor = self
+
+    def _check(self) -> None:
+        if self._closed:
+            raise InterfaceError("the cursor is closed")
+
+    def _buffer(self) -> list[Any]:
+        self._check()
+        if self._rows is None:
+            if not self._keeps_rows and self._result is not None and self._result.columns is not None:
+                raise ProgrammingError("executemany() keeps the rows that a statement returns with returning=True only")
+            raise ProgrammingError(
+                "no result with rows: "
+                + (
+                    "nothing was executed"
+                    if self._result is None
+                    else f"the last statement was {self._result.tag or 'empty'}"
+                )
+            )
+        return self._rows
+
+    def _one(self) -> Any:
+        rows = self._buffer()
+        at = self._position
+        if at >= len(rows):
+            return None
+        self._position = at + 1
+        return rows[at] if self._make is None else self._make(rows[at])
+
+    def _many(self, size: int | None) -> list[Any]:
+        rows = self._buffer()
+        at = self._position
+        taken = rows[at : at + (self.arraysize if size is None else size)]
+        self._position = at + len(taken)
+        return taken if self._make is None else list(map(self._make, taken))
+
+    def _all(self) -> list[Any]:
+        rows = self._buffer()
+        at = self._position
+        self._position = len(rows)
+        if at:
+            rows = rows[at:]
+        elif self._make is None:
+            # The list is handed over; the cursor keeps no second one.
+            self._rows = []
+            self._position = 0
+            return rows
+        return rows if self._make is None else list(map(self._make, rows))
+
+    def _next_set(self) -> bool | None:
+        self._check()
+        if not self._more:
+            self._clear()
+            return None
+        self._set(self._more.pop())
+        return True
+
+    def _scroll(self, value: int, mode: str) -> None:
+        rows = self._buffer()
+        if mode not in ("relative", "absolute"):
+            raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
+        target = self._position + value if mode == "relative" else value
+        if not 0 <= target <= len(rows):
+            raise IndexError("scroll leaves the result")
+        self._position = target
+
+    # PEP 249
+
+    @property
+    def description(self) -> list[Column] | None:
+        """One :class:`Column` per column, or ``None`` when the last statement returned no rows. Its ``type_code`` is a
+        :class:`headrace.types.TypeCode`."""
+        if self._result is None or self._result.columns is None:
+            return None
+        return self._core.describe(self._result.columns)  # type: ignore[no-any-return]
+
+    @property
+    def rowcount(self) -> int:
+        """Rows affected or returned by the last statement, -1 where the server does not say."""
+        return -1 if self._result is None else self._result.rowcount
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The serial value that the last INSERT made, where the protocol says (Informix). ``None`` otherwise:
+        PostgreSQL has RETURNING instead."""
+        return None if self._result is None else self._result.generated
+
+    @property
+    def rownumber(self) -> int | None:
+        """The 0-based index of the next row."""
+        return None if self._rows is None else self._position
+
+    @property
+    def statusmessage(self) -> str | None:
+        """The server's word for the last statement, such as ``INSERT 0 5``."""
+        return None if self._result is None else self._result.tag
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._closed
+
+    @property
+    def row_factory(self) -> RowFactory[Any]:
+        """What rows become; takes effect with the next statement."""
+        return self._row_factory
+
+    @row_factory.setter
+    def row_factory(self, factory: RowFactory[Any]) -> None:
+        self._row_factory = factory
+
+    def setinputsizes(self, sizes: Sequence[Any], /) -> None:
+        """Does nothing (PEP 249 allows that)."""
+        self._check()
+
+    def setoutputsize(self, size: int, column: int | None = None, /) -> None:
+        """Does nothing (PEP 249 allows that)."""
+        self._check()

@@ -1,0 +1,42 @@
+"""Which database a URL names."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any, Final
+
+from ..errors import ProgrammingError
+
+_MODULES: Final = {
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "informix": "informix",
+    "jdbc": "informix",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+}
+
+
+def module_for(conninfo: str, package: str) -> Any:
+    """The module that connects to what ``conninfo`` names; PostgreSQL's where it is no URL.
+
+    >>> module_for("mariadb://localhost/shop", "headrace").__name__
+    'headrace.mysql'
+
+    Raises ProgrammingError for a URL of another kind.
+    """
+    if not isinstance(conninfo, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ProgrammingError(
+            f"connect() takes a URL or keywords as a str, not {type(conninfo).__name__}"
+            + ("; is the environment variable set that it came from?" if conninfo is None else "")
+        )
+    scheme, colon, _ = conninfo.strip().partition(":")
+    if not colon or not scheme.isalpha():
+        return import_module(f"{package}.postgres")
+    name = _MODULES.get(scheme.lower())
+    if name is None:
+        known = ", ".join(f"{scheme}:" for scheme in _MODULES)
+        raise ProgrammingError(f"the URL begins with {scheme}:, which is none of {known}")
+    # To ask importlib for what is there would cost as much as all the rest.
+    return sys.modules.get(f"{package}.{name}") or import_module(f"{package}.{name}")

@@ -1,0 +1,150 @@
+"""Opening the engine's connection and waiting for its session, blocking."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+import threading
+import time
+from typing import Any, TypeVar
+
+from .._native import Wire
+from ..errors import ConnectionTimeout, Error, OperationalError, ProgrammingError, connect_failed
+
+W = TypeVar("W", bound=Wire)
+
+
+def open_wire(wire: W, timeout: float | None) -> W:
+    """Connects ``wire`` and waits for its session, within ``timeout`` seconds (None: however long it takes). Gives it
+    back; it is closed when this fails.
+
+    Raises ConnectionTimeout, and OperationalError with the server's refusal.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    try:
+        reach(wire, deadline)
+        await_session(wire, deadline)
+    except (TimeoutError, ConnectionTimeout):
+        wire.close()
+        raise overdue(timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+    return wire
+
+
+def await_session(wire: Wire, deadline: float | None) -> None:
+    """Waits until ``wire`` has a session, or is asked a question. Where the server names another one in its place, the
+    session begins again there, on a socket to the first of its addresses that takes one.
+
+    Raises TimeoutError, and OperationalError.
+    """
+    while (place := wire.wait(wire.ready(), left(deadline))) is not None:
+        host, port = place
+        failures: list[Error] = []
+        for address in resolve(host, port, left(deadline)):
+            try:
+                reach(wire, deadline, address)
+            except OperationalError as error:
+                failures.append(error)
+            else:
+                break
+        else:
+            raise no_connection(failures)
+
+
+def reach(wire: Wire, deadline: float | None, address: tuple[str, int] | None = None) -> None:
+    """Connects a socket to ``address``, or to that of ``wire``.
+
+    Raises TimeoutError, and OperationalError with what the system says.
+    """
+    try:
+        wire.open(left(deadline), address)
+    except OperationalError:
+        # To the system that is one more reason for a failure, after which the next address would be tried in no time.
+        if left(deadline) == 0:
+            raise TimeoutError from None
+        raise
+
+
+def left(deadline: float | None) -> float | None:
+    """The seconds until ``deadline``, at least 0; None without one."""
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
+
+
+def overdue(timeout: float | None) -> ConnectionTimeout:
+    """The error for a session that took too long."""
+    limit = "what the operating system waits" if timeout is None else f"connect_timeout={timeout:.3g} s"
+    return ConnectionTimeout(f"no session within {limit}")
+
+
+def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
+    """What ``getaddrinfo`` says of a host, within ``timeout`` seconds (None: however long it takes).
+
+    Neither a signal nor a limit ends that call, so a thread makes it, which is left behind where it is not awaited.
+
+    Raises OSError, and ConnectionTimeout.
+    """
+    outcome: list[Any] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        try:
+            outcome.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except BaseException as error:
+            outcome.append(error)
+        over.set()
+
+    threading.Thread(target=ask, name="headrace-resolver", daemon=True).start()
+    if not over.wait(timeout):
+        raise overdue(timeout)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return addresses(outcome[0], port)
+
+
+def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
+    """The addresses of a host. Raises OperationalError."""
+    if is_ipv4(host):
+        return [(host, port)]
+    try:
+        return lookup(host, port, timeout)
+    except OSError as error:
+        raise unknown_host(host, error) from None
+
+
+def is_ipv4(host: str) -> bool:
+    """Whether it is an address already, with nothing left to ask."""
+    try:
+        socket.inet_pton(socket.AF_INET, host)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def addresses(found: list[Any], port: int) -> list[tuple[str, int]]:
+    """What getaddrinfo found, each once."""
+    return list(dict.fromkeys((str(entry[4][0]), port) for entry in found))
+
+
+def unknown_host(host: str, error: OSError) -> OperationalError:
+    """The error for a name that has no address."""
+    return connect_failed(f"host {host!r} is unknown: {error}")
+
+
+def plain_password(password: Any) -> Any:
+    """A password, or what a callable gives. Raises ProgrammingError for an asynchronous one."""
+    if callable(password):
+        password = password()
+        if inspect.isawaitable(password):
+            if inspect.iscoroutine(password):
+                password.close()
+            raise ProgrammingError("the password callable is asynchronous; a blocking connection needs a plain one")
+    return password
+
+
+def no_connection(failures: list[Error]) -> Error:
+    """The error for failed attempts."""
+    if len(failures) == 1:
+        return failures[0]
+    return connect_failed("no connection could be made: " + "; ".join(str(error) for error in failures), failures)

@@ -1,0 +1,72 @@
+"""What a pool's core tells its shell to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from .pool_settings import ClosedReason, LostReason
+
+
+class Pooled(Protocol):
+    """What the core needs of a connection."""
+
+    @property
+    def closed(self) -> bool:
+        """True when it is closed, by whomever."""
+        ...
+
+    @property
+    def broken(self) -> bool:
+        """True when it was lost, or must not be used any more."""
+        ...
+
+    def check_alive(self) -> bool:
+        """Whether an idle connection is still there: a look at its socket, no round trip."""
+        ...
+
+
+C = TypeVar("C", bound=Pooled)
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Make a connection; answer ``connected``, ``connect_failed`` or ``connect_abandoned`` with ``attempt``."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hand(Generic[C, W]):
+    """The connection is now the waiter's. If the waiter can't take it any more, answer ``refuse``."""
+
+    waiter: W
+    connection: C
+
+
+@dataclass(frozen=True, slots=True)
+class Fail(Generic[W]):
+    """The waiter gets the error."""
+
+    waiter: W
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Discard(Generic[C]):
+    """Close the connection; nobody uses it."""
+
+    connection: C
+    reason: ClosedReason | LostReason
+
+
+@dataclass(frozen=True, slots=True)
+class Sever(Generic[C]):
+    """Close the connection although its borrower, or its reset, may be in the middle of a request: it may block."""
+
+    connection: C
+    reason: ClosedReason | LostReason
+
+
+Action = Connect | Hand[C, W] | Fail[W] | Discard[C] | Sever[C]

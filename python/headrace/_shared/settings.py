@@ -1,0 +1,116 @@
+"""Connection keywords from several sources, read with their types; a wrong one is named with its source."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from ..errors import ProgrammingError
+from .redact import MASK, SECRETS
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for the nearest choice, or nothing."""
+    near = difflib.get_close_matches(name, sorted(choices), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class Settings:
+    """Values by keyword. An empty text says nothing, as most of libpq's keywords have it."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self._origins: dict[str, str] = {}
+
+    def add(self, name: str, value: Any) -> None:
+        """Sets a value that the caller gave."""
+        self.values[name] = value
+
+    def add_default(self, name: str, value: str, origin: str) -> None:
+        """Sets a value of another source, unless there is one; ``origin`` is what errors say of it."""
+        if name not in self.values:
+            self.values[name] = value
+            self._origins[name] = origin
+
+    def origin(self, name: str) -> str:
+        """Where the value comes from, for an error: ``" (from PGSSLMODE)"``; nothing for what the caller gave."""
+        return self._origins.get(name, "")
+
+    def culprit(self, name: str) -> str:
+        """The keyword with its value and source, for an error."""
+        value = MASK if name in SECRETS else repr(self.values[name])
+        return f"{name}={value}{self.origin(name)}"
+
+    def text(self, name: str) -> str | None:
+        """A text or path; None when nothing is said."""
+        value = self.values.get(name)
+        if value is None or value == "":
+            return None
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, os.PathLike):
+            value = os.fspath(cast("os.PathLike[str]", value))
+        if not isinstance(value, str):
+            raise ProgrammingError(f"{name} must be text, not {type(value).__name__}")
+        if "\0" in value:
+            raise ProgrammingError(f"{name} holds a NUL character")
+        return value
+
+    def choice(self, name: str, choices: Mapping[str, tuple[str, ...]], default: str) -> str:
+        """One of the values of ``choices[name]``."""
+        value = self.text(name)
+        if value is None:
+            return default
+        if value not in choices[name]:
+            raise ProgrammingError(
+                f"{self.culprit(name)} is not one of {', '.join(choices[name])}{nearest(value, choices[name])}"
+            )
+        return value
+
+    def boolean(self, name: str, default: bool) -> bool:
+        """True or False, 1 or 0, on or off, yes or no."""
+        given = self.values.get(name)
+        if given is None or given == "":
+            return default
+        value = str(given).lower()
+        if value in ("1", "true", "on", "yes"):
+            return True
+        if value in ("0", "false", "off", "no"):
+            return False
+        raise ProgrammingError(f"{self.culprit(name)} is neither 1 nor 0")
+
+    def number(self, name: str, default: float) -> float:
+        """A number; a negative one is 0, which in libpq's keywords stands for no limit."""
+        value = self.values.get(name)
+        if value is None or value == "":
+            return max(0.0, default)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if isinstance(value, bool) or not math.isfinite(number):
+            raise ProgrammingError(f"{self.culprit(name)} is no number")
+        return max(0.0, number)
+
+    def integer(self, name: str, default: int) -> int:
+        """A whole number, not negative."""
+        value = self.values.get(name)
+        if value is None or value == "":
+            return default
+        number = self.number(name, default)
+        if number != int(number) or float(value) < 0:
+            raise ProgrammingError(f"{self.culprit(name)} is no whole number from 0")
+        return int(number)
+
+    def items(self, name: str) -> list[str]:
+        """A list, or a text with commas; empty when nothing is said."""
+        value = self.values.get(name)
+        if isinstance(value, (list, tuple)):
+            return [str(item).strip() for item in cast("list[object]", value)]
+        text = str(value) if isinstance(value, int) else self.text(name)
+        if text and "\0" in text:
+            raise ProgrammingError(f"{name} holds a NUL character")
+        return [part.strip() for part in text.split(",")] if text else []

@@ -1,0 +1,1 @@
+"""What the asyncio drivers of every database share; private."""

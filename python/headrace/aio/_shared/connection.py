@@ -1,0 +1,464 @@
+"""The asyncio connection, whatever the database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+import warnings
+import weakref
+from abc import abstractmethod
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable
+from types import TracebackType
+from typing import Any, Generic, NoReturn, TypeVar
+
+from ... import defaults, errors
+from ..._native import Discarded, Result, Wire
+from ..._shared.core import (
+    Block,
+    Core,
+    Flow,
+    Limit,
+    Pipelined,
+    Rollback,
+    Until,
+    afresh,
+    no_keywords,
+    overdue,
+    timings,
+    until,
+)
+from ...errors import OperationalError
+from ...rows import RowFactory, tuple_row
+from ...types import TransactionStatus
+from .cursor import LoopCursor
+from .within import within
+
+R = TypeVar("R")
+T = TypeVar("T")
+Self = TypeVar("Self", bound="LoopConnection[Any]")
+
+
+class LoopConnection(Generic[R]):
+    """The twin of :class:`headrace._shared.connection.BlockingConnection`. Tasks may share it: their awaits queue up
+    and are pipelined."""
+
+    _core: Core
+
+    def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
+        self._core = core
+        core.me = asyncio.current_task
+        # The loop holds the transport, and the transport the engine: nobody else would end the session. Not __del__:
+        # a closed connection leaves nothing to run, in which an interrupt would be lost.
+        self._dropped = weakref.finalize(
+            self, close_dropped, weakref.ref(core.wire), asyncio.get_running_loop(), core.where()
+        )
+        self._dropped.atexit = False
+        self.row_factory: RowFactory[R] = row_factory
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    # what each database adds
+
+    @abstractmethod
+    def _cursor(self, factory: RowFactory[T]) -> LoopCursor[T]:
+        """A new cursor."""
+
+    @abstractmethod
+    async def _send_cancel(self) -> float | None:
+        """Asks the server to end what this connection runs. Gives the seconds after which to try again, where it cannot
+        be asked yet."""
+
+    # waiting
+
+    async def _wait(self, future: Any, limit: Limit) -> Any:
+        if limit is None:
+            limit = self._core.command_timeout
+        try:
+            seconds = limit.left() if isinstance(limit, Until) else limit
+            if seconds is None or seconds == math.inf:
+                result = await future
+            else:
+                # Not asyncio.timeout(), which Python 3.10 has not.
+                done, _ = await asyncio.wait([future], timeout=seconds)
+                if not done:
+                    self._abandon(future)
+                    raise overdue(limit)
+                result = future.result()
+        except asyncio.CancelledError:
+            self._abandon(future)
+            raise
+        if self._core.has_notices():
+            self._core.notices()
+        return result
+
+    async def _see_out(self, future: Any, limit: Limit) -> Any:
+        """Waits for a request that is sent whoever is cancelled meanwhile: the end of something."""
+        future.add_done_callback(_look_at)
+        try:
+            return await self._wait(asyncio.shield(future), limit)
+        except TimeoutError:
+            self._abandon(future)
+            raise
+
+    async def _run(self, flow: Flow[T], limit: Limit = None) -> T:
+        limit = until(limit)
+        try:
+            future = next(flow)
+            while True:
+                try:
+                    value = await self._wait(future, limit)
+                except BaseException as error:
+                    limit = afresh(limit)
+                    future = flow.throw(error)
+                else:
+                    future = flow.send(value)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    def _abandon(self, future: Any) -> None:
+        """Forgets a request. If the server works on it and has nothing else, a cancel request is sent, and nothing new
+        is started before that has done its work: it must not hit another statement."""
+        wire = self._core.wire
+        if future.done() and not future.cancelled():
+            # Answered in the turn of the loop in which its wait ended.
+            _look_at(future)
+        elif not wire.closed and wire.abandon(future)[0] == Discarded.ALONE:
+            self._start_cancel()
+
+    def _start_cancel(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._cancel_current())
+        self._cancelling.add(task)
+        task.add_done_callback(self._cancelling.discard)
+
+    async def _cancel_current(self) -> None:
+        """Cancels what the server works on; closes the connection where it does not react."""
+        wire = self._core.wire
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + defaults.CANCEL_TIMEOUT
+        try:
+            while not wire.closed:
+                pause: float | None = None
+                with contextlib.suppress(OSError, errors.Error, TimeoutError):
+                    # Who cannot be told may be done by the deadline all the same.
+                    pause = await within(max(0.0, deadline - loop.time()), self._send_cancel())
+                if await self._left_discarded(min(deadline, loop.time() + (pause or defaults.CANCEL_AGAIN))):
+                    return
+                if loop.time() >= deadline:
+                    limit = defaults.CANCEL_TIMEOUT
+                    wire.give_up(
+                        f"the connection was closed: the server did not react to a cancel request within {limit} s"
+                    )
+        finally:
+            wire.hold_requests(False)
+
+    async def _left_discarded(self, deadline: float) -> bool:
+        """Whether the server is done with what was cancelled before the deadline. If it is not, the cancel request may
+        have come too early, and is said again."""
+        loop = asyncio.get_running_loop()
+        pause = defaults.CANCEL_LOOK / 64
+        while not self._core.wire.closed and self._core.wire.at_discarded():
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, defaults.CANCEL_LOOK)
+        return True
+
+    # queries
+
+    async def _script(self, cursor: LoopCursor[Any], sql: str, timeout: float | None) -> None:
+        """Executes text as it is; the results are the cursor's."""
+        core = self._core
+        pipeline = core.pipeline() if core.pipelines else None
+        ticket = core.submit_script(sql)
+        if pipeline is not None:
+            cursor._is_pending(ticket, pipeline)
+            if pipeline.is_due(defaults.PIPELINE_TURN):
+                await asyncio.sleep(0)
+        else:
+            try:
+                cursor._take(await self._wait(ticket, timeout))
+            except errors.DatabaseError as error:
+                cursor._failed(error)
+                raise
+
+    async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None) -> list[T]:
+        core = self._core
+        if core.timing or (core.pipelines and core.pipeline() is not None):
+            cursor = await self._cursor(factory).execute(sql, args or None, timeout=timeout)
+            return await cursor.fetchall()
+        # What a cursor would give, without one.
+        result = await self._wait(core.submit(sql, args or None), timeout)
+        if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
+            return result.rows  # type: ignore[return-value]
+        cursor = self._cursor(factory)
+        cursor._take(result)
+        return cursor._all()
+
+    async def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
+        """All rows of a query, its parameters given one by one."""
+        if named:
+            raise no_keywords("fetch", named)
+        return await self._rows(self.row_factory, sql, args, timeout)
+
+    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+        """The first row of a query, or ``None``."""
+        if named:
+            raise no_keywords("fetchrow", named)
+        rows = await self._rows(self.row_factory, sql, args, timeout)
+        return rows[0] if rows else None
+
+    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+        """The first value of the first row of a query, or ``None``."""
+        if named:
+            raise no_keywords("fetchval", named)
+        rows = await self._rows(tuple_row, sql, args, timeout)
+        return rows[0][0] if rows else None
+
+    # transactions
+
+    async def commit(self, *, timeout: float | None = None) -> None:
+        """Commits the open transaction; nothing happens where none is open."""
+        await self._run(self._core.end(False), timeout)
+
+    async def rollback(self, *, timeout: float | None = None) -> None:
+        """Rolls the open transaction back; nothing happens where none is open."""
+        await self._run(self._core.end(True), timeout)
+
+    @contextlib.asynccontextmanager
+    async def transaction(
+        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
+    ) -> AsyncGenerator[Self]:
+        """A block that is committed at its end and rolled back when it raises: see
+        :meth:`headrace.Connection.transaction`."""
+        core = self._core
+        block = Block()
+        await self._run(core.enter(block, savepoint_name), timeout)
+        try:
+            yield self
+        except Rollback:
+            await self._run(core.leave(block, True), timeout)
+        except BaseException as error:
+            try:
+                await self._run(core.leave(block, True), timeout)
+            except errors.Error as second:
+                raise error from second
+            raise
+        else:
+            await self._run(core.leave(block, force_rollback), timeout)
+
+    @contextlib.asynccontextmanager
+    async def pipeline(self, *, timeout: float | None = None) -> AsyncGenerator[AsyncPipeline]:
+        """A block in which statements are sent at once and their results read later: see
+        :meth:`headrace.Connection.pipeline`. The block is its task's: what other tasks execute on the connection
+        meanwhile, also those that were made inside of it, is no part of it."""
+        core = self._core
+        mine = core.pipeline()
+        if mine is not None:
+            yield AsyncPipeline(self, mine)
+            return
+        mine = core.begin_pipeline()
+        try:
+            yield AsyncPipeline(self, mine)
+        except (asyncio.CancelledError, TimeoutError):
+            cursors = core.leave_pipeline(mine)
+            if not core.wire.closed:
+                self._forsake(cursors, core.ask_for_answers(mine))
+            raise
+        except BaseException:
+            await self._drain(mine, core.leave_pipeline(mine), True, timeout)
+            raise
+        else:
+            await self._drain(mine, core.leave_pipeline(mine), False, timeout)
+
+    async def _drain(
+        self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool, timeout: float | None
+    ) -> None:
+        core, limit = self._core, until(timeout)
+        if core.wire.closed:
+            return
+        end = core.ask_for_answers(pipeline)
+        first: BaseException | None = None
+        try:
+            for cursor in cursors:
+                # Most are answered by the time that the first one is waited for.
+                if cursor._pending is None or cursor._has_taken(_result_of(cursor._pending)):
+                    continue
+                try:
+                    await cursor._resolve(limit)
+                except errors.PipelineAborted as error:
+                    first = first or error
+                except errors.Error as error:
+                    if first is None or isinstance(first, errors.PipelineAborted):
+                        first = error
+        except BaseException:
+            self._forsake(cursors, end)
+            raise
+        if end is not None:
+            await self._wait(end, limit)
+        if core.has_notices():
+            core.notices()
+        if first is not None and not quiet:
+            raise first
+
+    def _forsake(self, cursors: Iterable[LoopCursor[Any]], end: Any) -> None:
+        """Discards what a pipeline has asked for and not read, and cancels what the server works on: nobody waits for
+        it after a cancellation or a timeout. One by one they would not be cancelled, as each has others behind it.
+        ``end`` is the Sync behind them, or None."""
+        wire = self._core.wire
+        if end is not None:
+            end.add_done_callback(_look_at)
+        for cursor in cursors:
+            future, cursor._pending = cursor._pending, None
+            if future is None:
+                continue
+            if future.done():
+                _look_at(future)
+            else:
+                wire.discard(future)
+        if not wire.closed and wire.hold_discarded():
+            self._start_cancel()
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether every statement is a transaction of its own."""
+        return self._core.autocommits()
+
+    async def set_autocommit(self, value: bool, *, timeout: float | None = None) -> None:
+        """Changes autocommit; only between transactions."""
+        await self._run(self._core.set_autocommit(bool(value)), timeout)
+
+    # state
+
+    @property
+    def closed(self) -> bool:
+        """True when the connection is closed, by whomever."""
+        return self._core.wire.closed
+
+    @property
+    def broken(self) -> bool:
+        """True when the connection was lost."""
+        return self._core.wire.closed
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """Where the connection stands."""
+        return self._core.status()
+
+    @property
+    def wire(self) -> Wire:
+        """The engine's connection."""
+        return self._core.wire
+
+    def timings(self) -> dict[str, dict[str, int]]:
+        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
+        return timings(self._core.wire)
+
+    def reset_timings(self) -> None:
+        """Sets the counters to zero."""
+        self._core.wire.reset_counters()
+
+    def check_alive(self) -> bool:
+        """Whether an idle connection is still there, without a round trip: the loop has seen its end if not."""
+        return self._core.wire.is_alive()
+
+    # ending
+
+    async def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
+        """Back to a fresh state: ``none``, ``rollback`` or ``discard``: see :meth:`headrace.Connection.reset`."""
+        await self._run(self._core.renew(mode), timeout)
+
+    async def cancel(self, *, timeout: float | None = None) -> None:
+        """Asks the server to cancel what this connection runs: see :meth:`headrace.Connection.cancel`."""
+        wire = self._core.wire
+        if wire.closed:
+            return
+        limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
+        # Nothing is started meanwhile that it could hit instead of what runs now.
+        wire.hold_requests(True)
+
+        async def send() -> None:
+            while (pause := await self._send_cancel()) is not None and not wire.closed:
+                await asyncio.sleep(pause)
+
+        try:
+            await within(limit, send())
+        except TimeoutError:
+            raise OperationalError(f"the cancel request was not answered within {limit} s") from None
+        finally:
+            wire.hold_requests(False)
+
+    async def close(self) -> None:
+        """Closes the connection; an open transaction is rolled back by the server."""
+        started = time.perf_counter_ns()
+        for task in list(self._cancelling):
+            task.cancel()
+        self._dropped.detach()
+        self._core.wire.close()
+        if self._core.timing:
+            self._core.wire.count("close", time.perf_counter_ns() - started)
+
+    def _ends_itself(self) -> bool:
+        """Whether leaving the block neither commits nor rolls back."""
+        return False
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if not self.closed and not self._ends_itself():
+                if error is None:
+                    await self.commit()
+                else:
+                    with contextlib.suppress(errors.Error):
+                        await self.rollback()
+        finally:
+            await self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.transaction_status.name.lower()
+        return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
+
+
+def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where: str) -> None:
+    """Closes a session whose connection was collected, in whichever thread that was. Where the engine was collected
+    with it, so was the socket."""
+    wire = ref()
+    if wire is None or wire.closed:
+        return
+    # A loop that is closed takes no callback; the transport goes with the last reference to it.
+    with contextlib.suppress(RuntimeError):
+        if loop.is_running():
+            loop.call_soon_threadsafe(wire.close)
+        else:
+            wire.close()
+    warnings.warn(f"an asyncio connection ({where}) was dropped without close()", ResourceWarning, stacklevel=2)
+
+
+def _result_of(future: asyncio.Future[Any]) -> Any | None:
+    """The result of a future, or None if there is none yet or it is an error."""
+    return future.result() if future.done() and not future.cancelled() and future.exception() is None else None
+
+
+def _look_at(future: asyncio.Future[Any]) -> None:
+    """Nobody else will: asyncio would report an error in it."""
+    if not future.cancelled():
+        future.exception()
+
+
+class AsyncPipeline:
+    """What ``AsyncConnection.pipeline()`` gives."""
+
+    def __init__(self, connection: LoopConnection[Any], pipelined: Pipelined) -> None:
+        self._connection = connection
+        self._pipelined = pipelined
+
+    async def sync(self, *, timeout: float | None = None) -> None:
+        """Waits for all results so far; raises the first error."""
+        pipelined = self._pipelined
+        cursors, pipelined.cursors = pipelined.cursors, deque()
+        await self._connection._drain(pipelined, cursors, False, timeout)

@@ -1,0 +1,102 @@
+"""Opening the engine's connection and waiting for its session, on the running loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import ipaddress
+import socket
+import threading
+from typing import Any
+
+from ..._native import Wire
+from ..._shared.opening import addresses, no_connection, overdue, unknown_host
+from ...errors import Error, OperationalError
+from .transport import open_transport
+from .within import within
+
+
+async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) -> asyncio.BaseTransport:
+    """The twin of :func:`headrace._shared.opening.open_wire`; ``options`` are those that ``wire`` was made with. Gives
+    the transport."""
+
+    async def session() -> asyncio.BaseTransport:
+        transport = await open_transport(asyncio.get_running_loop(), wire, options)
+        return await await_session(wire) or transport
+
+    try:
+        return await within(timeout, session())
+    except TimeoutError:
+        wire.close()
+        raise overdue(timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+
+
+async def await_session(wire: Wire) -> asyncio.BaseTransport | None:
+    """The twin of :func:`headrace._shared.opening.await_session`. Gives the transport, where that is a new one."""
+    transport: asyncio.BaseTransport | None = None
+    while (place := await wire.ready()) is not None:
+        host, port = place
+        failures: list[Error] = []
+        for address in await resolve(host, port):
+            try:
+                transport = await open_transport(asyncio.get_running_loop(), wire, {"tcp": address})
+            except OperationalError as error:
+                failures.append(error)
+            else:
+                break
+        else:
+            raise no_connection(failures)
+    return transport
+
+
+async def resolve(host: str, port: int) -> list[tuple[str, int]]:
+    """The addresses of a host. Raises OperationalError."""
+    with contextlib.suppress(ValueError):
+        ipaddress.ip_address(host)
+        return [(host, port)]
+    try:
+        return addresses(await lookup(host, port), port)
+    except OSError as error:
+        raise unknown_host(host, error) from None
+
+
+async def lookup(host: str, port: int) -> list[Any]:
+    """What ``getaddrinfo`` says of a host. In a thread of its own: nothing ends that call, and the loop's executor is
+    waited for when the loop ends."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[Any]] = loop.create_future()
+
+    def tell(found: list[Any] | None, error: Exception | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(found or [])
+
+    def ask() -> None:
+        found: list[Any] | None = None
+        failure: Exception | None = None
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except Exception as error:
+            failure = error
+        # The loop may be closed: nobody waits any more.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(tell, found, failure)
+
+    threading.Thread(target=ask, name="headrace-resolver", daemon=True).start()
+    return await future
+
+
+async def any_password(password: Any) -> Any:
+    """A password, or what a callable gives, awaited where it is asynchronous."""
+    if callable(password):
+        password = password()
+        if inspect.isawaitable(password):
+            password = await password
+    return password

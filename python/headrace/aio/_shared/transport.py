@@ -1,0 +1,60 @@
+"""The loop's own transport under the engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from ..._native import InboxView, Wire
+from ...errors import connect_failed
+
+_TRANSPORT_CALLS = (
+    "buffer_updated",
+    "connection_made",
+    "connection_lost",
+    "eof_received",
+    "pause_writing",
+    "resume_writing",
+)
+
+
+class LoopProtocol(asyncio.BufferedProtocol):
+    """Hands the transport's calls to the engine. The loop calls the engine's own methods: there is no Python
+    between the socket and the decoder."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        view = InboxView(wire)
+        mine: dict[str, Any] = {
+            "get_buffer": view.get_buffer,
+            "flush": wire.flush,
+            **{name: getattr(wire, name) for name in _TRANSPORT_CALLS},
+        }
+        # On the instance, in front of the class's own: the loop then calls the engine and nothing else.
+        self.__dict__.update(mine)
+
+    def leave(self, transport: asyncio.Transport) -> None:
+        """Ends a transport to a server that has named another one: what becomes of it is not the engine's any more."""
+        transport.set_protocol(asyncio.Protocol())
+        transport.abort()
+
+
+async def open_transport(
+    loop: asyncio.AbstractEventLoop, wire: Wire, options: Mapping[str, Any]
+) -> asyncio.BaseTransport:
+    """Connects ``wire`` on ``loop``. Raises OperationalError."""
+
+    def protocol() -> LoopProtocol:
+        return LoopProtocol(wire)
+
+    where = options.get("unix") or "{}:{}".format(*options["tcp"])
+    try:
+        if options.get("unix"):
+            transport: asyncio.BaseTransport = (await loop.create_unix_connection(protocol, options["unix"]))[0]
+        else:
+            host, port = options["tcp"]
+            transport = (await loop.create_connection(protocol, host, port))[0]
+    except OSError as error:
+        raise connect_failed(f"connection to {where} failed: {error}") from None
+    return transport

@@ -1,0 +1,294 @@
+"""Informix on asyncio: the twin of :mod:`headrace.informix`, on the running loop and without a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from typing import Any, TypeVar, overload
+
+from ... import defaults, errors
+from ..._native import InformixWire
+from ..._shared.core import until
+from ..._shared.cursor_base import Params, columns_of
+from ..._shared.opening import left, overdue
+from ...errors import ConnectionClosed, ConnectionTimeout
+from ...informix.attempts import Resolve, attempts
+from ...informix.core import InformixCore, call_statement
+from ...informix.cursors import Stream
+from ...informix.lobs import Locator, creating, opening
+from ...informix.pam import Dialogue
+from ...informix.settings import ConnectOptions, connect_options
+from ...rows import RowFactory, tuple_row
+from .._shared.connection import LoopConnection
+from .._shared.cursor import LoopCursor
+from .._shared.opening import await_session, open_wire, resolve
+from .._shared.within import within
+from .largeobject import AsyncLargeObject
+from .server_cursor import AsyncServerCursor
+
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "connect"]
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class AsyncCursor(LoopCursor[R]):
+    """The twin of :class:`headrace.informix.Cursor`."""
+
+    @property
+    def connection(self) -> AsyncConnection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Runs a procedure or function: see :meth:`headrace.informix.Cursor.callproc`."""
+        await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        return params
+
+
+class AsyncConnection(LoopConnection[R]):
+    """The twin of :class:`headrace.informix.Connection`. Tasks may share it: their awaits queue up."""
+
+    _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
+        return AsyncCursor(self, factory)
+
+    # executing
+
+    @overload
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]: ...
+    @overload
+    def cursor(
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> AsyncServerCursor[Any]: ...
+    def cursor(
+        self,
+        name: str | None = None,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> AsyncCursor[Any] | AsyncServerCursor[Any]:
+        """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
+        for."""
+        if self._core.wire.closed:
+            raise ConnectionClosed("the connection is closed")
+        factory = row_factory or self.row_factory
+        if name is not None:
+            return AsyncServerCursor(self, factory, name, scrollable, withhold)
+        return AsyncCursor(self, factory)
+
+    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
+        """Executes one statement on a new cursor, and gives the cursor."""
+        return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
+
+    async def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> AsyncCursor[R]:
+        """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
+
+    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        cursor, out = AsyncCursor(self, self.row_factory), list[R]()
+        limit = until(timeout)
+        futures = deque[Any]()
+
+        async def take() -> None:
+            cursor._take(await self._wait(futures.popleft(), limit))
+            out.extend(cursor._all())
+
+        try:
+            for row in rows:
+                futures.append(self._core.submit(sql, row))
+                if len(futures) >= defaults.INFORMIX_BEHIND:
+                    await take()
+            while futures:
+                await take()
+        finally:
+            # After an error nobody waits for the others.
+            while futures and not self.closed:
+                self._core.wire.discard(futures.pop())
+        return out
+
+    async def stream(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
+    ) -> AsyncIterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.informix.Connection.stream`."""
+        async with contextlib.aclosing(
+            self.stream_blocks(sql, params, fetch_bytes=fetch_bytes, timeout=timeout)
+        ) as blocks:
+            async for block in blocks:
+                for row in block:
+                    yield row
+
+    async def stream_blocks(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists: see :meth:`headrace.informix.Connection.stream_blocks`."""
+        core = self._core
+        stream = Stream(core, fetch_bytes)
+        result = await self._run(stream.open(sql, params), timeout)
+        make = None
+        try:
+            if self.row_factory is not tuple_row:
+                make = self.row_factory(columns_of(result).names)
+            while True:
+                stream.ask(result)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                del rows
+                if stream.ahead is None:
+                    return
+                result = await self._run(stream.following(), timeout)
+        finally:
+            await self._run(stream.close(), timeout)
+
+    # routines and large objects
+
+    async def fastpath(self, routine: str, *arguments: Any, timeout: float | None = None) -> tuple[Any, ...]:
+        """Calls a routine over the fast path: see :meth:`headrace.informix.Connection.fastpath`."""
+        return await self._run(self._core.fastpath(routine, arguments), timeout)
+
+    async def open_lob(self, locator: Locator, mode: str = "rb", *, timeout: float | None = None) -> AsyncLargeObject:
+        """Opens a BLOB or CLOB: see :meth:`headrace.informix.Connection.open_lob`."""
+        return AsyncLargeObject(self, await self._run(opening(self._core, locator, mode), timeout))
+
+    async def create_lob(
+        self, kind: str = "blob", *, column: str | None = None, timeout: float | None = None
+    ) -> AsyncLargeObject:
+        """Makes a large object: see :meth:`headrace.informix.Connection.create_lob`."""
+        return AsyncLargeObject(self, await self._run(creating(self._core, kind, column), timeout))
+
+    # the session
+
+    @property
+    def server_version(self) -> str:
+        """The server's banner. What a server can do is negotiated; nothing depends on this text."""
+        return self._core.wire.session()[0]
+
+    @property
+    def encoding(self) -> str:
+        """The code set of the database, in which text travels."""
+        return self._core.wire.session()[2]
+
+    @property
+    def logging(self) -> str:
+        """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
+        return self._core.wire.session()[3]
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level of the session as it was set here; None is the server's own."""
+        return self._core.isolation_level
+
+    async def set_isolation_level(self, value: str, *, timeout: float | None = None) -> None:
+        """Sets the isolation level of the session."""
+        await self._run(self._core.set_isolation(value), timeout)
+
+    @property
+    def lock_wait(self) -> int | None:
+        """Seconds that the session waits for a lock as they were set here: 0 not at all, -1 for ever."""
+        return self._core.lock_wait
+
+    async def set_lock_wait(self, value: int, *, timeout: float | None = None) -> None:
+        """Sets how long the session waits for a lock."""
+        await self._run(self._core.set_lock_wait(value), timeout)
+
+    async def ping(self, *, timeout: float | None = None) -> None:
+        """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
+        await self._wait(self._core.round_trip(), timeout)
+
+    async def _send_cancel(self) -> float | None:
+        # What was written in this turn of the loop, uvloop sends at its end.
+        await asyncio.sleep(0)
+        return self._core.send_urgent()
+
+
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    **keywords: Any,
+) -> AsyncConnection[Any]:
+    """Connects to Informix on the running loop: see :func:`headrace.informix.connect`."""
+    started = time.perf_counter_ns()
+    options = connect_options(conninfo, keywords)
+    core = await _connect(options)
+    core.autocommit = autocommit
+    connection = AsyncConnection(core, row_factory or tuple_row)
+    try:
+        await connection._run(core.start())
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count("connect", time.perf_counter_ns() - started)
+    return connection
+
+
+async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
+    """The twin of the blocking one: the function ``pam`` may be asynchronous here."""
+    dialogue = Dialogue(wire, options)
+
+    async def talk() -> None:
+        while (answer := dialogue.question()) is not None:
+            dialogue.answer(await answer if inspect.isawaitable(answer) else answer)
+            await await_session(wire)
+
+    try:
+        await within(left(deadline), talk())
+    except TimeoutError:
+        wire.close()
+        raise overdue(options.connect_timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+
+
+async def _connect(options: ConnectOptions) -> InformixCore:
+    plan = attempts(options)
+    timeout = options.connect_timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
+    answer: Any = None
+    try:
+        step = next(plan)
+        while True:
+            try:
+                if isinstance(step, Resolve):
+                    answer = await resolve(step.host, step.port)
+                else:
+                    step.wire = InformixWire(step.options, asyncio.get_running_loop())
+                    await open_wire(step.wire, step.options, left(deadline))
+                    await _converse(step.wire, options, deadline)
+            except errors.Error as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as stop:
+        wire, wire_options = stop.value
+    except ConnectionTimeout:
+        # A part of the time was what is named.
+        raise overdue(timeout) from None
+    return InformixCore(wire, options, encrypted=wire_options["tls"] != "no")

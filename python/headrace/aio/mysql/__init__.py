@@ -1,0 +1,7 @@
+"""MySQL and MariaDB on asyncio: same names as :mod:`headrace.mysql`, awaited."""
+
+from __future__ import annotations
+
+from .connection import AsyncConnection, AsyncCursor, connect
+
+__all__ = ["AsyncConnection", "AsyncCursor", "connect"]

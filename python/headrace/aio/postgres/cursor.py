@@ -1,0 +1,168 @@
+"""The asyncio cursor."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ... import defaults
+from ..._shared.core import Limit, until
+from ..._shared.cursor_base import Params
+from ...errors import Error, NotSupportedError, ProgrammingError
+from ...postgres.core import quote_identifier
+from ...postgres.declared import Declared
+from ...rows import RowFactory
+from .._shared.connection import _look_at
+from .._shared.cursor import LoopCursor
+
+if TYPE_CHECKING:
+    from .connection import AsyncConnection
+    from .copy import AsyncCopy
+
+R = TypeVar("R")
+
+
+class AsyncCursor(LoopCursor[R]):
+    """The twin of :class:`headrace.Cursor`."""
+
+    @property
+    def connection(self) -> AsyncConnection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Calls a function: see :meth:`headrace.Cursor.callproc`."""
+        places = ", ".join(f"${i + 1}" for i in range(len(params)))
+        function = ".".join(quote_identifier(part) for part in name.split("."))
+        await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
+        return params
+
+    def copy(self, sql: str, *, timeout: float | None = None) -> AsyncCopy:
+        """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as an asynchronous context manager. Each wait in it may
+        take ``timeout`` seconds."""
+        from .copy import AsyncCopy
+
+        self._check()
+        return AsyncCopy(self._connection, sql, self, limit=timeout)
+
+
+class AsyncServerCursor(AsyncCursor[R]):
+    """The twin of :class:`headrace.postgres.cursor.ServerCursor`."""
+
+    def __init__(
+        self,
+        connection: AsyncConnection[Any],
+        row_factory: RowFactory[R],
+        name: str,
+        scrollable: bool | None = None,
+        withhold: bool = False,
+    ) -> None:
+        super().__init__(connection, row_factory)
+        self.name = name
+        self.scrollable = scrollable
+        self.withhold = withhold
+        self.itersize: int = defaults.FETCH_SIZE
+        self._declared: Declared | None = None
+        self._exhausted = False
+
+    @property
+    def rowcount(self) -> int:
+        """Rows of the last block that was fetched, -1 before the first."""
+        return super().rowcount if self._result is not None and self._result.tag else -1
+
+    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+        """Declares the cursor for a query."""
+        self._check()
+        scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
+        declared = Declared(self._core, self.name, self.withhold)
+        limit = until(timeout)
+        await self._forget(limit)
+        try:
+            await self._connection._wait(declared.declare(scroll, sql, params), limit)
+            self._declared = declared
+            self._exhausted = False
+            self._set(declared.described(await self._connection._wait(declared.describe(), limit)))
+        except BaseException:
+            self._declared = None
+            self._take_back(declared)
+            raise
+        return self
+
+    def _take_back(self, declared: Declared) -> None:
+        """Closes what nobody has: the server may have declared it all the same, and would keep one WITH HOLD."""
+        with contextlib.suppress(Error):
+            ended = declared.close()
+            if ended is not None:
+                # Nobody waits for it.
+                ended.add_done_callback(_look_at)
+
+    async def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Any:
+        """Not possible on the server's side."""
+        raise NotSupportedError("a server-side cursor cannot execute batches")
+
+    async def _use(self, verb: str, what: str, limit: Limit) -> Any:
+        """The result of FETCH or MOVE, which is waited for in a pipeline too."""
+        declared = self._declared
+        if declared is None:
+            raise ProgrammingError("the cursor was not executed")
+        return declared.used(await self._connection._wait(declared.use(verb, what), limit))
+
+    async def _fetch_block(self, what: str, limit: Limit) -> None:
+        self._set(await self._use("FETCH", what, limit))
+
+    async def fetchone(self, *, timeout: float | None = None) -> R | None:
+        """The next row, or ``None`` after the last."""
+        self._check()
+        if self._position >= len(self._rows or ()) and not self._exhausted:
+            await self._fetch_block(f"FORWARD {self.itersize}", timeout)
+            self._exhausted = len(self._rows or ()) < self.itersize
+        return self._one()  # type: ignore[no-any-return]
+
+    async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
+        """The next ``size`` rows."""
+        self._check()
+        wanted = self.arraysize if size is None else size
+        out = self._many(wanted)
+        if len(out) < wanted and not self._exhausted:
+            missing = wanted - len(out)
+            await self._fetch_block(f"FORWARD {missing}", timeout)
+            self._exhausted = len(self._rows or ()) < missing
+            out += self._many(missing)
+        return out
+
+    async def fetchall(self, *, timeout: float | None = None) -> list[R]:
+        """All rows that are left."""
+        self._check()
+        out = self._all()
+        if not self._exhausted:
+            await self._fetch_block("FORWARD ALL", timeout)
+            self._exhausted = True
+            out += self._all()
+        return out
+
+    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+        """Moves the server's cursor. What was fetched ahead is dropped."""
+        self._check()
+        if mode == "relative":
+            value -= len(self._rows or ()) - self._position
+        elif mode != "absolute":
+            raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
+        await self._use("MOVE", f"{mode.upper()} {value}", timeout)
+        self._rows = []
+        self._position = 0
+        self._exhausted = False
+
+    async def _forget(self, limit: Limit) -> None:
+        declared, self._declared = self._declared, None
+        ended = declared.close() if declared is not None else None
+        if ended is not None:
+            await self._connection._wait(ended, limit)
+
+    async def close(self, *, timeout: float | None = None) -> None:
+        """Closes the server's cursor."""
+        if not self._closed:
+            await self._forget(timeout)
+        await super().close()

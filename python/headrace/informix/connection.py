@@ -1,0 +1,235 @@
+"""The blocking connection to Informix."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any, TypeVar, overload
+
+from .. import defaults
+from .._shared.connection import BlockingConnection
+from .._shared.core import until
+from .._shared.cursor import BlockingCursor
+from .._shared.cursor_base import Params, columns_of
+from ..errors import ConnectionClosed
+from ..rows import RowFactory, tuple_row
+from .core import InformixCore, call_statement
+from .cursors import Stream
+from .largeobject import LargeObject
+from .lobs import Locator, creating, opening
+from .server_cursor import ServerCursor
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Cursor(BlockingCursor[R]):
+    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``."""
+
+    @property
+    def connection(self) -> Connection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Runs a procedure or function; what it returns is then fetched. Returns ``params``."""
+        self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        return params
+
+
+class Connection(BlockingConnection[R]):
+    """A connection to Informix. Threads may share it: their calls queue up."""
+
+    _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
+        return Cursor(self, factory)
+
+    # executing
+
+    @overload
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]: ...
+    @overload
+    def cursor(
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> ServerCursor[Any]: ...
+    def cursor(
+        self,
+        name: str | None = None,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> Cursor[Any] | ServerCursor[Any]:
+        """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
+        for."""
+        if self._core.wire.closed:
+            raise ConnectionClosed("the connection is closed")
+        factory = row_factory or self.row_factory
+        if name is not None:
+            return ServerCursor(self, factory, name, scrollable, withhold)
+        return Cursor(self, factory)
+
+    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
+        """Executes one statement on a new cursor, and gives the cursor."""
+        return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
+
+    def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> Cursor[R]:
+        """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
+        return Cursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
+
+    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        cursor, out = Cursor(self, self.row_factory), list[R]()
+        limit = until(timeout)
+        tickets = deque[Any]()
+
+        def take() -> None:
+            cursor._take(self._wait(tickets.popleft(), limit))
+            out.extend(cursor._all())
+
+        try:
+            for row in rows:
+                tickets.append(self._core.submit(sql, row))
+                if len(tickets) >= defaults.INFORMIX_BEHIND:
+                    take()
+            while tickets:
+                take()
+        finally:
+            # After an error nobody waits for the others.
+            while tickets and not self.closed:
+                self._core.wire.discard(tickets.pop())
+        return out
+
+    def stream(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
+    ) -> Iterator[R]:
+        """The rows of a query one by one, in bounded memory: up to ``fetch_bytes`` of them at a time (and one where
+        that is larger), the next block on its way while this one is used."""
+        with contextlib.closing(self.stream_blocks(sql, params, fetch_bytes=fetch_bytes, timeout=timeout)) as blocks:
+            for block in blocks:
+                yield from block
+
+    def stream_blocks(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
+        timeout: float | None = None,
+    ) -> Generator[list[R]]:
+        """The rows of a query in lists, as many in each as the server sends in ``fetch_bytes``: :meth:`stream` without
+        the cost of a step per row. The end of its transaction ends it; in autocommit it stays when other statements
+        commit, and ends with a rollback."""
+        core = self._core
+        stream = Stream(core, fetch_bytes)
+        result = self._run(stream.open(sql, params), timeout)
+        make = None
+        try:
+            if self.row_factory is not tuple_row:
+                make = self.row_factory(columns_of(result).names)
+            while True:
+                stream.ask(result)
+                if stream.ahead is not None:
+                    self._push(0, timeout)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                del rows
+                if stream.ahead is None:
+                    return
+                result = self._run(stream.following(), timeout)
+        finally:
+            self._run(stream.close(), timeout)
+
+    # routines and large objects
+
+    def fastpath(self, routine: str, *arguments: Any, timeout: float | None = None) -> tuple[Any, ...]:
+        """Calls a routine over the fast path: no statement is prepared, and its handle is asked for only once.
+
+        Args:
+            routine: its signature, ``f(integer, lvarchar)``; the types decide how the arguments are sent.
+            arguments: as many as it names.
+
+        Returns:
+            What it returns, as one row.
+
+        Raises:
+            ProgrammingError: for what is no signature, or another number of arguments, or no such routine.
+        """
+        return self._run(self._core.fastpath(routine, arguments), timeout)
+
+    def open_lob(self, locator: Locator, mode: str = "rb", *, timeout: float | None = None) -> LargeObject:
+        """Opens the BLOB or CLOB that a column's value names, as a binary file.
+
+        Args:
+            locator: what the column gave.
+            mode: ``rb`` to read, ``r+b`` to read and write, ``wb`` to write it anew.
+
+        Raises:
+            ProgrammingError: for what is no locator, or another mode.
+        """
+        return LargeObject(self, self._run(opening(self._core, locator, mode), timeout))
+
+    def create_lob(self, kind: str = "blob", *, column: str | None = None, timeout: float | None = None) -> LargeObject:
+        """Makes a large object, open for reading and writing. Its ``locator`` is the parameter that stores it in a row;
+        the server removes one that no row has.
+
+        Args:
+            kind: ``blob`` or ``clob``.
+            column: ``table.column`` whose storage settings it is to have; without it those of the server.
+        """
+        return LargeObject(self, self._run(creating(self._core, kind, column), timeout))
+
+    # the session
+
+    @property
+    def server_version(self) -> str:
+        """The server's banner. What a server can do is negotiated; nothing depends on this text."""
+        return self._core.wire.session()[0]
+
+    @property
+    def encoding(self) -> str:
+        """The code set of the database, in which text travels."""
+        return self._core.wire.session()[2]
+
+    @property
+    def logging(self) -> str:
+        """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
+        return self._core.wire.session()[3]
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level of the session as it was set here; None is the server's own."""
+        return self._core.isolation_level
+
+    @isolation_level.setter
+    def isolation_level(self, value: str) -> None:
+        self._run(self._core.set_isolation(value))
+
+    @property
+    def lock_wait(self) -> int | None:
+        """Seconds that the session waits for a lock as they were set here: 0 not at all, -1 for ever."""
+        return self._core.lock_wait
+
+    @lock_wait.setter
+    def lock_wait(self, value: int) -> None:
+        self._run(self._core.set_lock_wait(value))
+
+    def ping(self, *, timeout: float | None = None) -> None:
+        """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
+        self._wait(self._core.round_trip(), timeout)
+
+    def _send_cancel(self, timeout: float) -> float | None:
+        return self._core.send_urgent()

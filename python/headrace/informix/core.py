@@ -1,0 +1,169 @@
+"""What blocking and asyncio connections to Informix share: every flow of requests is written here once.
+
+A flow is a generator that yields tickets or futures and is sent their results, as in :mod:`headrace.postgres.core`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import socket
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from .._native import Columns, InformixWire
+from .._shared.core import Core, Flow, each
+from .._shared.cursor_base import Column, Params
+from ..errors import NotSupportedError, ProgrammingError
+from ..types import TypeCode
+from .settings import ConnectOptions, isolation, lock_mode
+
+URGENT_LOOK: Final = 0.02
+"""Seconds between two looks at whether the server has read the last urgent byte."""
+
+
+def call_statement(name: str, count: int) -> str:
+    """The statement that runs a routine with ``count`` arguments; routines that return rows are fetched from.
+
+    >>> call_statement("audit.log", 2)
+    'EXECUTE PROCEDURE audit.log(?, ?)'
+
+    Raises ProgrammingError for what is no name.
+    """
+    if not re.fullmatch(r"[A-Za-z_][\w.:@]*", name):
+        raise ProgrammingError(f"{name!r} is no name of a routine")
+    return f"EXECUTE PROCEDURE {name}({', '.join('?' * count)})"
+
+
+def signature(routine: str) -> str:
+    """A routine's signature as the fast path wants it.
+
+    >>> signature("audit.total(integer, date)")
+    'function audit.total(integer, date)'
+
+    Raises ProgrammingError for what names no types of arguments.
+    """
+    text = routine.strip()
+    if not re.fullmatch(r"(?:(?:function|procedure)\s+)?[A-Za-z_][\w.:@]*\s*\(.*\)", text, re.IGNORECASE | re.DOTALL):
+        raise ProgrammingError(
+            f"{routine!r} is no signature: write the routine and the types of its arguments, f(integer)"
+        )
+    return text if re.match(r"(?:function|procedure)\s", text, re.IGNORECASE) else f"function {text}"
+
+
+class InformixCore(Core):
+    """State and flows of a connection."""
+
+    wire: InformixWire  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, wire: InformixWire, options: ConnectOptions, encrypted: bool) -> None:
+        super().__init__(wire, options.enable_timing, options.command_timeout)
+        self.options = options
+        self.encrypted = encrypted
+        self.isolation_level: str | None = None
+        self.lock_wait: int | None = None
+
+    def start(self) -> Flow[None]:
+        """Gives a new session the settings that were asked for."""
+        if self.options.isolation_level is not None:
+            yield from self.set_isolation(self.options.isolation_level)
+        if self.options.lock_wait is not None:
+            yield from self.set_lock_wait(self.options.lock_wait)
+
+    def set_isolation(self, level: str) -> Flow[None]:
+        """SET ISOLATION, for the rest of the session."""
+        yield self.wire.execute(isolation(level))
+        self.isolation_level = level
+
+    def set_lock_wait(self, wait: int) -> Flow[None]:
+        """SET LOCK MODE, for the rest of the session."""
+        yield self.wire.execute(lock_mode(wait))
+        self.lock_wait = wait
+
+    # statements
+
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+        return self.wire.execute(sql, params, begin=self.begins)
+
+    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch."""
+        if returning:
+            raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
+        return self.wire.execute_batch(sql, rows, begin=self.begins)
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues one statement without parameters."""
+        return self.submit(sql, None)
+
+    def fastpath(self, routine: str, arguments: Sequence[Any]) -> Flow[tuple[Any, ...]]:
+        """What a routine returns that is called by its signature."""
+        result = yield self.wire.routine(signature(routine), arguments, begin=self.begins)
+        return result.rows[0] if result.rows else ()
+
+    def drop(self, asked: Iterable[Any]) -> None:
+        """Forgets requests whose results nobody wants any more."""
+        for ticket in asked:
+            if not ticket.done():
+                self.wire.discard(ticket)
+            elif isinstance(ticket, asyncio.Future) and not ticket.cancelled():
+                # One that failed would otherwise be reported as never looked at.
+                ticket.exception()
+
+    def describe(self, columns: Columns) -> list[Column]:
+        """PEP 249's description of a result."""
+        return [
+            Column(name, TypeCode(sql, number, re.split(r"[ (]", sql)[0].lower()), None, size, precision, scale, null)
+            for name, number, sql, size, precision, scale, null in columns.fields
+        ]
+
+    # transactions
+
+    def is_begun(self) -> bool:
+        """The engine sends COMMIT WORK and ROLLBACK WORK only where a transaction is open then."""
+        return True
+
+    def check_enter(self) -> None:
+        """Raises where no block can begin."""
+        if self.wire.session()[3] == "none":
+            raise NotSupportedError("the database has no transactions (it is not logged)")
+
+    def savepoint_begins(self, outer: bool, open: bool) -> bool:
+        """Whoever counts blocks may have begun one that has sent nothing yet."""
+        return not open
+
+    def reset(self, mode: str) -> Flow[None]:
+        """Back to a fresh state: an open transaction is rolled back."""
+        if mode not in ("none", "rollback"):
+            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
+        self.forget_blocks()
+        self.pipelines.clear()
+        if mode == "rollback":
+            yield from each(self.wire.verb("rollback", owed=True))
+
+    def where(self) -> str:
+        """User, server and database, for people."""
+        options = self.options
+        return f"{options.user}@{options.host or ''}:{options.port or ''}/{options.database or ''} on {options.server}"
+
+    # cancelling
+
+    def send_urgent(self) -> float | None:
+        """Sends the urgent byte that interrupts the running statement; gives the seconds after which to ask again where
+        the server may not have read the one before: of two TCP makes the first one a part of the stream.
+
+        Raises NotSupportedError under TLS, which cannot carry one.
+        """
+        if self.encrypted:
+            raise NotSupportedError("a statement cannot be interrupted over TLS; use a timeout, or close()")
+        if self.wire.closed:
+            return None
+        said = self.wire.interrupt()
+        # Of a connection on a loop the loop's own thread asks here, so that the number of its socket cannot become
+        # somebody else's meanwhile.
+        if said == "send" and (number := self.wire.fileno()) >= 0:
+            with contextlib.closing(socket.socket(fileno=os.dup(number))) as urgent:
+                urgent.send(b"B", socket.MSG_OOB)
+        return URGENT_LOOK if said == "later" else None

@@ -1,0 +1,215 @@
+"""Cursors that stay open on the server: every flow of requests for them, once for blocking and asyncio shells."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .. import defaults
+from .._native import Result
+from .._shared.core import Flow
+from .._shared.cursor_base import CursorBase, Params, columns_of
+from ..errors import Error, InvalidCursorName, NotSupportedError, ProgrammingError
+from ..rows import tuple_row
+from .core import InformixCore
+
+_FOR_UPDATE = re.compile(r"\bfor\s+update\b", re.IGNORECASE)
+_NOT_OPEN = -400
+_ENDED = (
+    "the stream cannot be read on: the transaction that it reads in was ended, by commit() or rollback() while it was "
+    "open, perhaps of another thread or task; collect its rows first, use a second connection, or a named cursor with "
+    "withhold=True"
+)
+
+
+class Stream:
+    """A query whose rows come in blocks, the next one on its way while one is used."""
+
+    def __init__(self, core: InformixCore, fetch_bytes: int) -> None:
+        if fetch_bytes < 1:
+            raise ProgrammingError("fetch_bytes must be at least 1")
+        self.core = core
+        self.fetch_bytes = fetch_bytes
+        self.number = next(core.numbers)
+        self.ahead: Any = None
+
+    def open(self, sql: str, params: Params) -> Flow[Result]:
+        """The first block."""
+        core = self.core
+        # In autocommit other statements commit while it is read, and the transaction is not the stream's.
+        held = core.autocommit and not core.in_transaction()
+        result: Result = yield core.wire.declare(
+            self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes
+        )
+        return result
+
+    def ask(self, result: Result) -> None:
+        """Asks for the block behind ``result``."""
+        self.ahead = self.core.wire.fetch(self.number, self.fetch_bytes) if result.suspended else None
+
+    def following(self) -> Flow[Result]:
+        """The block that was asked for."""
+        try:
+            result: Result = yield self.ahead
+        except InvalidCursorName as error:
+            if error.sqlcode != _NOT_OPEN:
+                raise
+            ended = InvalidCursorName(_ENDED)
+            ended.sqlcode = error.sqlcode
+            raise ended from error
+        return result
+
+    def close(self) -> Flow[None]:
+        """Closes the cursor, wherever it stands."""
+        wire, ahead = self.core.wire, self.ahead
+        self.ahead = None
+        if wire.closed:
+            return
+        if ahead is not None and not ahead.done():
+            wire.discard(ahead)
+        try:
+            yield wire.close_cursor(self.number)
+        except Error:
+            # A cursor that was lost with its connection is closed.
+            if not wire.closed:
+                raise
+
+
+class Declared(CursorBase[Any]):
+    """What blocking and asyncio cursors with a name share."""
+
+    def declare(self, name: str, scrollable: bool, withhold: bool) -> None:
+        """Sets what it will be."""
+        if not re.fullmatch(r"[A-Za-z_]\w{0,127}", name):
+            raise ProgrammingError(f"{name!r} is no name of a cursor")
+        self.name = name
+        self.scrollable = scrollable
+        self.withhold = withhold
+        self.fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
+        self._number = 0
+        self._open = False
+        self._suspended = False
+        # Of a scroll cursor: the number of the row that the next fetch gives, counted from 1.
+        self._next = 1
+        self._past = False
+
+    def _made(self, rows: list[Any]) -> list[Any]:
+        return rows if self._make is None else list(map(self._make, rows))
+
+    # opening and closing
+
+    def opening(self, sql: str, params: Params) -> Flow[None]:
+        """Opens it for a query."""
+        self._check()
+        yield from self.closing()
+        core = self._core
+        self._number = next(core.numbers)
+        # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
+        size = 1 if _FOR_UPDATE.search(sql) else self.fetch_bytes
+        self._bytes = size
+        result: Result = yield core.wire.declare(
+            self._number,
+            sql,
+            params,
+            name=self.name,
+            scroll=self.scrollable,
+            hold=self.withhold,
+            begin=core.begins,
+            bytes=size,
+        )
+        self._open = True
+        self._suspended = result.suspended
+        self._next, self._past = 1, False
+        self._set(result)
+        if self._row_factory is not tuple_row:
+            self._make = self._row_factory(columns_of(result).names)
+
+    def closing(self) -> Flow[None]:
+        """Closes it on the server."""
+        if self._open:
+            self._open = False
+            self._clear()
+            if not self._core.wire.closed:
+                yield self._core.wire.close_cursor(self._number)
+
+    def _must_be_open(self) -> None:
+        self._check()
+        if not self._open:
+            raise ProgrammingError("the cursor was not executed")
+
+    # reading on
+
+    def taking(self, size: int | None) -> Flow[list[Any]]:
+        """The next ``size`` rows, all that are left for None."""
+        self._must_be_open()
+        if self.scrollable:
+            return (yield from self._by_number(size))
+        taken: list[Any] = self._many(size) if size is not None else self._all()
+        while self._suspended and (size is None or len(taken) < size):
+            result: Result = yield self._core.wire.fetch(self._number, self._bytes)
+            self._suspended = result.suspended
+            self._set(result)
+            taken += self._all() if size is None else self._many(size - len(taken))
+        return taken
+
+    def _by_number(self, size: int | None) -> Flow[list[Any]]:
+        taken: list[Any] = []
+        while not self._past and (size is None or len(taken) < size):
+            many = min(defaults.INFORMIX_SCROLL_ROWS, defaults.INFORMIX_SCROLL_ROWS if size is None else size)
+            many = many if size is None else min(many, size - len(taken))
+            wire = self._core.wire
+            # Sent together, answered together: one round trip.
+            asked = [wire.scroll(self._number, self._next + at) for at in range(many)]
+            for ticket in asked:
+                result: Result = yield ticket
+                if result.rows and not self._past:
+                    taken += self._made(result.rows)
+                    self._next += 1
+                else:
+                    self._past = True
+        return taken
+
+    # moving
+
+    def landing(self, row: int | None) -> Flow[Any]:
+        """The row with this number, counted from 1, or the last one; the next fetch goes on behind it. None beyond the
+        ends."""
+        self._must_be_open()
+        if not self.scrollable:
+            raise NotSupportedError("the cursor is not scrollable: open it with cursor(name, scrollable=True)")
+        if row is not None and row < 1:
+            self._next, self._past = 1, False
+            return None
+        result: Result = yield self._core.wire.scroll(self._number, row)
+        if not result.rows:
+            if row is not None:
+                # Behind the end: where that is, the last row says.
+                result = yield self._core.wire.scroll(self._number, None)
+            self._next, self._past = (max(0, result.rowcount) if result.rows else 0) + 1, True
+            return None
+        self._next = (row if row is not None else max(1, result.rowcount)) + 1
+        self._past = False
+        return self._made(result.rows)[0]
+
+    def moving(self, value: int, mode: str) -> Flow[None]:
+        """PEP 249's scroll, within the result."""
+        self._must_be_open()
+        if mode not in ("relative", "absolute"):
+            raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
+        if not self.scrollable:
+            raise NotSupportedError("the cursor is not scrollable: open it with cursor(name, scrollable=True)")
+        target = self._next - 1 + value if mode == "relative" else value
+        if target < 0:
+            raise IndexError("scroll leaves the result")
+        if target > 0:
+            here = self._next, self._past
+            if (yield from self.landing(target)) is None:
+                self._next, self._past = here
+                raise IndexError("scroll leaves the result")
+        self._next, self._past = target + 1, False
+
+    @property
+    def current(self) -> int:
+        """The number of the row that a scroll cursor stands on, counted from 1: 0 before the first, and one more than
+        there are behind the last."""
+        return self._next if self._past else self._next - 1

@@ -1,0 +1,103 @@
+"""Opening a blocking connection: the attempts of :mod:`.attempts`, made one after the other."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from typing import Any
+
+from .. import errors
+from .._native import InformixWire
+from .._shared.opening import await_session, left, open_wire, overdue, resolve
+from ..errors import ConnectionTimeout, ProgrammingError
+from ..rows import RowFactory, tuple_row
+from .attempts import Resolve, attempts
+from .connection import Connection
+from .core import InformixCore
+from .pam import Dialogue
+from .settings import ConnectOptions, connect_options
+
+
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Any]:
+    """Connects to Informix.
+
+    ``conninfo`` is a URL (``informix://user@host:9088/db?server=name``), an ODBC string (``SERVER=...;DATABASE=...``)
+    or a JDBC URL (``jdbc:informix-sqli://...``); keywords can also be given one by one: ``host``, ``port``, ``server``,
+    ``database``, ``user``, ``password``, ``pam`` (a function that answers what the server asks at login: it is given
+    the question, and whether the answer may be shown), ``sslmode``, ``sslrootcert``, ``connect_timeout`` (seconds, 0
+    waits for ever), ``isolation_level``, ``lock_wait`` (seconds), and names in capitals (or ``env``) for variables of
+    the session such as ``DB_LOCALE``. Without a host the server is looked up in the sqlhosts file.
+
+    With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
+    by default it does nothing.
+
+    Raises ProgrammingError for wrong settings, OperationalError when no connection can be made.
+    """
+    started = time.perf_counter_ns()
+    options = connect_options(conninfo, keywords)
+    core = _connect(options)
+    core.autocommit = autocommit
+    connection = Connection(core, row_factory or tuple_row)
+    connection._strict_close = strict_close
+    try:
+        connection._run(core.start())
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count("connect", time.perf_counter_ns() - started)
+    return connection
+
+
+def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
+    """Answers what the server asks before it lets the session begin. The connection is closed when this fails."""
+    dialogue = Dialogue(wire, options)
+    try:
+        while (answer := dialogue.question()) is not None:
+            if inspect.isawaitable(answer):
+                if inspect.iscoroutine(answer):
+                    answer.close()
+                raise ProgrammingError("the function pam is asynchronous; a blocking connection needs a plain one")
+            dialogue.answer(answer)
+            await_session(wire, deadline)
+    except TimeoutError:
+        wire.close()
+        raise overdue(options.connect_timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+
+
+def _connect(options: ConnectOptions) -> InformixCore:
+    plan = attempts(options)
+    timeout = options.connect_timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
+    answer: Any = None
+    try:
+        step = next(plan)
+        while True:
+            try:
+                if isinstance(step, Resolve):
+                    answer = resolve(step.host, step.port, left(deadline))
+                else:
+                    step.wire = InformixWire(step.options)
+                    open_wire(step.wire, left(deadline))
+                    _converse(step.wire, options, deadline)
+            except errors.Error as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as stop:
+        wire, wire_options = stop.value
+    except ConnectionTimeout:
+        # A part of the time was what is named.
+        raise overdue(timeout) from None
+    return InformixCore(wire, options, encrypted=wire_options["tls"] != "no")

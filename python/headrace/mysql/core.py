@@ -1,0 +1,305 @@
+"""What blocking and asyncio connections to MySQL and MariaDB share: every flow of requests is written here once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
+
+from .._native import Columns, MySqlWire, Result
+from .._shared.core import Core, Flow, each
+from .._shared.cursor_base import Column, Params
+from ..errors import DatabaseError, ProgrammingError
+from ..types import TypeCode
+from .settings import ConnectOptions
+
+ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
+
+_BINARY_COLLATION: Final = 63
+_BINARY: Final = 128
+_TEXT_KINDS: Final = frozenset({15, 247, 248, 249, 250, 251, 252, 253, 254})
+_UNPREPARED: Final = (1295, 1461)
+"""The server, or a proxy, does not prepare this, or no more than it has prepared."""
+
+
+def quote_identifier(name: str) -> str:
+    """A name in backticks."""
+    if "\0" in name:
+        raise ProgrammingError("an identifier cannot hold a NUL character")
+    return "`" + name.replace("`", "``") + "`"
+
+
+def first_of(outcome: Result | list[Result]) -> Result:
+    """The first result: CALL has several, and no cursor."""
+    return outcome[0] if isinstance(outcome, list) else outcome
+
+
+STREAMING: Final = (
+    "a stream is being read on this connection: read it to its end, close it, stream with on_server=True, or use a "
+    "second connection"
+)
+
+
+class SessionState(NamedTuple):
+    """What the server has reported of a session, as far as its ``session_track_...`` variables make it report. None is
+    what it never said."""
+
+    schema: str | None
+    """The current database."""
+    variables: Mapping[str, str]
+    """System variables that have changed."""
+    gtids: str | None
+    """The last transactions' ids."""
+    transaction_state: str | None
+    """Eight characters: see ``session_track_transaction_info``."""
+    transaction_characteristics: str | None
+    """Statements that would begin a transaction like the present one."""
+
+
+class ServerWarning(NamedTuple):
+    """A line of SHOW WARNINGS."""
+
+    level: str
+    """``Note``, ``Warning`` or ``Error``."""
+    code: int
+    message: str
+
+
+class MySqlCore(Core):
+    """State and flows of a connection."""
+
+    wire: MySqlWire  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, wire: MySqlWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
+        super().__init__(wire, options.enable_timing, options.command_timeout)
+        self.options = options
+        # A password stays where it was given: see `cancel_options`.
+        self.wire_options = {**wire_options, "password": None}
+        self.isolation_level: str | None = None
+        self.read_only: bool | None = None
+        self.text = not options.prepared
+
+    @property
+    def thread_id(self) -> int:
+        """The connection's number, which KILL takes. Never waits for a statement that runs."""
+        return self.wire.process_id & 0xFFFF_FFFF
+
+    def start(self, autocommit: bool) -> Flow[None]:
+        """Makes the session what was asked for; that autocommit is off is told with the first request."""
+        self.autocommit = autocommit
+        if not autocommit:
+            self.wire.commit_manually()
+        tickets: list[Any] = []
+        variables = self.options.session_variables()
+        if variables:
+            tickets.append(self.wire.query(variables))
+        if self.options.init_command:
+            tickets.append(self.wire.query(self.options.init_command))
+        yield from each(tickets)
+
+    def cancel_options(self, password: str | None) -> dict[str, Any]:
+        """The settings of the connection that ends what this one runs, with the password as it is by now."""
+        return {**self.wire_options, "password": password}
+
+    # statements
+
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+        return self.wire.execute(sql, params, text=self.text)
+
+    def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
+        """Queues a query whose rows stay on the server; gives its number too, which fetches are asked by. Where nothing
+        is prepared the result comes whole."""
+        if self.text:
+            return self.submit(sql, params), 0
+        return self.wire.open_cursor(sql, params, size)
+
+    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch."""
+        return self.wire.execute_batch(sql, rows, returning=returning, text=self.text)
+
+    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+        """Queues a batch whose rows come as one list."""
+        return self.wire.execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues a COM_QUERY: text as it is."""
+        return self.wire.query(sql)
+
+    def describe(self, columns: Columns) -> list[Column]:
+        """PEP 249's description of a result."""
+        return [
+            Column(
+                name,
+                TypeCode(base, kind),
+                None,
+                length if precision is None else None,
+                precision,
+                None if precision is None else decimals,
+                is_nullable,
+            )
+            for name, kind, base, _, _, length, decimals, _, precision, is_nullable in columns.fields
+        ]
+
+    def session_state(self) -> SessionState:
+        """What the server has reported of the session."""
+        known = self.wire.session()
+        return SessionState(**{name: known[name] for name in SessionState._fields})
+
+    # procedures
+
+    def call(self, name: str, args: Sequence[Any]) -> Flow[tuple[list[Result], list[Any]]]:
+        """CALL; gives its results, and the arguments with what OUT and INOUT parameters have become."""
+        target = ".".join(map(quote_identifier, name.split(".")))
+        out = list(args)
+        if self.text and args:
+            return (yield from self._call_by_variables(target, out))
+        places = ", ".join("?" * len(args))
+        try:
+            outcome = yield self.wire.execute(
+                f"CALL {target}({places})", tuple(args) or None, text=self.text, prepared=not self.text
+            )
+        except DatabaseError as error:
+            if error.sqlcode not in _UNPREPARED or not args:
+                raise
+            # A literal is no OUT parameter.
+            return (yield from self._call_by_variables(target, out))
+        results = cast("list[Result]", outcome if isinstance(outcome, list) else [outcome])
+        for result in results:
+            if result.out_params and result.rows:
+                values = result.rows[0]
+                places_out = [*range(len(out))]
+                if len(values) != len(out):
+                    places_out = yield from self._places_out(name)
+                texts = yield from self._texts_out(name, result, places_out)
+                for place, value, text in zip(places_out, values, texts, strict=True):
+                    out[place] = value if text is None else text
+        return [result for result in results if not result.out_params], out
+
+    def _places_out(self, name: str) -> Flow[list[int]]:
+        """Which arguments of a procedure are OUT or INOUT, from 0."""
+        rows = yield from self._parameters_of(name, "parameter_mode", "parameter_mode IN ('OUT', 'INOUT')")
+        return [place for place, _ in rows]
+
+    def _texts_out(self, name: str, result: Result, places: list[int]) -> Flow[list[str | None]]:
+        """What OUT parameters are as text, None for those that are none. MySQL sends text in the parameter's own
+        character set, and says that it is binary; it only does not say BINARY of it too."""
+        texts: list[str | None] = [None] * len(places)
+        if result.columns is None or not result.rows:
+            return texts
+        sets: dict[int, str] | None = None
+        for i, (field, value) in enumerate(zip(result.columns.fields, result.rows[0], strict=True)):
+            _, kind, _, flags, collation, *_ = field
+            if not isinstance(value, bytes) or collation != _BINARY_COLLATION or flags & _BINARY:
+                continue
+            if kind not in _TEXT_KINDS:
+                continue
+            if value.isascii() and b"\0" not in value:
+                texts[i] = value.decode("ascii")
+                continue
+            if sets is None:
+                sets = yield from self._sets_out(name)
+            charset = sets.get(places[i], "")
+            if charset.startswith("utf8"):
+                texts[i] = value.decode()
+            elif charset:
+                answer = yield self.wire.query(f"SELECT CONVERT(_{charset} 0x{value.hex()} USING utf8mb4)")
+                texts[i] = answer[0].rows[0][0]
+        return texts
+
+    def _sets_out(self, name: str) -> Flow[dict[int, str]]:
+        """The character sets of a procedure's parameters, by their places from 0."""
+        rows = yield from self._parameters_of(name, "character_set_name", "character_set_name IS NOT NULL")
+        return dict(rows)
+
+    def _parameters_of(self, name: str, column: str, which: str) -> Flow[list[Any]]:
+        """The places, from 0 and in order, of some of a procedure's parameters, and what the catalog says of each."""
+        schema, dot, routine = name.rpartition(".")
+        result = yield self.wire.execute(
+            f"SELECT ordinal_position - 1, {column} FROM information_schema.parameters WHERE {which} "
+            "AND routine_type = 'PROCEDURE' AND specific_schema = coalesce(?, database()) AND specific_name = ? "
+            "ORDER BY 1",
+            (schema if dot else None, routine),
+        )
+        return list(result.rows)
+
+    def _call_by_variables(self, target: str, out: list[Any]) -> Flow[tuple[list[Result], list[Any]]]:
+        """The same where nothing can be prepared: the arguments are variables of the session."""
+        names = [f"@headrace_{i}" for i in range(len(out))]
+        sets = ", ".join(f"{name} = ?" for name in names)
+        # Another thread's call would set the same variables.
+        reserved, mine = self.wire.reserve()
+        try:
+            yield reserved
+            tickets = [
+                self.wire.execute(f"SET {sets}", tuple(out), text=True, reservation=mine),
+                self.wire.query(f"CALL {target}({', '.join(names)})", reservation=mine),
+                self.wire.query(f"SELECT {', '.join(names)}", reservation=mine),
+            ]
+            answers = yield from each(tickets)
+        finally:
+            self.wire.release(mine)
+        return answers[1], list(answers[2][0].rows[0])
+
+    # transactions
+
+    def autocommits(self) -> bool:
+        """Whether every statement is a transaction of its own: SET of the user's may have changed it."""
+        reported = None if self.wire.closed else self.wire.autocommits()
+        return self.autocommit if reported is None else reported
+
+    def set_autocommit(self, value: bool) -> Flow[None]:
+        """Changes autocommit, on the server too."""
+        self.set_mode("autocommit", value)
+        yield self.wire.query(f"SET autocommit={int(value)}")
+
+    def set_isolation_level(self, value: str | None) -> Flow[None]:
+        """Changes the isolation level of transactions to come; None is the server's default."""
+        level = None if value is None else str(value).replace("_", " ").lower()
+        if level is not None and level not in ISOLATION_LEVELS:
+            raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
+        self.set_mode("isolation_level", level)
+        if level is None:
+            name = "tx_isolation" if self.wire.session()["mariadb"] else "transaction_isolation"
+            yield self.wire.query(f"SET SESSION {name} = DEFAULT")
+        else:
+            yield self.wire.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level.upper()}")
+
+    def set_read_only(self, value: bool | None) -> Flow[None]:
+        """Changes whether transactions to come are read-only."""
+        self.set_mode("read_only", value)
+        if value is None:
+            name = "tx_read_only" if self.wire.session()["mariadb"] else "transaction_read_only"
+            yield self.wire.query(f"SET SESSION {name} = DEFAULT")
+        else:
+            yield self.wire.query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
+
+    begin_travels = False
+
+    def has_savepoint(self, rollback: bool) -> bool:
+        """A deadlock, or a statement that commits by itself, may have ended the transaction."""
+        return self.wire.in_transaction()
+
+    def reset(self, mode: str) -> Flow[None]:
+        """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
+        if mode not in ("none", "rollback", "discard"):
+            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
+        self.forget_blocks()
+        self.pipelines.clear()
+        if mode == "rollback" and self.is_begun():
+            yield from each(self.wire.verb("rollback", owed=True))
+        if mode == "rollback" and self.autocommits() != self.autocommit:
+            # SET of the last user's: what the next one writes would be rolled back, or kept.
+            yield self.wire.query(f"SET autocommit={int(self.autocommit)}")
+        if mode == "discard":
+            self.isolation_level = self.read_only = None
+            yield from each(self.wire.verb("reset"))
+            # The server keeps the schema. Whether it reports every change of it is up to the user.
+            if self.options.database:
+                yield self.wire.select_db(self.options.database)
+            yield from self.start(self.autocommit)
+
+    def where(self) -> str:
+        """User, server and database, for people."""
+        options = self.options
+        place = options.socket or ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in options.hosts)
+        return f"{options.user}@{place}/{options.database or ''}"

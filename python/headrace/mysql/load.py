@@ -1,0 +1,153 @@
+"""LOAD DATA LOCAL: what blocking and asyncio connections share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from .._native import Columns, MySqlWire, Result
+from .._shared.core import Flow, each
+from ..errors import DataError, Error, ProgrammingError
+from .core import quote_identifier
+
+if TYPE_CHECKING:
+    from .core import MySqlCore
+
+DUPLICATES: Final = {"error": "", "ignore": "IGNORE", "replace": "REPLACE"}
+_SKIPPED = re.compile(r"Skipped: (\d+)")
+_AT_ROW = re.compile(r" at row (\d+)$")
+_DUPLICATE_ENTRY: Final = 1062
+_NO_NOTES: Final = "SET @headrace_notes = @@sql_notes, sql_notes = 0"
+_NOTES: Final = "SET sql_notes = @headrace_notes"
+LOADING: Final = (
+    "a LOAD DATA is being fed on this connection, and a statement would wait for its end: collect the rows first, or "
+    "use a second connection"
+)
+
+
+def quote_table(table: str | Sequence[str]) -> str:
+    """A table's name: as it stands in SQL where it has a dot or backticks, else in backticks; or its parts."""
+    if isinstance(table, str):
+        return table if "." in table or "`" in table else quote_identifier(table)
+    return ".".join(map(quote_identifier, table))
+
+
+def check_allowed(core: MySqlCore) -> None:
+    """Raises ProgrammingError where the connection was not made for it."""
+    if not core.options.local_infile:
+        raise ProgrammingError(
+            "LOAD DATA LOCAL is off; connect with local_infile=True (the server's variable local_infile must be on too)"
+        )
+
+
+def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[str] | None) -> Flow[Columns]:
+    """The columns that are loaded."""
+    names = ", ".join(map(quote_identifier, columns)) if columns else "*"
+    results = yield core.wire.query(f"SELECT {names} FROM {quote_table(table)} LIMIT 0")
+    return cast("Columns", results[0].columns)
+
+
+def statement(table: str | Sequence[str], columns: Columns, duplicates: str) -> str:
+    """LOAD DATA for rows that :meth:`MySqlWire.infile_rows` writes."""
+    if duplicates not in DUPLICATES:
+        raise ProgrammingError(f"duplicates={duplicates!r} is not one of {', '.join(DUPLICATES)}")
+    return MySqlWire.load_statement(quote_table(table), columns, DUPLICATES[duplicates])
+
+
+class Guard:
+    """What undoes a load that fails, a transaction or a savepoint, and keeps the connection for the load.
+
+    Other tasks' and threads' requests wait until it was left: one between its statements would be undone with it, or
+    take its warnings. It is left in any case, also where it was not entered to the end.
+    """
+
+    def __init__(self, core: MySqlCore) -> None:
+        self._core = core
+        self.reservation = 0
+        self._savepoint: str | None = None
+        self._begun = False
+
+    def query(self, sql: str, *, infile: bool = False, discarded: str | None = None) -> Any:
+        """Queues a statement of the load."""
+        return self._core.wire.query(sql, infile=infile, discarded=discarded, reservation=self.reservation)
+
+    def enter(self) -> Flow[None]:
+        """Waits for the connection, and begins."""
+        core = self._core
+        reserved, self.reservation = core.wire.reserve()
+        yield reserved
+        # Everything in front of it is answered, so this is how things stand.
+        begin = "START TRANSACTION"
+        if not core.wire.session()["autocommit"] or core.wire.in_transaction():
+            self._savepoint = f"headrace_{next(core.numbers)}"
+            begin = f"SAVEPOINT {self._savepoint}"
+        self._begun = True
+        # They are sent in any case, so that their ends have something to end.
+        yield from each([self.query(sql, discarded=sql) for sql in (begin, _NO_NOTES)])
+
+    def leave(self, undo: bool) -> Flow[None]:
+        """Ends it, and lets others go on."""
+        wire = self._core.wire
+        try:
+            if self._begun and not wire.closed:
+                yield from self._end(undo)
+        finally:
+            if self.reservation:
+                wire.release(self.reservation)
+
+    def _end(self, undo: bool) -> Flow[None]:
+        back, done = "ROLLBACK", "COMMIT"
+        if self._savepoint is not None:
+            back, done = f"ROLLBACK TO SAVEPOINT {self._savepoint}", f"RELEASE SAVEPOINT {self._savepoint}"
+        restore = self.query(_NOTES, discarded=_NOTES)
+        end = self.query(back if undo else done, discarded=back)
+        yield restore
+        try:
+            yield end
+        except Error:
+            if not undo:
+                raise
+            # A deadlock has ended the transaction, and the savepoint with it.
+            yield self.query("ROLLBACK")
+
+
+def check(guard: Guard, result: Result, duplicates: str) -> Flow[None]:
+    """Raises the first warning as an error. Of a LOAD DATA LOCAL the server makes a warning of everything: it cannot
+    stop the client from sending."""
+    skipped = _SKIPPED.search(result.tag)
+    number = int(skipped[1]) if skipped else 0
+    allowed = number if duplicates == "ignore" else 0
+    if not result.warnings:
+        if number > allowed:
+            text = f"{number} of the rows have a key that is there already, in the table or among themselves"
+            raise MySqlWire.error_of_warning(_DUPLICATE_ENTRY, text)
+        return
+    # Their number alone does not tell: MySQL before 5.7 counts skipped rows, and has no warnings of them.
+    listed = yield guard.query("SHOW WARNINGS")
+    found = [(code, text) for _, code, text in listed[0].rows]
+    for code, text in found:
+        if code != _DUPLICATE_ENTRY or duplicates != "ignore":
+            at = _AT_ROW.search(text)
+            raise MySqlWire.error_of_warning(code, text, int(at[1]) - 1 if at else None)
+    if result.warnings > allowed:
+        raise DataError(f"the server has {result.warnings} warnings about the rows, and {allowed} rows that it skipped")
+
+
+def pieces(source: Any, block: int) -> Any:
+    """The bytes to send: of bytes, of a file, of an iterable of bytes; text as UTF-8."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        yield bytes(cast("bytes", source))
+    elif isinstance(source, str):
+        raise ProgrammingError("the data are bytes, a file or an iterable of bytes; headrace opens no file by its name")
+    elif hasattr(source, "read"):
+        while piece := source.read(block):
+            yield as_bytes(piece)
+    else:
+        for piece in source:
+            yield as_bytes(piece)
+
+
+def as_bytes(piece: Any) -> bytes:
+    """A piece of the data."""
+    return piece.encode() if isinstance(piece, str) else bytes(piece)

@@ -1,0 +1,72 @@
+"""Opening a blocking connection."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .. import errors
+from .._native import MySqlWire
+from .._shared.opening import no_connection, open_wire, plain_password, resolve
+from ..rows import RowFactory, tuple_row
+from .connection import Connection
+from .core import MySqlCore
+from .known import known_options
+from .settings import ConnectOptions
+
+
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Any]:
+    """Connects to MySQL or MariaDB.
+
+    ``conninfo`` is a URL (``mysql://user@host/db`` or ``mariadb://...``); keywords can also be given one by one. With
+    ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks.
+
+    Raises ProgrammingError for wrong settings, OperationalError when no connection can be made.
+    """
+    started = time.perf_counter_ns()
+    core = _connect(known_options(conninfo, keywords))
+    connection = Connection(core, row_factory or tuple_row)
+    connection._strict_close = strict_close
+    try:
+        connection._run(core.start(autocommit))
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count("connect", time.perf_counter_ns() - started)
+    return connection
+
+
+def is_refusal(error: errors.Error) -> bool:
+    """Whether the server has refused who asks, or what for. Another address would refuse it too, and count one more
+    attempt with a wrong password."""
+    return isinstance(error, (errors.InvalidPassword, errors.InvalidCatalogName, errors.InsufficientPrivilege))
+
+
+def _connect(options: ConnectOptions) -> MySqlCore:
+    failures: list[errors.Error] = []
+    for host, port in options.places():
+        found: list[tuple[str, int] | None] = [None]
+        if host is not None:
+            try:
+                found = [*resolve(host, port, options.timeout)]
+            except errors.Error as error:
+                failures.append(error)
+                continue
+        for address in found:
+            wire_options = options.wire_options(address, host or "localhost", plain_password(options.password))
+            try:
+                return MySqlCore(open_wire(MySqlWire(wire_options), options.timeout), options, wire_options)
+            except errors.Error as error:
+                if is_refusal(error):
+                    raise
+                failures.append(error)
+    raise no_connection(failures)

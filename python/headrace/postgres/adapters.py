@@ -1,0 +1,88 @@
+"""What a connection knows of the user's own types."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .._native import PostgresWire, Result
+from .._shared.core import Flow
+from ..errors import DataError, ProgrammingError
+
+
+class Adapters:
+    """Loaders, dumpers and factories, to which each registration adds."""
+
+    def __init__(self, wire: PostgresWire) -> None:
+        self._wire = wire
+        self._loaders: dict[int, Callable[[bytes], Any]] = {}
+        self._binary: set[int] = set()
+        self._dumpers: dict[type, Callable[[Any], bytes | str]] = {}
+        self._records: dict[int, Callable[..., Any]] = {}
+
+    def _apply(self) -> None:
+        self._wire.set_adapters(dict(self._loaders), sorted(self._binary), dict(self._dumpers), dict(self._records))
+
+    def add(
+        self,
+        loaders: Mapping[int, Callable[[bytes], Any]] | None,
+        dumpers: Mapping[type, Callable[[Any], bytes | str]] | None,
+        binary: Iterable[int],
+    ) -> None:
+        """Loaders by oid, dumpers by class; a later one for the same replaces the earlier one."""
+        for oid, load in (loaders or {}).items():
+            self._loaders[oid] = load
+            self._binary.discard(oid)
+        self._binary.update(binary)
+        self._dumpers.update(dumpers or {})
+        self._apply()
+
+    def composite(self, name: str, factory: Callable[..., Any]) -> Flow[None]:
+        """Values of the composite type ``name`` become ``factory(*attributes)``."""
+        oid, kind, _ = yield from self._look_up(name)
+        if kind != "c":
+            raise ProgrammingError(f"{name} is no composite type")
+        self._records[oid] = factory
+        self._apply()
+
+    def enumeration(self, name: str, kind: type[enum.Enum]) -> Flow[None]:
+        """Labels of the enumeration ``name`` become members of ``kind`` and back."""
+        oid, sort, labels = yield from self._look_up(name)
+        if sort != "e":
+            raise ProgrammingError(f"{name} is no enumeration")
+        by_value = {member.value: member for member in kind}
+        members = by_value if set(labels) <= by_value.keys() else dict(kind.__members__)
+        missing = [label for label in labels if label not in members]
+        if missing:
+            raise ProgrammingError(f"{kind.__name__} has no member for the label {missing[0]!r} of {name}")
+        by_label = {label.encode(): members[label] for label in labels}
+        label_of = {members[label]: label.encode() for label in labels}
+
+        def load(data: bytes) -> enum.Enum:
+            member = by_label.get(data)
+            if member is None:
+                raise DataError(
+                    f"{data.decode()!r} is no label that {name} had when {kind.__name__} was registered for it;"
+                    " call register_enum() again"
+                )
+            return member
+
+        def dump(member: enum.Enum) -> bytes:
+            if member not in label_of:
+                raise ProgrammingError(f"{member} is no label of {name}")
+            return label_of[member]
+
+        # The binary form of a label is its text, and only what has a binary form can stand inside a composite.
+        self.add({oid: load}, {kind: dump}, (oid,))
+
+    def _look_up(self, name: str) -> Flow[tuple[int, str, list[str]]]:
+        """The oid, the typtype and the labels of a type. Raises UndefinedObject."""
+        query = (
+            "SELECT t.oid, t.typtype::text, coalesce((SELECT array_agg(enumlabel::text ORDER BY enumsortorder)"
+            " FROM pg_catalog.pg_enum WHERE enumtypid = t.oid), '{}') FROM pg_catalog.pg_type t"
+            " WHERE t.oid = $1::text::regtype"
+        )
+        result: Result = yield self._wire.execute(query, (name,), named=False)
+        row: tuple[int, str, list[str]] = (result.rows or [])[0]
+        return row

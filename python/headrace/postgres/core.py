@@ -1,0 +1,354 @@
+"""What blocking and asyncio connections to PostgreSQL share: every flow of requests is written here once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._native import Columns, CopyBuffer, PostgresWire, Result, Transfer
+from .._shared.core import Core, Flow, Modes, Pipelined, each
+from .._shared.cursor_base import Column, Params
+from ..errors import InFailedSqlTransaction, ProgrammingError
+from ..types import Notice, Notify, TypeCode, Xid
+from .settings import ConnectOptions
+from .streams import Reading
+
+ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
+
+
+def quote_identifier(name: str) -> str:
+    """A name in double quotes; ``schema.table`` given as a tuple is quoted part by part."""
+    if "\0" in name:
+        raise ProgrammingError("an identifier cannot hold a NUL character")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_literal(text: str) -> str:
+    """Text as an SQL string literal, safe with standard_conforming_strings on or off."""
+    if "\0" in text:
+        raise ProgrammingError("a string cannot hold a NUL character")
+    if "\\" in text:
+        escaped = text.replace("\\", "\\\\").replace("'", "''")
+        return f" E'{escaped}'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quote_table(table: str | Sequence[str]) -> str:
+    """A table's name: as it stands in SQL for text with a dot or quotes, quoted for plain names and tuples."""
+    if isinstance(table, str):
+        return table if "." in table or '"' in table else quote_identifier(table)
+    return ".".join(quote_identifier(part) for part in table)
+
+
+@dataclass(frozen=True)
+class CopyOfRows:
+    """A COPY of rows: what describes its columns, and the statement in each format."""
+
+    query: str
+    """A query with the columns that are copied."""
+    left_out: str | None
+    """A query for the numbers of those columns that COPY leaves out."""
+    binary: str | None
+    """The statement for the binary format, ``None`` where only text will do."""
+    text: str
+    into: bool
+    """Whether rows go to the server."""
+
+
+class ConnectionCore(Core):
+    """State and flows of a connection."""
+
+    wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, wire: PostgresWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
+        super().__init__(wire, options.enable_timing, options.command_timeout)
+        self.options = options
+        self.wire_options = wire_options
+        self.isolation_level: str | None = None
+        self.read_only: bool | None = None
+        self.deferrable: bool | None = None
+        self.begin: str | None = "BEGIN"
+        self.named = options.prepared
+        self.readings: set[Reading] = set()
+        """The streams that are open."""
+        self.notice_handlers: list[Callable[[Notice], None]] = []
+        self.tpc: Xid | None = None
+        self.tpc_prepared = False
+        self.abandon: Callable[[Any], None] = lambda ticket: None
+        """The shell's way to get back in step after a request that nobody waits for any more."""
+
+    # transactions
+
+    def modes(self) -> Modes:
+        """The modes of a transaction that begins."""
+        return self.isolation_level, self.read_only, self.deferrable
+
+    def begin_statement(self) -> str:
+        """The statement that begins a transaction."""
+        return PostgresWire.begin_statement(self.modes())
+
+    def refresh_begin(self) -> None:
+        """Remakes the statement that begins a transaction."""
+        self.begin = self.begin_statement() if self.begins else None
+        super().refresh_begin()
+
+    def set_mode(self, name: str, value: Any) -> None:
+        """Sets autocommit or a transaction mode; only between transactions."""
+        if name == "isolation_level" and value is not None:
+            value = str(value).replace("_", " ").lower()
+            if value not in ISOLATION_LEVELS:
+                raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
+        super().set_mode(name, value)
+
+    def check_end(self, rollback: bool) -> None:
+        """Whether commit() or rollback() can be called now."""
+        if self.tpc is not None:
+            raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
+        super().check_end(rollback)
+
+    def is_begun(self) -> bool:
+        """Whether a transaction is open, or may be by what has been asked for. That of a stream is the stream's."""
+        return not self.wire.is_reserved() and super().is_begun()
+
+    has_block = is_begun
+
+    def check_ended(self, rollback: bool, answers: Sequence[Any]) -> None:
+        """Raises where a COMMIT was answered by a rollback."""
+        if not rollback:
+            check_committed(answers[0])
+
+    def check_enter(self) -> None:
+        """Raises where no block can begin."""
+        if self.tpc is not None:
+            raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
+
+    def savepoint_begins(self, outer: bool, open: bool) -> bool:
+        """BEGIN is only sent where none is open then."""
+        return True
+
+    def has_savepoint(self, rollback: bool) -> bool:
+        """A RELEASE of what is gone says so."""
+        return not rollback or self.wire.in_transaction()
+
+    # two-phase commit
+
+    def tpc_begin(self, xid: Xid | str) -> Flow[None]:
+        """Begins a two-phase transaction."""
+        if self.in_transaction():
+            raise ProgrammingError("tpc_begin() needs a connection outside of a transaction")
+        if self.autocommit:
+            raise ProgrammingError("tpc_begin() needs autocommit off")
+        # Before anything is waited for: what others begin meanwhile is inside of it.
+        self.tpc = Xid.parse(xid) if isinstance(xid, str) else xid
+        self.tpc_prepared = False
+        try:
+            yield self.wire.script(self.begin_statement())
+        except BaseException:
+            self.tpc = None
+            # The server may have begun it all the same.
+            if not self.wire.closed:
+                yield self.wire.script("ROLLBACK", ends_block=True, discarded="ROLLBACK")
+            raise
+
+    def tpc_prepare(self) -> Flow[None]:
+        """First phase."""
+        if self.tpc is None:
+            raise ProgrammingError("tpc_prepare() needs tpc_begin() first")
+        if self.tpc_prepared:
+            raise ProgrammingError("the transaction is prepared already")
+        results = yield self.wire.script(f"PREPARE TRANSACTION {quote_literal(str(self.tpc))}", ends_block=True)
+        self._check_two_phase(results)
+        self.tpc_prepared = True
+
+    def tpc_finish(self, word: str, xid: Xid | str | None) -> Flow[None]:
+        """Second phase, of this connection's transaction or of a recovered one."""
+        if xid is None and self.tpc is None:
+            raise ProgrammingError(f"tpc_{word.lower()}() without an xid needs tpc_begin() first")
+        if xid is not None and self.tpc is not None:
+            raise ProgrammingError(f"tpc_{word.lower()}() with an xid cannot be called inside a two-phase transaction")
+        if xid is not None or self.tpc_prepared:
+            yield self.wire.script(f"{word} PREPARED {quote_literal(str(xid or self.tpc))}")
+        else:
+            results = yield self.wire.script(word, ends_block=True)
+            if word == "COMMIT":
+                self._check_two_phase(results)
+        self.tpc = None
+        self.tpc_prepared = False
+
+    def _check_two_phase(self, results: Sequence[Result]) -> None:
+        """Whether a failed transaction was not rolled back instead: nothing of it is left then."""
+        try:
+            check_committed(results)
+        except InFailedSqlTransaction:
+            self.tpc = None
+            raise
+
+    def tpc_recover(self) -> Flow[list[Xid]]:
+        """The prepared transactions of this database."""
+        result = (
+            yield self.wire.script(
+                "SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = pg_catalog.current_database()"
+            )
+        )[0]
+        return [Xid.parse(row[0]) for row in result.rows]
+
+    # statements
+
+    def submit(self, sql: str, params: Params) -> Any:
+        """Queues one statement."""
+        return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
+
+    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
+        """Queues one statement of a pipeline."""
+        pipeline.unanswered = not pipeline.sync
+        return self.wire.execute(
+            sql,
+            params,
+            prelude=self.begin,
+            named=self.named,
+            sync=pipeline.sync,
+            ordered=True,
+            pipeline=pipeline.number,
+        )
+
+    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch of a pipeline."""
+        return self.wire.execute_batch(
+            sql, rows, prelude=self.begin, named=self.named, returning=returning, pipeline=pipeline.number
+        )
+
+    def submit_script(self, sql: str) -> Any:
+        """Queues statements of the simple protocol."""
+        return self.wire.script(sql, prelude=self.begin)
+
+    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+        """Queues a batch."""
+        return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, returning=returning)
+
+    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+        """Queues a batch whose rows come as one list."""
+        return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, flat=True)
+
+    def round_trip(self) -> Any:
+        """Queues a round trip that changes nothing."""
+        return self.wire.sync()
+
+    def settle(self) -> Any:
+        """Queues an empty query: a Sync may be answered before what waits for the end of a stream."""
+        return self.wire.script("")
+
+    def begin_pipeline(self) -> Pipelined:
+        """Outside of a transaction each statement stands for itself."""
+        # First: an interrupt meanwhile must not leave a pipeline that nobody ends.
+        alone = self.begin is None and not self.in_transaction()
+        pipeline = super().begin_pipeline()
+        pipeline.sync = alone
+        return pipeline
+
+    def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
+        """Puts a Sync behind the statements of a pipeline where there is none; gives its ticket, or None."""
+        if pipeline is None or not pipeline.unanswered:
+            return None
+        pipeline.unanswered = False
+        return self.wire.sync()
+
+    def describe(self, columns: Columns) -> list[Column]:
+        """PEP 249's description of a result."""
+        return description(self, columns)
+
+    # what comes unasked
+
+    def notices(self) -> None:
+        """Hands the notices that have come to whoever wants them."""
+        for fields in self.wire.take_notices():
+            notice = Notice(fields.get("V") or fields.get("S", ""), fields.get("M", ""), fields)
+            for handler in self.notice_handlers:
+                handler(notice)
+
+    def notification(self) -> Notify | None:
+        """Takes the oldest notification."""
+        taken = self.wire.take_notification()
+        return None if taken is None else Notify(*taken)
+
+    # COPY
+
+    def copy_begin(self, statement: str | CopyOfRows) -> Flow[tuple[Any, CopyBuffer]]:
+        """Starts a COPY; gives its ticket and where its data arrives."""
+        buffer = CopyBuffer()
+        if isinstance(statement, str):
+            ticket = self.wire.script(statement, prelude=self.begin, copy=buffer)
+        else:
+            ticket = self.wire.copy(
+                buffer,
+                statement.query,
+                statement.left_out if self.has_generated_columns() else None,
+                statement.binary,
+                statement.text,
+                statement.into,
+                prelude=self.begin,
+            )
+        try:
+            yield self.wire.copy_step(ticket)
+        except BaseException:
+            # What was waited for is a step of the request, not the request: it is still in flight.
+            self.abandon(ticket)
+            raise
+        if buffer.shape is None and self.wire.copy_state(ticket) == Transfer.ENDED:
+            yield ticket
+            raise ProgrammingError("the statement is no COPY ... FROM STDIN or COPY ... TO STDOUT")
+        return ticket, buffer
+
+    def has_generated_columns(self) -> bool:
+        """Whether the server is one whose tables can have generated columns, which COPY leaves out."""
+        major = self.wire.parameters().get("server_version", "").split(".")[0].split(" ")[0]
+        return not major.isdigit() or int(major) >= 12
+
+    def where(self) -> str:
+        """User, server and database, for people."""
+        return f"{self.options.user}@{self.options.hosts[0]}/{self.options.dbname}"
+
+    # closing down
+
+    def reset(self, mode: str) -> Flow[None]:
+        """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
+        if mode not in ("none", "rollback", "discard"):
+            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
+        self.forget_blocks()
+        self.tpc = None
+        self.pipelines.clear()
+        for reading in list(self.readings):
+            ended = reading.end(discard=False)
+            if ended is not None:
+                yield ended
+        if mode != "none":
+            yield from self.end_block(True)
+        if mode == "discard":
+            yield from each(self.wire.verb("reset"))
+
+
+def check_committed(results: Sequence[Result]) -> None:
+    """Whether a COMMIT was one: of a failed transaction the server makes a ROLLBACK, without an error."""
+    if results and results[-1].tag == "ROLLBACK":
+        raise InFailedSqlTransaction(
+            "the transaction was rolled back, not committed: one of its statements had failed. Call rollback() after "
+            "an error, or put a transaction() block around what may fail, to keep the rest"
+        )
+
+
+def description(core: ConnectionCore, columns: Columns) -> list[Column]:
+    """PEP 249's description: name, type code, display size, internal size, precision, scale, null ok."""
+    out: list[Column] = []
+    for name, oid, size, precision, scale in columns.fields:
+        base = core.wire.type_name(oid)
+        full = base if precision is None else f"{base}({precision},{scale})"
+        out.append(Column(name, TypeCode(full, oid, base), None, size, precision, scale, None))
+    return out
+
+
+class Session(ConnectionCore):
+    """What an attempt to connect opened; nobody's yet."""
+
+    def close(self) -> None:
+        """Closes it: it does not suit."""
+        self.wire.close()

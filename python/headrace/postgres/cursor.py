@@ -1,0 +1,176 @@
+"""The blocking cursor."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .. import defaults, errors
+from .._shared.core import Limit, afresh, until
+from .._shared.cursor import BlockingCursor
+from .._shared.cursor_base import Params
+from ..errors import NotSupportedError, ProgrammingError
+from ..rows import RowFactory
+from .core import quote_identifier
+from .declared import Declared
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .copy import Copy
+
+R = TypeVar("R")
+
+
+class Cursor(BlockingCursor[R]):
+    """Executes statements and holds their results (PEP 249).
+
+    Parameters are written ``%s``, ``%(name)s`` or ``$1``. A result is received whole; for one larger than memory use
+    :meth:`Connection.stream` or a named cursor. Without parameters a text of several statements goes by
+    :meth:`Connection.executescript`.
+    """
+
+    @property
+    def connection(self) -> Connection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Calls a function; its result is then fetched as from ``SELECT * FROM name(...)``. Returns ``params``."""
+        places = ", ".join(f"${i + 1}" for i in range(len(params)))
+        function = ".".join(quote_identifier(part) for part in name.split("."))
+        self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
+        return params
+
+    def copy(self, sql: str, *, timeout: float | None = None) -> Copy:
+        """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as a context manager. Each wait in it may take
+        ``timeout`` seconds."""
+        from .copy import Copy
+
+        self._check()
+        return Copy(self._connection, sql, self, limit=timeout)
+
+
+class ServerCursor(Cursor[R]):
+    """A cursor that lives on the server under a name, and is fetched in blocks of ``itersize`` rows.
+
+    It needs a transaction, unless it is declared ``withhold``.
+    """
+
+    def __init__(
+        self,
+        connection: Connection[Any],
+        row_factory: RowFactory[R],
+        name: str,
+        scrollable: bool | None = None,
+        withhold: bool = False,
+    ) -> None:
+        super().__init__(connection, row_factory)
+        self.name = name
+        self.scrollable = scrollable
+        self.withhold = withhold
+        self.itersize: int = defaults.FETCH_SIZE
+        self._declared: Declared | None = None
+        self._exhausted = False
+
+    @property
+    def rowcount(self) -> int:
+        """Rows of the last block that was fetched, -1 before the first."""
+        return super().rowcount if self._result is not None and self._result.tag else -1
+
+    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+        """Declares the cursor for a query."""
+        self._check()
+        scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
+        declared = Declared(self._core, self.name, self.withhold)
+        limit = until(timeout)
+        self._forget(limit)
+        try:
+            self._connection._wait(declared.declare(scroll, sql, params), limit)
+            self._declared = declared
+            self._exhausted = False
+            self._set(declared.described(self._connection._wait(declared.describe(), limit)))
+        except BaseException as error:
+            self._declared = None
+            self._take_back(declared, isinstance(error, Exception), afresh(limit))
+            raise
+        return self
+
+    def _take_back(self, declared: Declared, waits: bool, limit: Limit) -> None:
+        """Closes what nobody has: the server may have declared it all the same, and would keep one WITH HOLD."""
+        with contextlib.suppress(errors.Error, TimeoutError):
+            ended = declared.close()
+            if ended is not None and waits:
+                self._connection._wait(ended, limit)
+
+    def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Any:
+        """Not possible on the server's side."""
+        raise NotSupportedError("a server-side cursor cannot execute batches")
+
+    def _use(self, verb: str, what: str, limit: Limit) -> Any:
+        """The result of FETCH or MOVE, which is waited for in a pipeline too."""
+        declared = self._declared
+        if declared is None:
+            raise ProgrammingError("the cursor was not executed")
+        return declared.used(self._connection._wait(declared.use(verb, what), limit))
+
+    def _fetch_block(self, what: str, limit: Limit) -> None:
+        self._set(self._use("FETCH", what, limit))
+
+    def _more_rows(self, limit: Limit) -> None:
+        if self._position >= len(self._rows or ()) and not self._exhausted:
+            self._fetch_block(f"FORWARD {self.itersize}", limit)
+            self._exhausted = len(self._rows or ()) < self.itersize
+
+    def fetchone(self, *, timeout: float | None = None) -> R | None:
+        """The next row, or ``None`` after the last."""
+        self._check()
+        self._more_rows(timeout)
+        return super().fetchone()
+
+    def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
+        """The next ``size`` rows."""
+        self._check()
+        wanted = self.arraysize if size is None else size
+        out = self._many(wanted)
+        if len(out) < wanted and not self._exhausted:
+            self._fetch_block(f"FORWARD {wanted - len(out)}", timeout)
+            self._exhausted = len(self._rows or ()) < wanted - len(out)
+            out += self._many(wanted - len(out))
+        return out
+
+    def fetchall(self, *, timeout: float | None = None) -> list[R]:
+        """All rows that are left."""
+        self._check()
+        out = self._all()
+        if not self._exhausted:
+            self._fetch_block("FORWARD ALL", timeout)
+            self._exhausted = True
+            out += self._all()
+        return out
+
+    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+        """Moves the server's cursor. What was fetched ahead is dropped."""
+        self._check()
+        if mode == "relative":
+            value -= len(self._rows or ()) - self._position
+        elif mode != "absolute":
+            raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
+        self._use("MOVE", f"{mode.upper()} {value}", timeout)
+        self._rows = []
+        self._position = 0
+        self._exhausted = False
+
+    def _forget(self, limit: Limit) -> None:
+        declared, self._declared = self._declared, None
+        ended = declared.close() if declared is not None else None
+        if ended is not None:
+            self._connection._wait(ended, limit)
+
+    def close(self, *, timeout: float | None = None) -> None:
+        """Closes the server's cursor."""
+        if not self._closed:
+            self._forget(timeout)
+        super().close()

@@ -1,0 +1,88 @@
+"""A cursor that was declared on the server: what the blocking and the asyncio one share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._native import Columns, Result
+from .._shared.cursor_base import Params
+from ..errors import InvalidCursorName, ProgrammingError
+from .core import ConnectionCore, quote_identifier
+
+
+class Declared:
+    """A cursor, which its number tells from earlier and later ones of the same name.
+
+    What uses it is sent only while it is open as of everything in front: an error of the server's would end the
+    transaction that is open by then, which may be another thread's.
+    """
+
+    columns: Columns | None = None
+    """Those of its rows, once it was described."""
+
+    def __init__(self, core: ConnectionCore, name: str, hold: bool) -> None:
+        if core.autocommit and not hold and not core.in_transaction():
+            raise ProgrammingError(
+                "a server-side cursor needs a transaction: use conn.transaction(), or declare it withhold=True"
+            )
+        self._core = core
+        self._name = name
+        self._hold = hold
+        # The server cuts identifiers to 63 bytes.
+        self._portal = name.encode()[:63].decode(errors="ignore"), next(core.numbers)
+
+    def declare(self, words: str, sql: str, params: Params) -> Any:
+        """Queues the declaration; ``words`` stand between the name and CURSOR. Gives its ticket."""
+        core = self._core
+        hold = "WITH HOLD " if self._hold else ""
+        text = f"DECLARE {quote_identifier(self._name)} {words}CURSOR {hold}FOR {sql}"
+        declares = self._portal, self._hold
+        return core.wire.execute(text, params, prelude=core.begin, named=core.named, declares=declares)
+
+    def describe(self) -> Any:
+        """Queues a description: what the cursor gives is its own matter, not that of the text that fetches from it."""
+        return self._core.wire.describe_portal(self._portal)
+
+    def described(self, result: Result) -> Result:
+        """The description, unless the cursor was gone before."""
+        if result.columns is None:
+            raise InvalidCursorName(self._gone())
+        self.columns = result.columns
+        return result
+
+    def use(self, verb: str, what: str) -> Any:
+        """Queues FETCH or MOVE; gives its ticket."""
+        core = self._core
+        text = f"{verb} {what} FROM {quote_identifier(self._name)}"
+        return core.wire.execute(
+            text,
+            None,
+            prelude=core.begin,
+            named=core.named,
+            uses=self._portal[1],
+            expected=self.columns if verb == "FETCH" else None,
+        )
+
+    def used(self, result: Result) -> Result:
+        """What it gave, unless the cursor was gone before."""
+        if not result.tag:
+            raise InvalidCursorName(self._gone())
+        return result
+
+    def close(self) -> Any:
+        """Queues its end, not by CLOSE, which fails where the cursor is gone; gives its ticket, None where it is."""
+        wire = self._core.wire
+        if wire.closed or not wire.has_portal(self._portal[1]):
+            return None
+        return wire.close_portal(self._portal)
+
+    def _gone(self) -> str:
+        if self._hold:
+            return (
+                f"the cursor {self._name!r} is not open any more: the transaction that declared it was rolled back, or "
+                "the session was reset; execute it again"
+            )
+        return (
+            f"the cursor {self._name!r} is not open any more: the transaction that it was declared in was ended, or "
+            "rolled back to an earlier savepoint; fetch its rows before, or declare it with withhold=True"
+        )

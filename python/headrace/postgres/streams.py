@@ -1,0 +1,125 @@
+"""A query whose rows are read in blocks: what blocking and asyncio streams share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from .._native import Columns, Result
+from .._shared.core import Opened
+from .._shared.cursor_base import Params
+from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
+
+if TYPE_CHECKING:
+    from .core import ConnectionCore
+
+BUSY: Final = (
+    "a stream is being read on this connection, in a transaction of its own because autocommit is on: read it to its "
+    "end or close it first; or stream inside a transaction() block or with autocommit off, use a second connection, or "
+    "a named cursor with withhold=True"
+)
+_ENDED: Final = (
+    "the stream cannot be read on: the transaction that it reads in was ended while it was open, by commit(), "
+    "rollback() or the end of a transaction() block, or was rolled back to an earlier savepoint; collect its rows "
+    "first, use a second connection, or a named cursor with withhold=True"
+)
+_RESET: Final = "the stream cannot be read on: the connection was reset while it was open"
+
+COPYING: Final = (
+    "a COPY is under way on this connection, and a statement would wait for its end: end its block first, or use a "
+    "second connection"
+)
+
+
+class Reading(Opened):
+    """A portal from which a stream reads.
+
+    With autocommit on and no transaction open the portal gets a transaction of its own, and the connection for itself
+    until it is closed. Otherwise it lives in the transaction that is open, or that its query begins.
+    """
+
+    def __init__(self, core: ConnectionCore, sql: str, params: Params, fetch_size: int) -> None:
+        self._core = core
+        self._query = (sql, params)
+        self._fetch_size = fetch_size
+        number = next(core.numbers)
+        self._portal = f"headrace_{number}", number
+        self._columns: Columns | None = None
+        self._asked: Any = None
+        self._gate: Callable[[], None] | None = None
+        self._resets = core.resets
+        self.began = False
+        self.own = False
+        """It has a transaction of its own."""
+        self.abandoned = False
+        """Nobody can read it any more, and nobody can be told an error."""
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def begin(self) -> Any:
+        """Queues the query; gives its ticket."""
+        core = self._core
+        if self._fetch_size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        self._resets = core.resets
+        self._asked = core.wire.execute(
+            *self._query,
+            prelude=core.begin_statement(),
+            portal=(self._portal, self._fetch_size),
+            named=core.named,
+        )
+        self.began = True
+        core.readings.add(self)
+        return self._asked
+
+    def first(self, result: Result, gate: Callable[[], None]) -> None:
+        """The first block is there. ``gate`` refuses other statements of the reader while the connection is the
+        portal's."""
+        if result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        self._columns = result.columns
+        self.own = self._core.wire.is_reserved(self._portal[1])
+        if self.own:
+            self._gate = gate
+            self._core.wire.occupy(gate)
+
+    def ahead(self, result: Result) -> Any:
+        """Queues the fetch of the block behind ``result``; gives its ticket, or None at the end."""
+        self._asked = None
+        if result.suspended:
+            assert self._columns is not None, "rows have columns"
+            self._asked = self._core.wire.fetch(self._portal, self._fetch_size, self._columns)
+        return self._asked
+
+    def check(self, result: Result) -> Result:
+        """A block, unless the transaction was over when it was asked for."""
+        if not result.suspended and not result.tag:
+            raise InvalidCursorName(_ENDED)
+        return result
+
+    def check_open(self) -> None:
+        """Whether there is anything left to wait for."""
+        if self.ended:
+            raise InterfaceError(_RESET)
+
+    def end(self, discard: bool = True) -> Any:
+        """Queues the end of the portal and of a transaction of its own; gives its ticket, or None where there is
+        nothing to end. Whatever was asked ahead is dropped."""
+        core = self._core
+        if self.ended or not self.began:
+            return None
+        # First, as it raises where a generator is collected in the middle of a request of the same thread: then nothing
+        # has ended, and this has to be called again.
+        if self._gate is not None and not core.wire.closed:
+            core.wire.vacate(self._gate)
+        is_open = not core.wire.closed and core.wire.has_portal(self._portal[1])
+        self.ended = True
+        self.watch = None
+        core.readings.discard(self)
+        if core.wire.closed:
+            return None
+        if core.resets != self._resets:
+            return None
+        if discard and self._asked is not None and not self._asked.done():
+            core.wire.discard(self._asked)
+        return core.wire.close_portal(self._portal) if is_open else None
