@@ -16,16 +16,16 @@ from headrace._shared.connection import BlockingConnection, Pipeline
 from headrace._shared.cursor import BlockingCursor
 from headrace.aio._shared.connection import AsyncPipeline, LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
+from headrace.aio.informix.cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.informix.largeobject import AsyncLargeObject
-from headrace.aio.informix.server_cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.aio.postgres.connection import AsyncConnection
 from headrace.aio.postgres.copy import AsyncCopy
 from headrace.aio.postgres.cursor import AsyncCursor, AsyncServerCursor
 from headrace.informix import connection as informix
-from headrace.informix.cursors import Declared
+from headrace.informix.cursor import ServerCursor as InformixServerCursor
+from headrace.informix.declared import Declared
 from headrace.informix.largeobject import LargeObject
-from headrace.informix.server_cursor import ServerCursor as InformixServerCursor
 from headrace.mysql import connection as mysql
 from headrace.pool import ConnectionPool
 from headrace.postgres import connection as postgres

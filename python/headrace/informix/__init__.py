@@ -37,10 +37,10 @@ from ..types import (
     Timestamp,
     TimestampFromTicks,
 )
-from .connection import Connection, Cursor
+from .connection import Connection
+from .cursor import Cursor, ServerCursor
 from .largeobject import LargeObject
 from .opening import connect
-from .server_cursor import ServerCursor
 
 apilevel = "2.0"
 threadsafety = 2

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, TypeVar, overload
 
 from .. import defaults
 from .._shared.connection import BlockingConnection
 from .._shared.core import until
-from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params, columns_of
 from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
-from .core import InformixCore, call_statement
-from .cursors import Stream
+from .core import InformixCore
+from .cursor import Cursor, ServerCursor
 from .largeobject import LargeObject
 from .lobs import Locator, creating, opening
-from .server_cursor import ServerCursor
+from .streams import Stream
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-class Cursor(BlockingCursor[R]):
-    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``."""
-
-    @property
-    def connection(self) -> Connection[Any]:
-        """The connection it belongs to."""
-        return self._connection  # type: ignore[no-any-return]
-
-    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
-        """Runs a procedure or function; what it returns is then fetched. Returns ``params``."""
-        self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
-        return params
 
 
 class Connection(BlockingConnection[R]):

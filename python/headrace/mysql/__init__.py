@@ -34,7 +34,8 @@ from ..types import (
     Timestamp,
     TimestampFromTicks,
 )
-from .connection import Connection, Cursor
+from .connection import Connection
+from .cursor import Cursor
 from .opening import connect
 
 apilevel = "2.0"

@@ -12,46 +12,16 @@ from .. import defaults
 from .._native import MySqlWire, Result, Transfer
 from .._shared.connection import BlockingConnection
 from .._shared.core import Gate, Limit, afresh, overdue, until
-from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from .._shared.opening import open_wire, plain_password
-from ..errors import ConnectionClosed, DatabaseError, Error, OperationalError, ProgrammingError
+from ..errors import ConnectionClosed, Error, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from . import load
 from .core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
+from .cursor import Cursor
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-class Cursor(BlockingCursor[R]):
-    """Executes statements and holds their results (PEP 249).
-
-    Parameters are written ``%s``, ``%(name)s`` or ``?``. A result is received whole.
-    """
-
-    @property
-    def connection(self) -> Connection[Any]:
-        """The connection it belongs to."""
-        return self._connection  # type: ignore[no-any-return]
-
-    @property
-    def warning_count(self) -> int:
-        """How many warnings :meth:`Connection.show_warnings` would list of the last statement."""
-        return 0 if self._result is None else self._result.warnings
-
-    def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
-        """Calls a procedure (``name`` or ``schema.name``), and gives the arguments with what its OUT and INOUT
-        parameters have become. Its results are the cursor's, the next one after :meth:`nextset`."""
-        self._check()
-        self._clear()
-        try:
-            results, out = self._connection._run(self._core.call(name, args), timeout)
-        except DatabaseError as error:
-            self._failed(error)
-            raise
-        self._set_all(results)
-        return list(out)
 
 
 class Connection(BlockingConnection[R]):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .connection import AsyncConnection, AsyncCursor, connect
+from .connection import AsyncConnection
+from .cursor import AsyncCursor, AsyncServerCursor
 from .largeobject import AsyncLargeObject
-from .server_cursor import AsyncServerCursor
+from .opening import connect
 
 __all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "connect"]

@@ -1,53 +1,27 @@
-"""Informix on asyncio: the twin of :mod:`headrace.informix`, on the running loop and without a thread."""
+"""The asyncio connection to Informix, on the running loop and without a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
-import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, TypeVar, overload
 
-from ... import defaults, errors
-from ..._native import InformixWire
+from ... import defaults
 from ..._shared.core import until
 from ..._shared.cursor_base import Params, columns_of
-from ..._shared.opening import left, overdue
-from ...errors import ConnectionClosed, ConnectionTimeout
-from ...informix.attempts import Resolve, attempts
-from ...informix.core import InformixCore, call_statement
-from ...informix.cursors import Stream
+from ...errors import ConnectionClosed
+from ...informix.core import InformixCore
 from ...informix.lobs import Locator, creating, opening
-from ...informix.pam import Dialogue
-from ...informix.settings import ConnectOptions, connect_options
+from ...informix.streams import Stream
 from ...rows import RowFactory, tuple_row
 from .._shared.connection import LoopConnection
-from .._shared.cursor import LoopCursor
-from .._shared.opening import await_session, open_wire, resolve
-from .._shared.within import within
+from .cursor import AsyncCursor, AsyncServerCursor
 from .largeobject import AsyncLargeObject
-from .server_cursor import AsyncServerCursor
-
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "connect"]
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-class AsyncCursor(LoopCursor[R]):
-    """The twin of :class:`headrace.informix.Cursor`."""
-
-    @property
-    def connection(self) -> AsyncConnection[Any]:
-        """The connection it belongs to."""
-        return self._connection  # type: ignore[no-any-return]
-
-    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
-        """Runs a procedure or function: see :meth:`headrace.informix.Cursor.callproc`."""
-        await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
-        return params
 
 
 class AsyncConnection(LoopConnection[R]):
@@ -222,73 +196,3 @@ class AsyncConnection(LoopConnection[R]):
         # What was written in this turn of the loop, uvloop sends at its end.
         await asyncio.sleep(0)
         return self._core.send_urgent()
-
-
-async def connect(
-    conninfo: str = "",
-    /,
-    *,
-    autocommit: bool = False,
-    row_factory: RowFactory[Any] | None = None,
-    **keywords: Any,
-) -> AsyncConnection[Any]:
-    """Connects to Informix on the running loop: see :func:`headrace.informix.connect`."""
-    started = time.perf_counter_ns()
-    options = connect_options(conninfo, keywords)
-    core = await _connect(options)
-    core.autocommit = autocommit
-    connection = AsyncConnection(core, row_factory or tuple_row)
-    try:
-        await connection._run(core.start())
-    except BaseException:
-        core.wire.close()
-        raise
-    if core.timing:
-        core.wire.count("connect", time.perf_counter_ns() - started)
-    return connection
-
-
-async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
-    """The twin of the blocking one: the function ``pam`` may be asynchronous here."""
-    dialogue = Dialogue(wire, options)
-
-    async def talk() -> None:
-        while (answer := dialogue.question()) is not None:
-            dialogue.answer(await answer if inspect.isawaitable(answer) else answer)
-            await await_session(wire)
-
-    try:
-        await within(left(deadline), talk())
-    except TimeoutError:
-        wire.close()
-        raise overdue(options.connect_timeout) from None
-    except BaseException:
-        wire.close()
-        raise
-
-
-async def _connect(options: ConnectOptions) -> InformixCore:
-    plan = attempts(options)
-    timeout = options.connect_timeout
-    deadline = None if timeout is None else time.monotonic() + timeout
-    answer: Any = None
-    try:
-        step = next(plan)
-        while True:
-            try:
-                if isinstance(step, Resolve):
-                    answer = await resolve(step.host, step.port)
-                else:
-                    step.wire = InformixWire(step.options, asyncio.get_running_loop())
-                    await open_wire(step.wire, step.options, left(deadline))
-                    await _converse(step.wire, options, deadline)
-            except errors.Error as error:
-                step = plan.throw(error)
-            else:
-                step = plan.send(answer)
-    except StopIteration as stop:
-        wire, wire_options = stop.value
-    except ConnectionTimeout:
-        # A part of the time was what is named.
-        raise overdue(timeout) from None
-    return InformixCore(wire, options, encrypted=wire_options["tls"] != "no")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .connection import AsyncConnection, AsyncCursor, connect
+from .connection import AsyncConnection
+from .cursor import AsyncCursor
+from .opening import connect
 
 __all__ = ["AsyncConnection", "AsyncCursor", "connect"]

@@ -1,10 +1,9 @@
-"""MySQL and MariaDB on asyncio: same names as :mod:`headrace.mysql`, awaited."""
+"""The asyncio connection to MySQL and MariaDB."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from itertools import islice
@@ -14,48 +13,18 @@ from ... import defaults, errors
 from ..._native import MySqlWire, Result, Transfer
 from ..._shared.core import Limit, Opened, afresh, until
 from ..._shared.cursor_base import Params
-from ..._shared.opening import no_connection
-from ...errors import ConnectionClosed, DatabaseError, ProgrammingError
+from ...errors import ConnectionClosed, ProgrammingError
 from ...mysql import load
 from ...mysql.core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
-from ...mysql.known import known_options
-from ...mysql.opening import is_refusal
-from ...mysql.settings import ConnectOptions
 from ...rows import RowFactory, tuple_row
 from .._shared.connection import LoopConnection
-from .._shared.cursor import LoopCursor
 from .._shared.opened import TaskGate
-from .._shared.opening import any_password, open_wire, resolve
-from .._shared.watch import Watch, watch_over
+from .._shared.opening import any_password, open_wire
+from .._shared.watch import Watch
+from .cursor import AsyncCursor
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-class AsyncCursor(LoopCursor[R]):
-    """The twin of :class:`headrace.mysql.Cursor`."""
-
-    @property
-    def connection(self) -> AsyncConnection[Any]:
-        """The connection it belongs to."""
-        return self._connection  # type: ignore[no-any-return]
-
-    @property
-    def warning_count(self) -> int:
-        """How many warnings SHOW WARNINGS would list of the last statement."""
-        return 0 if self._result is None else self._result.warnings
-
-    async def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
-        """Calls a procedure: see :meth:`headrace.mysql.Cursor.callproc`."""
-        self._check()
-        self._clear()
-        try:
-            results, out = await self._connection._run(self._core.call(name, args), timeout)
-        except DatabaseError as error:
-            self._failed(error)
-            raise
-        self._set_all(results)
-        return list(out)
 
 
 class _Reading(Opened):
@@ -418,54 +387,6 @@ class AsyncConnection(LoopConnection[R]):
             wire.close()
             if not answered:
                 core.end_in_doubt()
-
-
-async def connect(
-    conninfo: str = "",
-    /,
-    *,
-    autocommit: bool = False,
-    row_factory: RowFactory[Any] | None = None,
-    **keywords: Any,
-) -> AsyncConnection[Any]:
-    """Connects to MySQL or MariaDB on the running loop: see :func:`headrace.mysql.connect`. A password callable may be
-    asynchronous."""
-    started = time.perf_counter_ns()
-    core, watch = await _connect(known_options(conninfo, keywords))
-    connection = AsyncConnection(core, row_factory or tuple_row, watch)
-    try:
-        await connection._run(core.start(autocommit))
-    except BaseException:
-        core.wire.close()
-        raise
-    if core.timing:
-        core.wire.count("connect", time.perf_counter_ns() - started)
-    return connection
-
-
-async def _connect(options: ConnectOptions) -> tuple[MySqlCore, Watch | None]:
-    failures: list[errors.Error] = []
-    for host, port in options.places():
-        found: list[tuple[str, int] | None] = [None]
-        if host is not None:
-            try:
-                found = [*await resolve(host, port)]
-            except errors.Error as error:
-                failures.append(error)
-                continue
-        for address in found:
-            password = await any_password(options.password)
-            wire_options = options.wire_options(address, host or "localhost", password)
-            wire = MySqlWire(wire_options, asyncio.get_running_loop())
-            try:
-                transport = await open_wire(wire, wire_options, options.timeout)
-            except errors.Error as error:
-                if is_refusal(error):
-                    raise
-                failures.append(error)
-            else:
-                return MySqlCore(wire, options, wire_options), watch_over(wire, transport)
-    raise no_connection(failures)
 
 
 def _heard(future: asyncio.Future[Any]) -> None:

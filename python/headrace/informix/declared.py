@@ -1,4 +1,4 @@
-"""Cursors that stay open on the server: every flow of requests for them, once for blocking and asyncio shells."""
+"""A cursor that stays open on the server: what the blocking and the asyncio one share."""
 
 from __future__ import annotations
 
@@ -9,70 +9,10 @@ from .. import defaults
 from .._native import Result
 from .._shared.core import Flow
 from .._shared.cursor_base import CursorBase, Params, columns_of
-from ..errors import Error, InvalidCursorName, NotSupportedError, ProgrammingError
+from ..errors import NotSupportedError, ProgrammingError
 from ..rows import tuple_row
-from .core import InformixCore
 
 _FOR_UPDATE = re.compile(r"\bfor\s+update\b", re.IGNORECASE)
-_NOT_OPEN = -400
-_ENDED = (
-    "the stream cannot be read on: the transaction that it reads in was ended, by commit() or rollback() while it was "
-    "open, perhaps of another thread or task; collect its rows first, use a second connection, or a named cursor with "
-    "withhold=True"
-)
-
-
-class Stream:
-    """A query whose rows come in blocks, the next one on its way while one is used."""
-
-    def __init__(self, core: InformixCore, fetch_bytes: int) -> None:
-        if fetch_bytes < 1:
-            raise ProgrammingError("fetch_bytes must be at least 1")
-        self.core = core
-        self.fetch_bytes = fetch_bytes
-        self.number = next(core.numbers)
-        self.ahead: Any = None
-
-    def open(self, sql: str, params: Params) -> Flow[Result]:
-        """The first block."""
-        core = self.core
-        # In autocommit other statements commit while it is read, and the transaction is not the stream's.
-        held = core.autocommit and not core.in_transaction()
-        result: Result = yield core.wire.declare(
-            self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes
-        )
-        return result
-
-    def ask(self, result: Result) -> None:
-        """Asks for the block behind ``result``."""
-        self.ahead = self.core.wire.fetch(self.number, self.fetch_bytes) if result.suspended else None
-
-    def following(self) -> Flow[Result]:
-        """The block that was asked for."""
-        try:
-            result: Result = yield self.ahead
-        except InvalidCursorName as error:
-            if error.sqlcode != _NOT_OPEN:
-                raise
-            ended = InvalidCursorName(_ENDED)
-            ended.sqlcode = error.sqlcode
-            raise ended from error
-        return result
-
-    def close(self) -> Flow[None]:
-        """Closes the cursor, wherever it stands."""
-        wire, ahead = self.core.wire, self.ahead
-        self.ahead = None
-        if wire.closed:
-            return
-        if ahead is not None and not ahead.done():
-            wire.discard(ahead)
-        try:
-            yield wire.close_cursor(self.number)
-        except Error:
-            # A cursor that was lost with its connection is closed.
-            if not wire.closed:
-                raise
 
 
 class Declared(CursorBase[Any]):

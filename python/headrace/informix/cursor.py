@@ -1,20 +1,36 @@
-"""The blocking cursor that stays open on the server."""
+"""The blocking cursors of Informix: one that holds its result, and one that stays open on the server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from ..errors import NotSupportedError
 from ..rows import RowFactory
-from .cursors import Declared
+from .core import call_statement
+from .declared import Declared
 
 if TYPE_CHECKING:
     from .connection import Connection
 
+
 R = TypeVar("R")
+
+
+class Cursor(BlockingCursor[R]):
+    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``."""
+
+    @property
+    def connection(self) -> Connection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Runs a procedure or function; what it returns is then fetched. Returns ``params``."""
+        self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        return params
 
 
 class ServerCursor(Declared, BlockingCursor[R]):

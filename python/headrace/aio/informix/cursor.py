@@ -1,20 +1,36 @@
-"""The asyncio cursor that stays open on an Informix server."""
+"""The asyncio cursors of Informix: one that holds its result, and one that stays open on the server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..._shared.cursor_base import Params
 from ...errors import NotSupportedError
-from ...informix.cursors import Declared
+from ...informix.core import call_statement
+from ...informix.declared import Declared
 from ...rows import RowFactory
 from .._shared.cursor import LoopCursor
 
 if TYPE_CHECKING:
     from .connection import AsyncConnection
 
+
 R = TypeVar("R")
+
+
+class AsyncCursor(LoopCursor[R]):
+    """The twin of :class:`headrace.informix.Cursor`."""
+
+    @property
+    def connection(self) -> AsyncConnection[Any]:
+        """The connection it belongs to."""
+        return self._connection  # type: ignore[no-any-return]
+
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Runs a procedure or function: see :meth:`headrace.informix.Cursor.callproc`."""
+        await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        return params
 
 
 class AsyncServerCursor(Declared, LoopCursor[R]):

@@ -1,0 +1,91 @@
+"""Opening an asyncio connection to Informix: the attempts of :mod:`headrace.informix.attempts`."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from typing import Any
+
+from ... import errors
+from ..._native import InformixWire
+from ..._shared.opening import left, overdue
+from ...errors import ConnectionTimeout
+from ...informix.attempts import Resolve, attempts
+from ...informix.core import InformixCore
+from ...informix.pam import Dialogue
+from ...informix.settings import ConnectOptions, connect_options
+from ...rows import RowFactory, tuple_row
+from .._shared.opening import await_session, open_wire, resolve
+from .._shared.within import within
+from .connection import AsyncConnection
+
+
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    **keywords: Any,
+) -> AsyncConnection[Any]:
+    """Connects to Informix on the running loop: see :func:`headrace.informix.connect`."""
+    started = time.perf_counter_ns()
+    options = connect_options(conninfo, keywords)
+    core = await _connect(options)
+    core.autocommit = autocommit
+    connection = AsyncConnection(core, row_factory or tuple_row)
+    try:
+        await connection._run(core.start())
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count("connect", time.perf_counter_ns() - started)
+    return connection
+
+
+async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
+    """The twin of the blocking one: the function ``pam`` may be asynchronous here."""
+    dialogue = Dialogue(wire, options)
+
+    async def talk() -> None:
+        while (answer := dialogue.question()) is not None:
+            dialogue.answer(await answer if inspect.isawaitable(answer) else answer)
+            await await_session(wire)
+
+    try:
+        await within(left(deadline), talk())
+    except TimeoutError:
+        wire.close()
+        raise overdue(options.connect_timeout) from None
+    except BaseException:
+        wire.close()
+        raise
+
+
+async def _connect(options: ConnectOptions) -> InformixCore:
+    plan = attempts(options)
+    timeout = options.connect_timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
+    answer: Any = None
+    try:
+        step = next(plan)
+        while True:
+            try:
+                if isinstance(step, Resolve):
+                    answer = await resolve(step.host, step.port)
+                else:
+                    step.wire = InformixWire(step.options, asyncio.get_running_loop())
+                    await open_wire(step.wire, step.options, left(deadline))
+                    await _converse(step.wire, options, deadline)
+            except errors.Error as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as stop:
+        wire, wire_options = stop.value
+    except ConnectionTimeout:
+        # A part of the time was what is named.
+        raise overdue(timeout) from None
+    return InformixCore(wire, options, encrypted=wire_options["tls"] != "no")

@@ -1,0 +1,67 @@
+"""Opening an asyncio connection to MySQL or MariaDB."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from ... import errors
+from ..._native import MySqlWire
+from ..._shared.opening import no_connection
+from ...mysql.core import MySqlCore
+from ...mysql.known import known_options
+from ...mysql.opening import is_refusal
+from ...mysql.settings import ConnectOptions
+from ...rows import RowFactory, tuple_row
+from .._shared.opening import any_password, open_wire, resolve
+from .._shared.watch import Watch, watch_over
+from .connection import AsyncConnection
+
+
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    **keywords: Any,
+) -> AsyncConnection[Any]:
+    """Connects to MySQL or MariaDB on the running loop: see :func:`headrace.mysql.connect`. A password callable may be
+    asynchronous."""
+    started = time.perf_counter_ns()
+    core, watch = await _connect(known_options(conninfo, keywords))
+    connection = AsyncConnection(core, row_factory or tuple_row, watch)
+    try:
+        await connection._run(core.start(autocommit))
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count("connect", time.perf_counter_ns() - started)
+    return connection
+
+
+async def _connect(options: ConnectOptions) -> tuple[MySqlCore, Watch | None]:
+    failures: list[errors.Error] = []
+    for host, port in options.places():
+        found: list[tuple[str, int] | None] = [None]
+        if host is not None:
+            try:
+                found = [*await resolve(host, port)]
+            except errors.Error as error:
+                failures.append(error)
+                continue
+        for address in found:
+            password = await any_password(options.password)
+            wire_options = options.wire_options(address, host or "localhost", password)
+            wire = MySqlWire(wire_options, asyncio.get_running_loop())
+            try:
+                transport = await open_wire(wire, wire_options, options.timeout)
+            except errors.Error as error:
+                if is_refusal(error):
+                    raise
+                failures.append(error)
+            else:
+                return MySqlCore(wire, options, wire_options), watch_over(wire, transport)
+    raise no_connection(failures)
