@@ -6,10 +6,10 @@ asyncio twin.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
-from . import aio, errors, postgres, rows, types
-from ._shared.core import Rollback
+from . import errors
 from ._shared.dispatch import module_for
 from .errors import (
     DatabaseError,
@@ -23,9 +23,12 @@ from .errors import (
     ProgrammingError,
     Warning,
 )
-from .pool import ConnectionPool
-from .postgres.connection import Connection
-from .postgres.cursor import Cursor
+
+if TYPE_CHECKING:
+    from . import aio, postgres, rows, types
+    from ._shared.core import Rollback
+    from .pool import ConnectionPool
+    from .postgres import Connection, Cursor
 
 T = TypeVar("T")
 
@@ -82,3 +85,30 @@ def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
     Raises ProgrammingError for a URL of another kind.
     """
     return module_for(conninfo, __name__).connect(conninfo, **keywords)  # type: ignore[no-any-return]
+
+
+_WHEN_USED: Final = {
+    "Connection": "postgres",
+    "ConnectionPool": "pool",
+    "Cursor": "postgres",
+    "Rollback": "_shared.core",
+    "aio": "",
+    "postgres": "",
+    "rows": "",
+    "types": "",
+}
+"""What is imported when it is first used, with the module it is in: a program that uses one database, or has no event
+loop, does not pay for the others."""
+
+
+def __getattr__(name: str) -> Any:
+    where = _WHEN_USED.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{where or name}")
+    found = globals()[name] = getattr(module, name) if where else module
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHEN_USED})

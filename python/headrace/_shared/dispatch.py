@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any, Final
 
@@ -16,6 +15,9 @@ _MODULES: Final = {
     "mysql": "mysql",
     "mariadb": "mysql",
 }
+_imported: Final[dict[str, Any]] = {}
+"""To ask importlib for a module that is there would cost as much as all the rest. ``sys.modules`` also has those that
+another thread is still importing."""
 
 
 def module_for(conninfo: str, package: str) -> Any:
@@ -33,10 +35,16 @@ def module_for(conninfo: str, package: str) -> Any:
         )
     scheme, colon, _ = conninfo.strip().partition(":")
     if not colon or not scheme.isalpha():
-        return import_module(f"{package}.postgres")
+        return _module(f"{package}.postgres")
     name = _MODULES.get(scheme.lower())
     if name is None:
         known = ", ".join(f"{scheme}:" for scheme in _MODULES)
         raise ProgrammingError(f"the URL begins with {scheme}:, which is none of {known}")
-    # To ask importlib for what is there would cost as much as all the rest.
-    return sys.modules.get(f"{package}.{name}") or import_module(f"{package}.{name}")
+    return _module(f"{package}.{name}")
+
+
+def _module(name: str) -> Any:
+    module = _imported.get(name)
+    if module is None:
+        module = _imported[name] = import_module(name)
+    return module

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,8 @@ from .redact import MASK, SECRETS
 
 def nearest(name: str, choices: Iterable[str]) -> str:
     """``; did you mean 'x'?`` for the nearest choice, or nothing."""
+    import difflib
+
     near = difflib.get_close_matches(name, sorted(choices), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 

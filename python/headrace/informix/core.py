@@ -5,7 +5,6 @@ A flow is a generator that yields tickets or futures and is sent their results, 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
@@ -108,9 +107,9 @@ class InformixCore(Core):
         for ticket in asked:
             if not ticket.done():
                 self.wire.discard(ticket)
-            elif isinstance(ticket, asyncio.Future) and not ticket.cancelled():
-                # One that failed would otherwise be reported as never looked at.
-                ticket.exception()
+            elif (look := getattr(ticket, "exception", None)) is not None and not ticket.cancelled():
+                # A future that failed would otherwise be reported as never looked at.
+                look()
 
     def describe(self, columns: Columns) -> list[Column]:
         """PEP 249's description of a result."""

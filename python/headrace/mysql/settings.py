@@ -6,9 +6,7 @@ environment (MYSQL_*), defaults."""
 from __future__ import annotations
 
 import functools
-import getpass
 import os
-import random
 import re
 import socket
 import sys
@@ -218,6 +216,8 @@ class ConnectOptions:
             return [(None, 0)]
         places: list[tuple[str | None, int]] = [*self.hosts]
         if self.load_balance_hosts == "random":
+            import random
+
             random.shuffle(places)
         return places
 
@@ -463,6 +463,8 @@ def _matching(
 
 
 def _system_user() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):

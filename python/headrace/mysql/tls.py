@@ -3,7 +3,7 @@ MySQL's manual; "Secure Connections" in MariaDB's)."""
 
 from __future__ import annotations
 
-import ssl
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -102,7 +102,8 @@ def _ssl(settings: Settings, files: dict[str, str | None]) -> list[tuple[str, st
     given = settings.values.get("ssl")
     if given is None or given == "":
         return []
-    if isinstance(given, ssl.SSLContext):
+    # A module that nobody has imported has made no context, and importing it takes longer than all of this package.
+    if (ssl := sys.modules.get("ssl")) is not None and isinstance(given, ssl.SSLContext):
         raise NotSupportedError("ssl: headrace brings its own TLS; give ssl_mode, ssl_ca, ssl_cert and ssl_key")
     if not isinstance(given, Mapping):
         return [("ssl", "REQUIRED" if settings.boolean("ssl", False) else "DISABLED")]

@@ -15,7 +15,6 @@ that was wrong is not sent once more in the clear.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -180,9 +179,13 @@ def _told(where: str, error: DatabaseError) -> str:
     return text if text.startswith("connection to ") else f"connection to {where} failed: {text}"
 
 
-def attempts(
-    options: ConnectOptions, *, shuffle: Callable[[list[Any]], None] = random.shuffle
-) -> Generator[Step, Any, Any]:
+def _shuffle(places: list[Any]) -> None:
+    import random
+
+    random.shuffle(places)
+
+
+def attempts(options: ConnectOptions, *, shuffle: Callable[[list[Any]], None] = _shuffle) -> Generator[Step, Any, Any]:
     """Tries every host, address and TLS mode in libpq's order; returns the first session that will do.
 
     ``shuffle`` puts hosts and addresses in another order for ``load_balance_hosts=random``.

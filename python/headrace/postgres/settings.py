@@ -7,7 +7,6 @@ environment (PG*), defaults. See "Database Connection Control Functions" in the 
 from __future__ import annotations
 
 import dataclasses
-import getpass
 import ipaddress
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -447,6 +446,8 @@ def _default_host(port: int) -> str:
 
 
 def _system_user() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):

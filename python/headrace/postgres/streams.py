@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,8 @@ from .._shared.cursor_base import Params
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
 
 if TYPE_CHECKING:
+    import asyncio
+
     from .core import ConnectionCore
 
 BUSY: Final = (

@@ -1,0 +1,59 @@
+"""What an import of headrace does not import: it is waited for at the start of every program that uses it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import headrace
+
+HEAVY = (
+    "asyncio",
+    "ssl",
+    "concurrent.futures",
+    "logging",
+    "subprocess",
+    "multiprocessing",
+    "email",
+    "difflib",
+    "random",
+)
+NOT_YET = ("socket", "inspect", "dataclasses", "json", "threading", "datetime", "decimal", "headrace.types")
+OURS = {
+    name: (f"headrace.{name}", f"headrace.aio.{name}", *(["headrace.compat"] if name == "mysql" else []))
+    for name in ("postgres", "mysql", "informix")
+}
+
+
+def modules_after(script: str) -> set[str]:
+    """The modules of an interpreter that has run ``script``."""
+    whole = f"{script}\nimport sys; print('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-I", "-c", whole], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_headrace_imports_no_database_and_no_event_loop() -> None:
+    unwanted = {*HEAVY, *NOT_YET, "headrace.aio", "headrace.pool", *OURS} | {
+        one for ours in OURS.values() for one in ours
+    }
+    assert unwanted & modules_after("import headrace") == set()
+
+
+@pytest.mark.parametrize("database", OURS)
+def test_a_blocking_driver_imports_no_event_loop_and_no_other_database(database: str) -> None:
+    others = {module for name, modules in OURS.items() if name != database for module in modules}
+    unwanted = {*HEAVY, *others, "headrace.aio", "headrace.pool"}
+    assert unwanted & modules_after(f"import headrace.{database}") == set()
+
+
+@pytest.mark.parametrize("name", headrace.__all__)
+def test_every_public_name_is_there_after_import_headrace(name: str) -> None:
+    check = f"import headrace; assert {name!r} in dir(headrace); headrace.{name}; from headrace import {name}"
+    assert "headrace" in modules_after(check)
+
+
+def test_a_name_that_headrace_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'headrace' has no attribute 'conect'"):
+        headrace.conect  # type: ignore[attr-defined]  # noqa: B018
