@@ -76,6 +76,24 @@ pub fn are_in(sql: &str) -> bool {
     false
 }
 
+/// Whether a text begins with a parameter as Python writes it: `%s` that no letter follows, or `%(name)s`.
+pub fn begins(text: &str) -> bool {
+    let is_kind = |byte: Option<&u8>| matches!(byte, Some(b's' | b'b' | b't'));
+    let bytes = text.as_bytes();
+    match bytes.get(1) {
+        Some(b'(') if bytes[0] == b'%' => text.find(')').is_some_and(|close| is_kind(bytes.get(close + 1))),
+        byte if bytes.first() == Some(&b'%') && is_kind(byte) => {
+            !bytes.get(2).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80)
+        }
+        _ => false,
+    }
+}
+
+/// What is wrong with a statement that has the server's own parameters, and Python's outside of strings and comments.
+pub fn mixed(own: &str) -> String {
+    format!("the statement mixes {own} and %s parameters")
+}
+
 /// Turns `%s` or `%(name)s` into the server's placeholders.
 ///
 /// # Errors
@@ -148,6 +166,26 @@ pub fn rewrite(sql: &str, marks: Marks) -> Result<Converted, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parameter_is_known_by_its_beginning() {
+        for (text, expected) in [
+            ("%s", true),
+            ("%s, 1", true),
+            ("%b::bytea", true),
+            ("%(a)s", true),
+            ("%(a) s", false),
+            ("%(a", false),
+            ("%size", false),
+            ("% s", false),
+            ("%%s", false),
+            ("%", false),
+            ("s%s", false),
+            ("", false),
+        ] {
+            assert_eq!(begins(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn placeholders_become_numbers() {

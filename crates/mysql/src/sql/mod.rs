@@ -23,10 +23,29 @@ pub use load::{load_data, quoted};
 /// A message, for a NUL character, a stray percent sign, or mixed styles.
 pub fn convert(sql: &str, with_params: bool, modes: Modes) -> Result<Converted, String> {
     placeholders::check(sql)?;
-    if !with_params || (!placeholders::are_in(sql) && !Scan::new(sql, modes).placeholders.is_empty()) {
+    if !with_params {
+        return Ok(Converted::native(sql));
+    }
+    if !Scan::new(sql, modes).placeholders.is_empty() {
+        // A percent sign in a string, a name or a comment is not Python's then.
+        if placeholders::are_in(sql) && has_python_parameter(sql, modes) {
+            return Err(placeholders::mixed("?"));
+        }
         return Ok(Converted::native(sql));
     }
     placeholders::rewrite(sql, Marks::Questions)
+}
+
+/// Whether a statement has a parameter that is written as in Python outside of strings, names and comments.
+fn has_python_parameter(sql: &str, modes: Modes) -> bool {
+    let mut literal = false;
+    Lexer::new(sql, modes).any(|token| {
+        let percent = token.kind == Kind::Punctuation(b'%');
+        let found = percent && !literal && placeholders::begins(&sql[token.start..]);
+        // Two percent signs are one.
+        literal = percent && !literal && sql[token.end..].starts_with('%');
+        found
+    })
 }
 
 /// What one look over a statement tells.
@@ -112,4 +131,20 @@ const LOOKING_BACK: [&str; 3] = ["last_insert_id", "row_count", "found_rows"];
 
 pub(crate) fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|other| word.eq_ignore_ascii_case(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percent_sign_beside_native_parameters_is_python_s_only_outside_of_strings() {
+        for sql in ["select '%s', ?", "select `%(n)s` from t where a = ?", "select ? /* %s */ -- %s", "select ? % size"]
+        {
+            assert_eq!(convert(sql, true, Modes::default()), Ok(Converted::native(sql)), "{sql}");
+        }
+        let mixed = Err("the statement mixes ? and %s parameters".to_owned());
+        assert_eq!(convert("select ?, %s", true, Modes::default()), mixed);
+        assert_eq!(convert("select '?', %s", true, Modes::default()).unwrap().sql, "select '?', ?");
+    }
 }

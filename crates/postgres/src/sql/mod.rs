@@ -145,10 +145,32 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
 /// A message, for a NUL character, a stray percent sign, or mixed styles.
 pub fn convert(sql: &str, with_params: bool) -> Result<Converted, String> {
     placeholders::check(sql)?;
-    if !with_params || (has_parameter(sql) && !placeholders::are_in(sql)) {
+    if !with_params {
+        return Ok(Converted::native(sql));
+    }
+    if has_parameter(sql) {
+        // A percent sign in a string, a name or a comment is not Python's then.
+        if placeholders::are_in(sql) && has_python_parameter(sql) {
+            return Err(placeholders::mixed("$1"));
+        }
         return Ok(Converted::native(sql));
     }
     placeholders::rewrite(sql, Marks::Numbers)
+}
+
+/// Whether a statement has a parameter that is written as in Python outside of strings, names and comments.
+fn has_python_parameter(sql: &str) -> bool {
+    let mut lexer = Lexer::new(sql);
+    let mut literal = false;
+    while let Some(token) = lexer.next() {
+        let percent = token == Token::Sign(b'%');
+        if percent && !literal && placeholders::begins(&sql[lexer.end() - 1..]) {
+            return true;
+        }
+        // Two percent signs are one.
+        literal = percent && !literal && lexer.rest().starts_with('%');
+    }
+    false
 }
 
 #[cfg(test)]
@@ -194,6 +216,25 @@ mod tests {
         ] {
             assert_eq!(has_parameter(sql), native, "{sql}");
         }
+    }
+
+    #[test]
+    fn a_percent_sign_beside_native_parameters_is_python_s_only_outside_of_strings() {
+        for sql in [
+            "select 'a%s' || $1",
+            "select \"%(n)s\" from t where a = $1",
+            "select $1 /* %s */ -- %s",
+            "select $$%s$$ || $1",
+            "select a %size + $1",
+            "select a % b, $1",
+            "select a %% b, $1, '%s'",
+        ] {
+            assert_eq!(convert(sql, true), Ok(Converted::native(sql)), "{sql}");
+        }
+        for sql in ["select $1, %s", "select '%s', %(a)s, $1"] {
+            assert_eq!(convert(sql, true), Err("the statement mixes $1 and %s parameters".to_owned()), "{sql}");
+        }
+        assert_eq!(convert("select '$1 %s'", true).unwrap().sql, "select '$1 $1'");
     }
 
     #[test]
