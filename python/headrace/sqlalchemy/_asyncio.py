@@ -1,0 +1,257 @@
+"""An asyncio connection with the blocking interface that SQLAlchemy's engine wants: each call waits in its greenlet."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Iterator, Sequence
+from types import ModuleType
+from typing import Any, TypeVar
+
+from sqlalchemy.engine import AdaptedConnection
+
+try:
+    from sqlalchemy.util.concurrency import await_
+except ImportError:
+    # SQLAlchemy 2.0
+    from sqlalchemy.util import await_only as await_  # type: ignore[attr-defined,no-redef,unused-ignore]
+
+T = TypeVar("T")
+
+
+def wait(awaitable: Awaitable[T]) -> T:
+    """The result of an awaitable, for which this greenlet waits."""
+    result: T = await_(awaitable)
+    return result
+
+
+class Module:
+    """The PEP 249 module of an asyncio driver: ``connect`` waits in a greenlet, all else is the blocking module's."""
+
+    def __init__(self, blocking: ModuleType, connect: Any, adapted: type[Connection]) -> None:
+        self.__name__ = blocking.__name__
+        for name in blocking.__all__:
+            if name != "connect":
+                setattr(self, name, getattr(blocking, name))
+        self._connect = connect
+        self._adapted = adapted
+
+    def connect(self, *args: Any, **keywords: Any) -> Connection:
+        """Connects on the running loop."""
+        creator = keywords.pop("async_creator_fn", self._connect)
+        return self._adapted(wait(creator(*args, **keywords)))
+
+
+class Cursor:
+    """A cursor whose rows are here once its statement was executed: fetching does not wait."""
+
+    server_side = False
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+        self._rows: list[Any] = []
+        self._at = 0
+
+    @property
+    def description(self) -> Any:
+        """The result's columns, or None."""
+        return self._cursor.description
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that the statement affected or returned."""
+        return self._cursor.rowcount  # type: ignore[no-any-return]
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The number that the last INSERT made."""
+        return self._cursor.lastrowid  # type: ignore[no-any-return]
+
+    @property
+    def arraysize(self) -> int:
+        """Rows that ``fetchmany`` returns by default."""
+        return self._cursor.arraysize  # type: ignore[no-any-return]
+
+    @arraysize.setter
+    def arraysize(self, value: int) -> None:
+        self._cursor.arraysize = value
+
+    async def _execute(self, sql: str, params: Any) -> None:
+        cursor = self._cursor
+        self._rows, self._at = [], 0
+        await cursor.execute(sql, params)
+        await self._take()
+
+    async def _take(self) -> None:
+        cursor = self._cursor
+        self._rows = await cursor.fetchall() if cursor.rownumber is not None else []
+        self._at = 0
+
+    def execute(self, sql: str, params: Any = None) -> None:
+        """Executes one statement."""
+        wait(self._execute(sql, params))
+
+    def executemany(self, sql: str, rows: Sequence[Any]) -> None:
+        """Executes one statement for every row of parameters."""
+        self._rows, self._at = [], 0
+        wait(self._cursor.executemany(sql, rows))
+
+    async def _next(self) -> bool | None:
+        more: bool | None = await self._cursor.nextset()
+        await self._take()
+        return more
+
+    def nextset(self) -> bool | None:
+        """To the next result; None when there is none."""
+        return wait(self._next())
+
+    def callproc(self, name: str, args: Sequence[Any] = ()) -> Any:
+        """Calls a procedure."""
+
+        async def call() -> Any:
+            result = await self._cursor.callproc(name, args)
+            await self._take()
+            return result
+
+        return wait(call())
+
+    def setinputsizes(self, *sizes: Any) -> None:
+        """Does nothing (PEP 249 allows that)."""
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        at = self._at
+        if at >= len(self._rows):
+            return None
+        self._at = at + 1
+        return self._rows[at]
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        """The next rows, at most ``size``."""
+        rows = self._rows[self._at : self._at + (self.arraysize if size is None else size)]
+        self._at += len(rows)
+        return rows
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        rows = self._rows[self._at :] if self._at else self._rows
+        self._rows, self._at = [], 0
+        return rows
+
+    def __iter__(self) -> Iterator[Any]:
+        while (row := self.fetchone()) is not None:
+            yield row
+
+    async def _async_soft_close(self) -> None:
+        """What SQLAlchemy calls before a result leaves its greenlet: the rows are here, so nothing is left to close."""
+
+    def close(self) -> None:
+        """Frees the rows; the description stays."""
+        self._rows, self._at = [], 0
+
+    def __enter__(self) -> Cursor:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class ServerCursor(Cursor):
+    """A cursor on the server: fetching waits."""
+
+    server_side = True
+
+    async def _take(self) -> None:
+        return
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        return wait(self._cursor.fetchone())
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        """The next rows, at most ``size``."""
+        return wait(self._cursor.fetchmany(size))
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        return wait(self._cursor.fetchall())
+
+    def close(self) -> None:
+        """Closes the server's cursor."""
+        wait(self._cursor.close())
+
+
+class Connection(AdaptedConnection):
+    """What the engine uses of an asyncio connection, which is its ``driver_connection``."""
+
+    __slots__ = ()
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def cursor(self) -> Cursor:
+        """A new cursor."""
+        return Cursor(self._connection.cursor())
+
+    def execute(self, sql: str, params: Any = None) -> Cursor:
+        """Executes one statement on a new cursor."""
+        cursor = self.cursor()
+        cursor.execute(sql, params)
+        return cursor
+
+    def commit(self) -> None:
+        """Commits the open transaction."""
+        wait(self._connection.commit())
+
+    def rollback(self) -> None:
+        """Rolls the open transaction back."""
+        wait(self._connection.rollback())
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.terminate()
+
+    def terminate(self) -> None:
+        """Closes the connection at once, also where no loop runs: the driver's ``close()`` never waits."""
+        with contextlib.suppress(StopIteration):
+            self._connection.close().send(None)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection is closed, or was lost."""
+        return self._connection.closed  # type: ignore[no-any-return]
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether every statement is a transaction of its own."""
+        return self._connection.autocommit  # type: ignore[no-any-return]
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        wait(self._connection.set_autocommit(value))
+
+    @property
+    def transaction_status(self) -> Any:
+        """Where the connection stands."""
+        return self._connection.transaction_status
+
+    def check_alive(self) -> bool:
+        """Whether the connection is still there, without a round trip."""
+        return self._connection.check_alive()  # type: ignore[no-any-return]
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level of transactions to come."""
+        return self._connection.isolation_level  # type: ignore[no-any-return]
+
+    @isolation_level.setter
+    def isolation_level(self, value: str | None) -> None:
+        wait(self._connection.set_isolation_level(value))
+
+    @property
+    def read_only(self) -> bool | None:
+        """Whether transactions to come are read-only."""
+        return self._connection.read_only  # type: ignore[no-any-return]
+
+    @read_only.setter
+    def read_only(self, value: bool | None) -> None:
+        wait(self._connection.set_read_only(value))

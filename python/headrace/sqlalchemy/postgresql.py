@@ -1,0 +1,507 @@
+"""``postgresql+headrace``: SQLAlchemy's dialect of PostgreSQL on :mod:`headrace.postgres` and its asyncio twin.
+
+Statements go with the server's own parameters (``$1``), whose types are casts in the text: the server decides them, so
+that a statement is prepared once, whatever values come.
+"""
+
+# The base classes are typed in part only.
+# pyright: basic, reportIncompatibleMethodOverride=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import importlib
+import itertools
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import pool, util
+from sqlalchemy import types as sqltypes
+from sqlalchemy.dialects.postgresql import (
+    BIT,
+    BYTEA,
+    CITEXT,
+    ENUM,
+    INTERVAL,
+    JSON,
+    JSONB,
+    OID,
+    REGCLASS,
+    REGCONFIG,
+    ranges,
+)
+from sqlalchemy.dialects.postgresql.array import ARRAY
+from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
+from sqlalchemy.dialects.postgresql.json import JSONPathType
+from sqlalchemy.dialects.postgresql.pg_catalog import INT2VECTOR, OIDVECTOR
+from sqlalchemy.engine import URL, processors
+
+import headrace.postgres
+from headrace.types import Multirange, Notice, Range, TransactionStatus
+
+from . import _asyncio
+
+logger = logging.getLogger("sqlalchemy.dialects.postgresql")
+
+# Numbers of pg_type; a TypeCode equals its number.
+_FLOATS = (700, 701, 1021, 1022)
+_JSON_TYPES = (114, 3802)
+_INET_TYPES = (869, 650)
+
+# What statements say of their parameters
+
+
+class _String(sqltypes.String):
+    render_bind_cast = True
+
+
+class _Char(sqltypes.CHAR):
+    render_bind_cast = True
+
+
+class _LargeBinary(BYTEA):
+    render_bind_cast = True
+
+
+class _Boolean(sqltypes.Boolean):
+    render_bind_cast = True
+
+
+class _Integer(sqltypes.Integer):
+    render_bind_cast = True
+
+
+class _SmallInteger(sqltypes.SmallInteger):
+    render_bind_cast = True
+
+
+class _BigInteger(sqltypes.BigInteger):
+    render_bind_cast = True
+
+
+def _day(value: Any) -> Any:
+    return value.date() if isinstance(value, datetime.datetime) else value
+
+
+class _Date(sqltypes.Date):
+    render_bind_cast = True
+
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        # The type says that the day is meant; the driver would refuse a datetime with a time of day.
+        return _day
+
+
+class _DateTime(sqltypes.DateTime):
+    render_bind_cast = True
+
+
+class _Time(sqltypes.Time):
+    render_bind_cast = True
+
+
+class _Interval(INTERVAL):
+    render_bind_cast = True
+
+    @classmethod
+    def adapt_emulated_to_native(cls, interval: Any, **kw: Any) -> _Interval:  # type: ignore[override]
+        return _Interval(precision=interval.second_precision)
+
+
+class _Enum(ENUM):
+    render_bind_cast = True
+
+
+class _Array(ARRAY[Any]):
+    render_bind_cast = True
+
+
+class _Bit(BIT):
+    render_bind_cast = True
+
+
+class _Oid(OID):
+    render_bind_cast = True
+
+
+class _RegClass(REGCLASS):
+    render_bind_cast = True
+
+
+class _RegConfig(REGCONFIG):
+    render_bind_cast = True
+
+
+class _Decided:
+    """Numbers come as what the column is; a type asks for a Decimal or a float."""
+
+    render_bind_cast = True
+    asdecimal: bool
+    _effective_decimal_return_scale: int
+
+    def bind_processor(self, dialect: Any) -> None:
+        return None
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any] | None:
+        if not self.asdecimal:
+            return None if coltype in _FLOATS else processors.to_float
+        if coltype in _FLOATS:
+            return processors.to_decimal_processor_factory(decimal.Decimal, self._effective_decimal_return_scale)
+        return None
+
+
+class _Numeric(_Decided, sqltypes.Numeric[Any]):
+    pass
+
+
+class _Float(_Decided, sqltypes.Float[Any]):
+    pass
+
+
+class _NativeJson:
+    """Serialised by SQLAlchemy, read by the driver (or by the engine's ``json_deserializer``, which it calls)."""
+
+    def result_processor(self, dialect: Any, coltype: Any) -> None:
+        return None
+
+
+class _Json(_NativeJson, JSON):
+    pass
+
+
+class _Jsonb(_NativeJson, JSONB):
+    pass
+
+
+class _JsonIntIndex(sqltypes.JSON.JSONIntIndexType):
+    __visit_name__ = "json_int_index"
+    render_bind_cast = True
+
+
+class _JsonStrIndex(sqltypes.JSON.JSONStrIndexType):
+    __visit_name__ = "json_str_index"
+    render_bind_cast = True
+
+
+class _JsonPath(JSONPathType):
+    pass
+
+
+class _Vector:
+    """``int2vector`` and ``oidvector`` come as lists."""
+
+    def result_processor(self, dialect: Any, coltype: Any) -> None:
+        return None
+
+
+class _Int2Vector(_Vector, INT2VECTOR):
+    cache_ok = True
+
+
+class _OidVector(_Vector, OIDVECTOR):
+    cache_ok = True
+
+
+def _range_to_driver(value: Any) -> Any:
+    if isinstance(value, ranges.Range):
+        return Range(value.lower, value.upper, value.bounds, empty=value.empty)
+    return value
+
+
+def _range_from_driver(value: Any) -> Any:
+    if value is None:
+        return None
+    return ranges.Range(value.lower, value.upper, bounds="[)" if value.isempty else value.bounds, empty=value.isempty)
+
+
+class _Range(ranges.AbstractSingleRangeImpl[Any]):
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        return _range_to_driver
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
+        return _range_from_driver
+
+
+class _Multirange(ranges.AbstractMultiRangeImpl[Any]):
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        def process(value: Any) -> Any:
+            if value is None or isinstance(value, (str, Multirange)):
+                return value
+            return Multirange(map(_range_to_driver, value))
+
+        return process
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
+        def process(value: Any) -> Any:
+            return None if value is None else ranges.MultiRange(map(_range_from_driver, value))
+
+        return process
+
+
+# The engine's side
+
+_cursor_numbers = itertools.count(1)
+
+
+class _ExecutionContext(PGExecutionContext):
+    def create_server_side_cursor(self) -> Any:
+        connection = self._dbapi_connection
+        # Where every statement is a transaction of its own only a cursor WITH HOLD lives longer than its DECLARE.
+        return connection.cursor(f"headrace_{next(_cursor_numbers)}", withhold=connection.autocommit)
+
+
+def _log_notice(notice: Notice) -> None:
+    logger.info("%s: %s", notice.severity, notice.message)
+
+
+class PGDialect_headrace(PGDialect):
+    """Blocking engines: ``postgresql+headrace://user@host/database``."""
+
+    driver = "headrace"
+    supports_statement_cache = True
+    supports_server_side_cursors = True
+    supports_sane_multi_rowcount = True
+    supports_native_json_serialization = False
+    supports_native_json_deserialization = True
+    dialect_injects_custom_json_deserializer = True
+    default_paramstyle = "numeric_dollar"
+    execution_ctx_cls = _ExecutionContext
+
+    colspecs = util.update_copy(
+        PGDialect.colspecs,
+        {
+            sqltypes.String: _String,
+            sqltypes.CHAR: _Char,
+            sqltypes.LargeBinary: _LargeBinary,
+            sqltypes.Boolean: _Boolean,
+            sqltypes.Integer: _Integer,
+            sqltypes.SmallInteger: _SmallInteger,
+            sqltypes.BigInteger: _BigInteger,
+            sqltypes.Numeric: _Numeric,
+            sqltypes.Float: _Float,
+            sqltypes.Date: _Date,
+            sqltypes.DateTime: _DateTime,
+            sqltypes.Time: _Time,
+            sqltypes.Interval: _Interval,
+            INTERVAL: _Interval,
+            sqltypes.Enum: _Enum,
+            sqltypes.ARRAY: _Array,
+            sqltypes.JSON: _Json,
+            JSON: _Json,
+            JSONB: _Jsonb,
+            sqltypes.JSON.JSONPathType: _JsonPath,
+            sqltypes.JSON.JSONIntIndexType: _JsonIntIndex,
+            sqltypes.JSON.JSONStrIndexType: _JsonStrIndex,
+            ranges.AbstractSingleRange: _Range,
+            ranges.AbstractMultiRange: _Multirange,
+            BIT: _Bit,
+            CITEXT: CITEXT,
+            INT2VECTOR: _Int2Vector,
+            OIDVECTOR: _OidVector,
+            OID: _Oid,
+            REGCLASS: _RegClass,
+            REGCONFIG: _RegConfig,
+        },
+    )
+
+    def __init__(self, paramstyle: Any = None, **keywords: Any) -> None:
+        # The module's own is %s, whose types are told from the values.
+        super().__init__(  # type: ignore[no-untyped-call]
+            paramstyle=paramstyle or self.default_paramstyle, **keywords
+        )
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        return headrace.postgres
+
+    @classmethod
+    def get_async_dialect_cls(cls, url: URL) -> type[PGDialectAsync_headrace]:
+        return PGDialectAsync_headrace
+
+    @classmethod
+    def load_provisioning(cls) -> None:
+        # What SQLAlchemy's own tests do with a server depends on the database, not on the driver.
+        importlib.import_module("sqlalchemy.dialects.postgresql.provision")
+
+    def retrieve_dbapi_version(self, dbapi: Any) -> Any:
+        return tuple(map(int, headrace.__version__.split(".")[:3]))
+
+    def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
+        keywords = url.translate_connect_args(username="user", database="dbname")
+        hosts, ports = self._split_multihost_from_url(url)
+        keywords.update(url.query)
+        if hosts:
+            keywords["host"] = ",".join(host or "" for host in hosts)
+            if ports and any(ports):
+                keywords["port"] = ",".join(str(port or "") for port in ports)
+        return (), keywords
+
+    def on_connect(self) -> Callable[[Any], None]:
+        loaders: dict[int, Callable[[bytes], Any]] = {}
+        if self._json_deserializer is not None:
+            deserialize = self._json_deserializer
+            loaders.update(dict.fromkeys(_JSON_TYPES, lambda data: deserialize(data.decode())))
+        if self._native_inet_types is False:
+            loaders.update(dict.fromkeys(_INET_TYPES, bytes.decode))
+
+        def connected(connection: Any) -> None:
+            connection.add_notice_handler(_log_notice)
+            if loaders:
+                connection.register_adapters(loaders=loaders)
+
+        return connected
+
+    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        # Without parameters a percent sign is only that.
+        cursor.execute(statement, parameters or None)
+
+    def is_disconnect(self, e: BaseException, connection: Any, cursor: Any) -> bool:
+        if isinstance(e, headrace.errors.ConnectionClosed):
+            return True
+        return isinstance(e, headrace.Error) and connection is not None and bool(connection.closed)
+
+    def do_ping(self, dbapi_connection: Any) -> bool:
+        if not dbapi_connection.check_alive():
+            return False
+        # Of its own: in a transaction it would leave one open.
+        autocommit = dbapi_connection.autocommit
+        if not autocommit:
+            dbapi_connection.autocommit = True
+        try:
+            dbapi_connection.execute("")
+        finally:
+            if not autocommit and not dbapi_connection.closed:
+                dbapi_connection.autocommit = False
+        return True
+
+    # transactions
+
+    def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
+        return ("AUTOCOMMIT", "READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
+
+    def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
+        dbapi_connection.autocommit = level == "AUTOCOMMIT"
+        dbapi_connection.isolation_level = None if level == "AUTOCOMMIT" else level.lower()
+
+    def get_isolation_level(self, dbapi_connection: Any) -> Any:
+        idle = dbapi_connection.transaction_status == TransactionStatus.IDLE
+        level = super().get_isolation_level(dbapi_connection)  # type: ignore[no-untyped-call]
+        if idle:
+            dbapi_connection.rollback()
+        return level
+
+    def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
+        return bool(dbapi_conn.autocommit)
+
+    def set_readonly(self, connection: Any, value: bool) -> None:
+        connection.read_only = value
+
+    def get_readonly(self, connection: Any) -> bool:
+        return bool(connection.read_only)
+
+    def set_deferrable(self, connection: Any, value: bool) -> None:
+        connection.deferrable = value
+
+    def get_deferrable(self, connection: Any) -> bool:
+        return bool(connection.deferrable)
+
+    # two-phase commit
+
+    def do_begin_twophase(self, connection: Any, xid: Any) -> None:
+        connection.connection.tpc_begin(xid)
+
+    def do_prepare_twophase(self, connection: Any, xid: Any) -> None:
+        connection.connection.tpc_prepare()
+
+    def do_rollback_twophase(self, connection: Any, xid: Any, is_prepared: bool = True, recover: bool = False) -> None:
+        dbapi_connection = connection.connection.dbapi_connection
+        self._finish_twophase(dbapi_connection, dbapi_connection.tpc_rollback, xid if recover else None)
+
+    def do_commit_twophase(self, connection: Any, xid: Any, is_prepared: bool = True, recover: bool = False) -> None:
+        dbapi_connection = connection.connection.dbapi_connection
+        self._finish_twophase(dbapi_connection, dbapi_connection.tpc_commit, xid if recover else None)
+
+    def _finish_twophase(self, dbapi_connection: Any, finish: Callable[..., None], xid: Any) -> None:
+        if xid is not None:
+            # One that another connection has prepared cannot be finished inside of a transaction.
+            dbapi_connection.rollback()
+        finish(xid)
+
+    def do_recover_twophase(self, connection: Any) -> list[str]:
+        return [str(xid) for xid in connection.connection.tpc_recover()]
+
+
+class _AsyncConnection(_asyncio.Connection):
+    __slots__ = ()
+
+    def cursor(self, name: str | None = None, *, withhold: bool = False) -> _asyncio.Cursor:
+        """A new cursor; with a ``name`` one on the server."""
+        if name is None:
+            return _asyncio.Cursor(self._connection.cursor())
+        return _asyncio.ServerCursor(self._connection.cursor(name, withhold=withhold))
+
+    def add_notice_handler(self, handler: Callable[[Notice], None]) -> None:
+        """Calls ``handler`` with every notice of the server."""
+        self._connection.add_notice_handler(handler)
+
+    def register_adapters(self, *, loaders: Mapping[int, Callable[[bytes], Any]]) -> None:
+        """Registers loaders by the numbers of their types."""
+        self._connection.register_adapters(loaders=loaders)
+
+    @property
+    def deferrable(self) -> bool | None:
+        """Whether transactions to come are deferrable."""
+        return self._connection.deferrable  # type: ignore[no-any-return]
+
+    @deferrable.setter
+    def deferrable(self, value: bool | None) -> None:
+        _asyncio.wait(self._connection.set_deferrable(value))
+
+    def tpc_begin(self, xid: Any) -> None:
+        """Begins a two-phase transaction."""
+        _asyncio.wait(self._connection.tpc_begin(xid))
+
+    def tpc_prepare(self) -> None:
+        """First phase."""
+        _asyncio.wait(self._connection.tpc_prepare())
+
+    def tpc_commit(self, xid: Any = None) -> None:
+        """Second phase: commits."""
+        _asyncio.wait(self._connection.tpc_commit(xid))
+
+    def tpc_rollback(self, xid: Any = None) -> None:
+        """Second phase: rolls back."""
+        _asyncio.wait(self._connection.tpc_rollback(xid))
+
+    def tpc_recover(self) -> list[Any]:
+        """The prepared transactions of this database."""
+        return _asyncio.wait(self._connection.tpc_recover())
+
+
+class PGDialectAsync_headrace(PGDialect_headrace):
+    """Asyncio engines: ``create_async_engine("postgresql+headrace://...")``."""
+
+    is_async = True
+    has_terminate = True
+    supports_statement_cache = True
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        import headrace.aio.postgres
+
+        return _asyncio.Module(headrace.postgres, headrace.aio.postgres.connect, _AsyncConnection)
+
+    @classmethod
+    def get_pool_class(cls, url: URL) -> type[pool.Pool]:
+        return pool.AsyncAdaptedQueuePool
+
+    def do_terminate(self, dbapi_connection: Any) -> None:
+        dbapi_connection.terminate()
+
+    def get_driver_connection(self, connection: Any) -> Any:
+        return connection.driver_connection
+
+
+dialect = PGDialect_headrace
+dialect_async = PGDialectAsync_headrace

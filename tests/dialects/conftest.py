@@ -1,0 +1,63 @@
+"""Engines of SQLAlchemy on headrace, blocking and asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+T = TypeVar("T")
+
+
+class Engines:
+    """A blocking engine and its asyncio twin, and one of them to run functions on: what is promised holds on both."""
+
+    def __init__(self, url: str, is_async: bool, **options: Any) -> None:
+        self.url = url
+        self.options = options
+        self.is_async = is_async
+        self._loop = asyncio.new_event_loop() if is_async else None
+        self._engine: Any = (create_async_engine if is_async else sa.create_engine)(url, **options)
+        self.engine: sa.Engine = self._engine.sync_engine if is_async else self._engine
+
+    def connected(self, work: Callable[[sa.Connection], T]) -> T:
+        """What ``work`` returns, given a connection that is committed afterwards."""
+        if self._loop is None:
+            with self.engine.begin() as connection:
+                return work(connection)
+
+        async def run(engine: AsyncEngine) -> T:
+            async with engine.begin() as connection:
+                return await connection.run_sync(work)
+
+        return self._loop.run_until_complete(run(self._engine))
+
+    def made(self, **options: Any) -> Engines:
+        """Engines with other options."""
+        return Engines(self.url, self.is_async, **options)
+
+    def dispose(self) -> None:
+        """Closes every connection."""
+        if self._loop is None:
+            self.engine.dispose()
+            return
+        self._loop.run_until_complete(self._engine.dispose())
+        self._loop.close()
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def shell(request: pytest.FixtureRequest) -> str:
+    """Which of the two shells."""
+    return str(request.param)
+
+
+@pytest.fixture
+def postgres(url: str, shell: str) -> Iterator[Engines]:
+    """Engines of PostgreSQL."""
+    engines = Engines(url.replace("postgresql://", "postgresql+headrace://"), shell == "asyncio")
+    yield engines
+    engines.dispose()
