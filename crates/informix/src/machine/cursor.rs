@@ -78,7 +78,10 @@ impl<C: IfxCaller> Machine<C> {
     /// A name that no other cursor of the session has.
     pub(super) fn cursor_name(&mut self) -> String {
         self.cursors += 1;
-        format!("_hr{:013x}", self.cursors)
+        // Not by `format!`, which took 1,200 instructions: a twentieth of a query of one row.
+        let digits =
+            (0..13).rev().map(|place| char::from(b"0123456789abcdef"[(self.cursors >> (4 * place)) as usize & 15]));
+        "_hr".chars().chain(digits).collect()
     }
 
     /// Asks for more rows of a cursor that is kept open.

@@ -16,6 +16,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8], Stop> {
         let end = self.at.checked_add(n).filter(|end| *end <= limits::MESSAGE_BYTES);
         let end = end.ok_or_else(|| Stop::Bad(Fatal::peer("the server announced a message of more than 1 GiB")))?;
@@ -23,12 +24,14 @@ impl<'a> Reader<'a> {
         self.at = end;
         Ok(taken)
     }
+    #[inline]
     pub fn u16(&mut self) -> Result<u16, Stop> {
         self.take(2).map(|b| u16::from_be_bytes([b[0], b[1]]))
     }
     pub fn i16(&mut self) -> Result<i32, Stop> {
         self.u16().map(|v| i32::from(v as i16))
     }
+    #[inline]
     pub fn i32(&mut self) -> Result<i32, Stop> {
         self.take(4).map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]]))
     }
