@@ -88,9 +88,9 @@ async def _roll_block_back(scene: Scene) -> None:
 
 
 async def _stream(scene: Scene) -> None:
-    keywords = {"on_server": True} if scene.place.kind == "mysql" else {}
+    keywords = scene.place.differences.kept_on_server
     sql = scene.place.marked(1900)
-    scene.kept["stream"] = _method(scene, "stream")(sql, ("a",), **scene.place.streamed, **keywords)
+    scene.kept["stream"] = _method(scene, "stream")(sql, ("a",), **scene.place.differences.streamed(100), **keywords)
 
 
 async def _stream_begun(scene: Scene) -> None:

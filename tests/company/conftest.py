@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from headrace.lab.differences import DIFFERENCES
 from headrace.testing import InformixServer, informix
 
 from . import informix as ifx
@@ -31,7 +32,7 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix"])
+@pytest.fixture(params=DIFFERENCES)
 def place(request: pytest.FixtureRequest) -> Place:
     """One database after the other."""
     if request.param == "postgresql":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace import errors
+from headrace.lab.differences import DIFFERENCES
 from headrace.testing import InformixServer
 
 from .places import Place
@@ -54,7 +55,7 @@ def informix(server: InformixServer, *, url: str = "", name: str = "informix", *
     login = f"{server.user}:{server.password}"
     return Place(
         name,
-        "informix",
+        DIFFERENCES["informix"],
         url or f"informix://{login}@127.0.0.1:{server.port}/{server.database}?server={server.server}",
         (
             "drop table if exists company",
@@ -63,10 +64,8 @@ def informix(server: InformixServer, *, url: str = "", name: str = "informix", *
             "create table numbers (n int primary key)",
         ),
         lambda count: f"select cast(? as varchar(40)), n from numbers where n <= {count} order by n",
-        "?",
         "insert into company select cast(? as int), cast(? as int), 'slow' from sysmaster:sysdual where "
         "(select count(*) from numbers a, numbers b where a.n + b.n = -1 and a.n < 200) = 0",
-        {"fetch_bytes": 1024},
         OPERATIONS,
         # The end of another's transaction ends it, as documented.
         refusals=(

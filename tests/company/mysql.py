@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.lab.differences import DIFFERENCES
 from served import Served
 
 from .places import Place
@@ -46,16 +47,14 @@ def mysql(served: Served, *, url: str = "", name: str = "", **keywords: Any) -> 
     """A server of MySQL's kin, however it is reached."""
     return Place(
         name or served.name,
-        "mysql",
+        DIFFERENCES[served.name],
         url or served.url("test") + "?ssl_mode=DISABLED",
         (
             "drop table if exists company",
             "create table company (worker int, n int, how varchar(20), primary key (worker, n)) engine = innodb",
         ),
         lambda count: f"select cast(%s as char), seq from {served.series(count)}",
-        "%s",
         "insert into company select %s, %s, if(sleep(0.02), 'interrupted', 'slow')",
-        {"fetch_size": 100},
         OPERATIONS,
         keywords={"local_infile": True, **keywords},
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace import errors
+from headrace.lab.differences import Differences
 
 from .shells import Shell
 from .worker import Chosen
@@ -21,19 +22,14 @@ class Place:
     """A server, and statements that mean the same everywhere."""
 
     name: str
-    kind: str
-    """Which driver: ``postgresql``, ``mysql`` or ``informix``."""
+    differences: Differences
     url: str
     schema: tuple[str, ...]
     """Statements that make its tables, in the place of any of the same names."""
     marked: Callable[[int], str]
     """A query for rows of its parameter, a text, and the numbers from 1 to one given."""
-    mark: str
-    """A parameter."""
     slow: str
     """Inserts a row of a worker and a number, and takes its time."""
-    streamed: dict[str, int]
-    """Streams a few rows at a time."""
     operations: dict[str, Chosen]
     """What only this database has."""
     refusals: tuple[tuple[str, type[Exception], str], ...] = ()
@@ -42,6 +38,16 @@ class Place:
     """What is raised for a statement that was cancelled."""
     keywords: dict[str, Any] = field(default_factory=dict[str, Any])
     """For ``connect``."""
+
+    @property
+    def kind(self) -> str:
+        """Which driver."""
+        return self.differences.driver
+
+    @property
+    def mark(self) -> str:
+        """A parameter."""
+        return self.differences.mark
 
     @property
     def insert(self) -> str:

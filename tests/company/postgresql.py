@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 from headrace import errors
+from headrace.lab.differences import DIFFERENCES
 
 from .places import Place
 from .worker import ALONE, READS, WRITES, Chosen, Worker, operation, same
@@ -111,16 +112,14 @@ def postgresql(url: str, name: str = "postgresql", **keywords: Any) -> Place:
     """A database, however it is reached."""
     return Place(
         name,
-        "postgresql",
+        DIFFERENCES["postgresql"],
         url,
         (
             "drop table if exists company",
             "create table company (worker int, n int, how varchar(20), primary key (worker, n))",
         ),
         lambda count: f"select %s::text, g from generate_series(1, {count}) g",
-        "%s",
         "insert into company select %s::int, %s::int, 'slow' from (select pg_sleep(0.02)) s",
-        {"fetch_size": 100},
         OPERATIONS,
         # What is opened in another worker's block ends with that, a cursor WITH HOLD if it is rolled back.
         refusals=(

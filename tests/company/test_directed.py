@@ -61,7 +61,7 @@ def streams(place: Place, times: int, name: str, **keywords: Any) -> Work:
 
     async def work(conn: Any) -> None:
         for k in range(times):
-            stream = conn.stream(place.marked(500), (f"{name}{k}",), **place.streamed, **keywords)
+            stream = conn.stream(place.marked(500), (f"{name}{k}",), **place.differences.streamed(100), **keywords)
             assert [row async for row in stream] == [(f"{name}{k}", n) for n in range(1, 501)]
 
     return work
@@ -107,21 +107,21 @@ def test_copies_in_are_whole_beside_queries(place: Place, shell: Shell) -> None:
 
 
 def test_streams_beside_queries_leave_the_connection_idle(place: Place, shell: Shell) -> None:
-    keywords = {"on_server": True} if place.kind == "mysql" else {}
+    keywords = place.differences.kept_on_server
     run(place, shell, streams(place, 15, "a", **keywords), asks(place, 200), asks(place, 200, "others"))
 
 
 def test_streams_overlap(place: Place, shell: Shell) -> None:
-    keywords = {"on_server": True} if place.kind == "mysql" else {}
+    keywords = place.differences.kept_on_server
     run(place, shell, *(streams(place, 10, name, **keywords) for name in "abc"))
 
 
 def test_what_is_written_beside_a_stream_that_is_left_stays(place: Place, shell: Shell) -> None:
-    keywords = {"on_server": True} if place.kind == "mysql" else {}
+    keywords = place.differences.kept_on_server
 
     async def leaves(conn: Any) -> None:
         for k in range(20):
-            stream = conn.stream(place.marked(500), (f"left{k}",), **place.streamed, **keywords)
+            stream = conn.stream(place.marked(500), (f"left{k}",), **place.differences.streamed(100), **keywords)
             async for row in stream:
                 assert row == (f"left{k}", 1)
                 await shell.sleep(0.002)
@@ -143,13 +143,13 @@ def test_what_is_written_beside_a_stream_that_is_left_stays(place: Place, shell:
 # Not PostgreSQL: others wait there for the end of a stream.
 @pytest.mark.parametrize("place", ["mariadb", "mysql", "informix"], indirect=True)
 def test_a_stream_in_autocommit_outlives_the_commits_of_others(place: Place, shell: Shell) -> None:
-    keywords = {"on_server": True} if place.kind == "mysql" else {}
+    keywords = place.differences.kept_on_server
 
     async def test() -> None:
         async with shared(place, shell) as conn:
             for rows in ([(1, 1, "a")], [(1, 2, "b"), (1, 3, "c")]):
                 seen = []
-                async for row in conn.stream(place.marked(300), ("x",), **place.streamed, **keywords):
+                async for row in conn.stream(place.marked(300), ("x",), **place.differences.streamed(100), **keywords):
                     seen.append(row)
                     if len(seen) == 50:
                         await conn.executemany(place.insert, rows)
@@ -171,7 +171,7 @@ def pipelines(place: Place, times: int, name: str) -> Work:
 
 
 def test_pipelines_and_streams_end(place: Place, shell: Shell) -> None:
-    keywords = {"on_server": True} if place.kind == "mysql" else {}
+    keywords = place.differences.kept_on_server
     works = [pipelines(place, 60, "a"), pipelines(place, 60, "b")]
     run(place, shell, *works, streams(place, 12, "c", **keywords), streams(place, 12, "d", **keywords))
 

@@ -171,7 +171,7 @@ def test_dropped_connections_end(place: Place, shell: Shell) -> None:
 def test_connections_dropped_in_the_middle_end(place: Place, shell: Shell) -> None:
     async def work() -> None:
         conns = [await place.connect(shell) for _ in range(3)]
-        first = conns[0].stream(place.marked(1500), ("a",), **place.streamed)
+        first = conns[0].stream(place.marked(1500), ("a",), **place.differences.streamed(100))
         async for _ in first:
             break
         block = conns[1].transaction()
@@ -193,7 +193,7 @@ def test_abandoned_streams_leave_nothing(place: Place, shell: Shell) -> None:
     async def work() -> None:
         conn = await place.connect(shell)
         for _ in range(5):
-            stream = conn.stream(place.marked(1500), ("a",), **place.streamed)
+            stream = conn.stream(place.marked(1500), ("a",), **place.differences.streamed(100))
             async for _ in stream:
                 break
             del stream

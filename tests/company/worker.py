@@ -235,7 +235,7 @@ def streams(leave: bool, **keywords: Any) -> Operation:
 
     async def streamed(self: Worker, conn: Any) -> None:
         mark, count = self.marker(), self.rng.choice((5, 300, 1900))
-        stream = conn.stream(self.place.marked(count), (mark,), **self.place.streamed, **keywords)
+        stream = conn.stream(self.place.marked(count), (mark,), **self.place.differences.streamed(100), **keywords)
         await read_stream(self, stream, mark, count, leave)
 
     return streamed

@@ -13,6 +13,7 @@ import headrace
 import headrace.informix
 import headrace.mysql
 import headrace.testing
+from headrace.lab.differences import DIFFERENCES, Differences
 from live import URL, cleaned, live_server
 from served import Served
 
@@ -21,15 +22,26 @@ from served import Served
 class Database:
     """A database that a test connects to."""
 
-    name: str
-    kind: str
-    """Which driver: ``postgresql``, ``mysql`` or ``informix``."""
+    differences: Differences
     module: Any
     url: str
-    slow: str
-    """A statement that runs for many seconds."""
     wrong_password: str
     """The URL with another password."""
+
+    @property
+    def name(self) -> str:
+        """Which database."""
+        return self.differences.name
+
+    @property
+    def kind(self) -> str:
+        """Which driver."""
+        return self.differences.driver
+
+    @property
+    def slow(self) -> str:
+        """A statement that runs for many seconds."""
+        return self.differences.slow
 
     def connect(self, **keywords: Any) -> Any:
         """A blocking connection."""
@@ -55,7 +67,7 @@ def informix_server() -> Iterator[headrace.testing.InformixServer]:
 def _mysql(served: Served) -> Database:
     url = served.url("test")
     wrong = url.replace("tiger", "wrong")
-    return Database(served.name, "mysql", headrace.mysql, url, "select sleep(20)", wrong)
+    return Database(DIFFERENCES[served.name], headrace.mysql, url, wrong)
 
 
 def _informix(server: headrace.testing.InformixServer) -> Database:
@@ -63,32 +75,32 @@ def _informix(server: headrace.testing.InformixServer) -> Database:
         where = f"{server.host}:{server.port}/{server.database}"
         return f"informix://{server.user}:{quote(password)}@{where}?server={server.server}"
 
-    slow = "select count(*) from numbers a, numbers b, numbers c where a.n + b.n + c.n = 7"
-    return Database("informix", "informix", headrace.informix, url(server.password), slow, url("wrong"))
+    return Database(DIFFERENCES["informix"], headrace.informix, url(server.password), url("wrong"))
 
 
 def _postgresql(url: str) -> Database:
-    return Database("postgresql", "postgresql", headrace, url, "select pg_sleep(20)", url)
+    return Database(DIFFERENCES["postgresql"], headrace, url, url)
 
 
-def _database(request: pytest.FixtureRequest) -> Database:
-    if request.param == "postgresql":
+def database(request: pytest.FixtureRequest, name: str) -> Database:
+    """The database of this name, whose server runs from now on."""
+    if name == "postgresql":
         return _postgresql(request.getfixturevalue("url"))
-    if request.param == "informix":
+    if name == "informix":
         return _informix(request.getfixturevalue("informix_server"))
-    return _mysql(request.getfixturevalue(f"{request.param}_served"))
+    return _mysql(request.getfixturevalue(f"{name}_served"))
 
 
-@pytest.fixture(params=["mariadb", "mysql", "informix"])
+@pytest.fixture(params=[name for name in DIFFERENCES if name != "postgresql"])
 def db(request: pytest.FixtureRequest) -> Database:
     """One after the other."""
-    return _database(request)
+    return database(request, request.param)
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix"])
+@pytest.fixture(params=DIFFERENCES)
 def any_db(request: pytest.FixtureRequest) -> Database:
     """The same, and PostgreSQL, for what all four do alike."""
-    return _database(request)
+    return database(request, request.param)
 
 
 @pytest.fixture

@@ -55,8 +55,7 @@ def test_what_a_statement_leaves_behind(db: Database, conn: Any) -> None:
 
 def test_the_value_that_the_server_made(db: Database, conn: Any) -> None:
     conn.execute("drop table if exists s")
-    kind = "int auto_increment primary key" if db.kind == "mysql" else "serial primary key"
-    conn.execute(f"create table s (id {kind}, name varchar(10))")
+    conn.execute(f"create table s (id {db.differences.serial} primary key, name varchar(10))")
     assert conn.execute("insert into s (name) values ('a')").lastrowid == 1
     assert conn.execute("insert into s (name) values (?)", ("b",)).lastrowid == 2
     assert conn.execute("select * from s").lastrowid is None

@@ -8,22 +8,18 @@ from typing import Any
 import pytest
 
 import headrace
+from headrace.lab.differences import DIFFERENCES
 
-from .conftest import _informix, _mysql
+from .conftest import database
 
 ONE = {"informix": "select first 1 tabid from systables where tabid = ?"}
 """A query with one parameter."""
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix"])
+@pytest.fixture(params=DIFFERENCES)
 def place(request: pytest.FixtureRequest) -> tuple[str, str]:
     """A URL, and a query with one parameter."""
-    name, fixture = request.param, request.getfixturevalue
-    if name == "postgresql":
-        url = fixture("url")
-    else:
-        url = (_informix(fixture("informix_server")) if name == "informix" else _mysql(fixture(f"{name}_served"))).url
-    return url, ONE.get(name, "select %s + 0")
+    return database(request, request.param).url, ONE.get(request.param, "select %s + 0")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ async def played(db: Database, aio: bool) -> None:
     async def done(value: Any) -> Any:
         return await value if aio else value
 
-    mark = "%s" if db.kind == "postgresql" else "?"
+    mark = db.differences.mark
     conn = await db.aconnect(autocommit=True) if aio else db.connect(autocommit=True)
     for within in (False, True):
         for columns, row in SHAPES:

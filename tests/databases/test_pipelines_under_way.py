@@ -38,7 +38,7 @@ def some_arrive(place: Database, wanted: Callable[[int], bool]) -> bool:
 
 def insert(place: Database) -> str:
     """The statement with a parameter in the style that all databases know."""
-    return "insert into under_way values (%s)" if place.kind == "postgresql" else "insert into under_way values (?)"
+    return f"insert into under_way values ({place.differences.mark})"
 
 
 def test_statements_are_sent_while_a_pipeline_is_made(place: Database) -> None:

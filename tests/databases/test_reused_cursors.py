@@ -20,7 +20,7 @@ def place(any_db: Database) -> Database:
 
 def selects(place: Database, n: int) -> str:
     """A query of one row with this number."""
-    return f"select {n} from " + ("systables where tabid = 1" if place.kind == "informix" else "(select 1 as one) t")
+    return f"select {n} from {place.differences.one_row}"
 
 
 def test_a_cursor_gives_rows_after_a_batch(place: Database) -> None:

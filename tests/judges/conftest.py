@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import headrace
+from headrace.lab.differences import DIFFERENCES, Differences
 from headrace.lab.servers import Server
 from headrace.testing import InformixServer, informix
 from served import Served
@@ -18,36 +19,37 @@ from served import Served
 class Judged:
     """A server, and statements that mean the same everywhere."""
 
-    name: str
-    kind: str
-    """Which driver: ``postgresql``, ``mysql`` or ``informix``."""
+    differences: Differences
     port: int
     where: Callable[[int], str]
     """The connection string by the port: the server's own, or that of someone in between."""
     series: Callable[[int], str]
     """A query for the numbers ``n`` from 1 to one given."""
-    cast: str
-    """A parameter that is a whole number."""
-    temporary: str
-    """Creates a temporary table ``r`` of one key."""
-    fifty: str = "repeat('x', 50)"
-    """Fifty characters."""
-    dual: str = ""
-    """What stands behind a select from nothing."""
-    mark: str = "%s"
-    """A parameter."""
-    streamed: dict[str, int] = field(default_factory=lambda: {"fetch_size": 100})
-    """Streams a few rows at a time."""
+
+    @property
+    def kind(self) -> str:
+        """Which driver."""
+        return self.differences.driver
+
+    @property
+    def mark(self) -> str:
+        """A parameter."""
+        return self.differences.mark
+
+    @property
+    def temporary(self) -> str:
+        """Creates a temporary table ``r`` of one key."""
+        return f"{self.differences.temporary} r (n int primary key)"
 
     @property
     def number(self) -> str:
         """A query for its parameter, a whole number."""
-        return f"select {self.cast}{self.dual}"
+        return f"select {self.differences.integer}{self.differences.from_nothing}"
 
     @property
     def answer(self) -> str:
         """A query for 42."""
-        return f"select 42{self.dual}"
+        return f"select 42{self.differences.from_nothing}"
 
     def connect(self, port: int | None = None, **keywords: Any) -> Any:
         """A blocking connection."""
@@ -65,13 +67,10 @@ def judged_postgresql(server: Server) -> Judged:
         return f"host=127.0.0.1 port={port} user=postgres dbname=postgres sslmode=disable connect_timeout=3"
 
     return Judged(
-        "postgresql",
-        "postgresql",
+        DIFFERENCES["postgresql"],
         server.port,
         where,
         lambda count: f"select g as n from generate_series(1, {count}) g",
-        "$1::int",
-        "create temp table r (n int primary key)",
     )
 
 
@@ -82,13 +81,10 @@ def _mysql(served: Served) -> Judged:
         return f"{server.scheme}://tester:tiger@127.0.0.1:{port}/test?ssl_mode=DISABLED&connect_timeout=3"
 
     return Judged(
-        served.name,
-        "mysql",
+        DIFFERENCES[served.name],
         server.port,
         where,
         lambda count: f"select seq as n from {served.series(count)}",
-        "cast(? as signed)",
-        "create temporary table r (n int primary key)",
     )
 
 
@@ -100,17 +96,10 @@ def judged_informix(server: InformixServer) -> Judged:
         return f"informix://{login}@127.0.0.1:{port}/{server.database}?server={server.server}&connect_timeout=3"
 
     return Judged(
-        "informix",
-        "informix",
+        DIFFERENCES["informix"],
         server.port,
         where,
         lambda count: f"select n from numbers where n <= {count}",
-        "cast(? as int)",
-        "create temp table r (n int primary key)",
-        fifty="rpad('x', 50, 'x')",
-        dual=" from sysmaster:sysdual",
-        mark="?",
-        streamed={"fetch_bytes": 1024},
     )
 
 
@@ -124,7 +113,7 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix"])
+@pytest.fixture(params=DIFFERENCES)
 def judged(request: pytest.FixtureRequest) -> Judged:
     """One after the other."""
     if request.param == "informix":

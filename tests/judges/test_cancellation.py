@@ -14,7 +14,7 @@ from .conftest import Judged
 
 
 async def query(judged: Judged, conn: Any) -> None:
-    assert (await conn.fetch(f"select n, {judged.cast} from ({judged.series(3)}) s", 7))[2] == (3, 7)
+    assert (await conn.fetch(f"select n, {judged.differences.integer} from ({judged.series(3)}) s", 7))[2] == (3, 7)
 
 
 async def batch(judged: Judged, conn: Any) -> None:
@@ -46,7 +46,7 @@ async def copy_out(judged: Judged, conn: Any) -> None:
 
 
 async def stream(judged: Judged, conn: Any) -> None:
-    assert len([row async for row in conn.stream(judged.series(500), **judged.streamed)]) == 500
+    assert len([row async for row in conn.stream(judged.series(500), **judged.differences.streamed(100))]) == 500
 
 
 async def transaction(judged: Judged, conn: Any) -> None:
@@ -78,7 +78,7 @@ async def answers_or_is_closed(judged: Judged, conn: Any) -> None:
 @pytest.mark.parametrize("name", WORK)
 async def test_cancelled_at_every_step(judged: Judged, name: str) -> None:
     work = WORK[name]
-    more: dict[str, Any] = {"local_infile": True} if judged.kind == "mysql" else {}
+    more = judged.differences.allowing_load_data
     conn = await judged.aconnect(**more)
     await conn.execute("create table if not exists cancelled (n int)")
     await conn.commit()

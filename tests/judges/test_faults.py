@@ -21,7 +21,7 @@ from .proxy import Proxy
 
 def two_thousand(judged: Judged) -> str:
     """A query whose result takes more than one block."""
-    return judged.series(2000).replace(" from", f", {judged.fifty} from", 1)
+    return judged.series(2000).replace(" from", f", {judged.differences.fifty_characters} from", 1)
 
 
 def in_step_or_closed(judged: Judged, conn: Any) -> None:

@@ -30,7 +30,7 @@ def operations(judged: Judged) -> dict[str, Callable[[Any], Any]]:
     mark = judged.mark
 
     def streamed(conn: Any) -> None:
-        with contextlib.closing(conn.stream(judged.series(500), **judged.streamed)) as rows:
+        with contextlib.closing(conn.stream(judged.series(500), **judged.differences.streamed(100))) as rows:
             for _ in rows:
                 pass
 

@@ -20,19 +20,6 @@ KEYS = st.integers(1, 8)
 BATCHES = st.lists(st.tuples(KEYS, st.integers(0, 99)), max_size=6)
 Rows = dict[int, int]
 
-SLOW = {
-    "postgresql": "select pg_sleep(20)",
-    "mysql": "select sleep(20)",
-    "informix": "select ifx_sleep(20) from systables",
-}
-"""Statements that take longer than anyone waits."""
-SMALL: dict[str, dict[str, int]] = {
-    "postgresql": {"fetch_size": 2},
-    "mysql": {"fetch_size": 2},
-    "informix": {"fetch_bytes": 20},
-}
-"""Streams in several blocks."""
-
 
 class Block(NamedTuple):
     """An open ``transaction()`` block, and the rows before it."""
@@ -76,7 +63,7 @@ class Machine(RuleBasedStateMachine):
 
     def sql(self, text: str) -> str:
         """With the parameters as this database writes them."""
-        return text.replace("%s", "?") if self.judged.kind == "informix" else text
+        return text.replace("%s", self.judged.mark)
 
     def failed(self) -> None:
         """After an error: PostgreSQL does nothing more before a rollback, the others have undone one statement."""
@@ -143,7 +130,7 @@ class Machine(RuleBasedStateMachine):
     @rule(stop=st.integers(0, 9))
     def part_of_a_stream(self, stop: int) -> None:
         with contextlib.closing(
-            self.conn.stream("select k, v from model order by k", **SMALL[self.judged.kind])
+            self.conn.stream("select k, v from model order by k", **self.judged.differences.streamed(2))
         ) as stream:
             got = [row for _, row in zip(range(stop), stream, strict=False)]
         assert got == sorted(self.rows.items())[:stop]
@@ -192,7 +179,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def too_slow(self) -> None:
         with pytest.raises(TimeoutError):
-            self.conn.execute(SLOW[self.judged.kind], timeout=0.02)
+            self.conn.execute(self.judged.differences.slow, timeout=0.02)
         assert not self.conn.closed
         self.failed()
 

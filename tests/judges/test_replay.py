@@ -20,7 +20,7 @@ def selects(judged: Judged, conn: Conn) -> Any:
     rows = conn.execute(f"select n, n / 2.0, 'row' from ({judged.series(5)}) s where n <= {judged.mark}", (4,))
     if judged.kind == "informix":
         values = "cast(? as lvarchar(20)), cast(null as date), extend(mdy(1, 2, 2024), year to fraction(3))"
-        return rows.fetchall(), conn.execute(f"select {values}{judged.dual}", ("é",)).fetchall()
+        return rows.fetchall(), conn.execute(f"select {values}{judged.differences.from_nothing}", ("é",)).fetchall()
     if judged.kind == "mysql":
         return rows.fetchall(), conn.execute("select cast(? as char), null", ("é",)).fetchall()
     return rows.fetchall(), conn.execute("select $1::text, null", ("é",)).fetchall()
@@ -64,7 +64,7 @@ CONVERSATIONS: dict[str, Callable[[Judged, Conn], Any]] = {
 
 
 def converse(judged: Judged, port: int, work: Callable[[Judged, Conn], Any]) -> Any:
-    more: dict[str, Any] = {"local_infile": True} if judged.kind == "mysql" else {}
+    more = judged.differences.allowing_load_data
     conn = judged.connect(port, autocommit=True, **more)
     try:
         return work(judged, conn)

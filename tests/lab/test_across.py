@@ -134,7 +134,7 @@ def test_a_driver_that_fails_says_why_and_the_others_go_on(server: Server, monke
     monkeypatch.setitem(
         databases.DATABASES,  # type: ignore[arg-type]
         "postgresql",
-        databases.Database("postgresql", "%s", absent, ("postgresql",)),
+        databases.Database(databases.DIFFERENCES["postgresql"], absent),
     )
     plan = across.Plan(["postgresql"], ["update_indexed"], ROWS, 1, {"postgresql": server.url})
     ours, theirs = across.race(plan, lambda what, share: None)["results"]

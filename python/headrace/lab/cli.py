@@ -20,6 +20,7 @@ import headrace
 from . import INTERRUPTED, across, databases
 from . import workloads as w
 from .contestants import known
+from .differences import DIFFERENCES
 from .iibench import cli as iibench
 from .iibench.runs import is_results
 from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
@@ -50,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     race = commands.add_parser("race", help="race the drivers head to head")
     race.add_argument(
         "--database",
-        help=f"the database: {', '.join(databases.MODULES)} (by --url, or postgresql); with --across all, or some",
+        help=f"the database: {', '.join(DIFFERENCES)} (by --url, or postgresql); with --across all, or some",
     )
     race.add_argument(
         "--across",
@@ -92,8 +93,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
         database = databases.of_url(args.url, args.database)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if database not in databases.MODULES:
-        raise UsageError(f"unknown database {database!r}. The databases are: {', '.join(databases.MODULES)}")
+    if database not in DIFFERENCES:
+        raise UsageError(f"unknown database {database!r}. The databases are: {', '.join(DIFFERENCES)}")
     try:
         contestants = choose("contestant", args.contestant, known(database))
     except ValueError as error:
@@ -249,7 +250,7 @@ def across_plan(args: argparse.Namespace) -> across.Plan:
     urls: dict[str, str] = {}
     if args.url:
         scheme = args.url.partition(":")[0]
-        urls = {name: args.url for name in names if scheme in across.DATABASES[name].schemes}
+        urls = {name: args.url for name in names if scheme in across.DATABASES[name].differences.schemes}
         if not urls:
             raise UsageError(f"--url is of none of {', '.join(names)}")
     rounds = args.rounds if args.rounds is not None else across.ROUNDS

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import workloads as w
+from .differences import DIFFERENCES
 from .stats import verdict
 
 Row = dict[str, Any]
@@ -50,7 +51,6 @@ HEADINGS = (
     "rows",
 )
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
-NAMES = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "informix": "Informix"}
 """The databases, for people."""
 SHOWN = (
     "fsync",
@@ -147,7 +147,7 @@ def where(report: dict[str, Any]) -> str:
     database = next((row["database"] for row in report["results"]), "postgresql")
     shown = ", ".join(f"{name} {server[name]}" for name in SHOWN if name in server)
     return (
-        f"{NAMES[database]} {server['server_version']} ({shown}), Python {env['python']}, "
+        f"{DIFFERENCES[database].title} {server['server_version']} ({shown}), Python {env['python']}, "
         f"{env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
     )
 

@@ -1,5 +1,5 @@
-"""The databases and the drivers that are compared. To add one, name it here: everything else is standard SQL and PEP
-249."""
+"""The databases and the drivers that are compared. To add one, name its usual driver here: everything else is standard
+SQL and PEP 249, and :mod:`headrace.lab.differences`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import headrace
+
+from ..differences import DIFFERENCES, Differences
 
 Connect = Callable[[str], Any]
 """Makes a connection of PEP 249, not in autocommit, from a URL."""
@@ -26,12 +28,8 @@ class Driver:
 class Database:
     """A database, whose server :mod:`headrace.lab.databases` starts."""
 
-    name: str
-    mark: str
-    """How both drivers write a parameter."""
+    differences: Differences
     usual: Driver
-    schemes: tuple[str, ...]
-    """Of its URLs."""
 
 
 def _headrace(url: str) -> Any:
@@ -62,18 +60,14 @@ def _informix_driver(url: str) -> Any:
 
 OURS: Final = Driver("headrace", "headrace", _headrace)
 DATABASES: Final[Mapping[str, Database]] = {
-    each.name: each
-    for each in (
-        Database(
-            "postgresql", "%s", Driver("psycopg", "psycopg", _psycopg), ("postgresql", "postgres")
-        ),
-        Database("mariadb", "%s", Driver("mysqlclient", "mysqlclient", _mysqlclient), ("mariadb",)),
-        Database("mysql", "%s", Driver("mysqlclient", "mysqlclient", _mysqlclient), ("mysql",)),
-        Database(
-            "informix", "?", Driver("informix-driver", "informix-driver", _informix_driver), ("informix",)
-        ),
+    name: Database(DIFFERENCES[name], usual)
+    for name, usual in (
+        ("postgresql", Driver("psycopg", "psycopg", _psycopg)),
+        ("mariadb", Driver("mysqlclient", "mysqlclient", _mysqlclient)),
+        ("mysql", Driver("mysqlclient", "mysqlclient", _mysqlclient)),
+        ("informix", Driver("informix-driver", "informix-driver", _informix_driver)),
     )
-}  # fmt: skip
+}
 
 
 def driver(database: str, name: str) -> Driver:

@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ..differences import DIFFERENCES
 from ..page import STYLE
-from ..report import NAMES, duration, failure
+from ..report import duration, failure
 from ..stats import verdict
 from .workloads import what
 
@@ -27,7 +28,7 @@ def is_across(report: dict[str, Any]) -> bool:
 
 def first(report: dict[str, Any]) -> str:
     """The database that the others are compared with."""
-    return NAMES[report["results"][0]["database"]]
+    return DIFFERENCES[report["results"][0]["database"]].title
 
 
 def headings(report: dict[str, Any]) -> list[str]:
@@ -44,7 +45,7 @@ def groups(report: dict[str, Any]) -> Iterator[tuple[str, list[Row]]]:
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row as text."""
-    database, driver = NAMES[row["database"]], row["driver"]
+    database, driver = DIFFERENCES[row["database"]].title, row["driver"]
     if wrong := failure(row):
         return (database, driver, wrong, "", "", "", "", "")
     return (
@@ -94,7 +95,7 @@ def where(report: dict[str, Any]) -> str:
     versions = {(each["database"], each["driver"]): each["version"] for each in report["drivers"]}
     parts: list[str] = []
     for name, server in env["server"].items():
-        of = f"{NAMES[name]} {server['server_version']}"
+        of = f"{DIFFERENCES[name].title} {server['server_version']}"
         if name == "informix" and name not in report["urls"]:
             of = f"the project's Informix test server, as {server['server_version']}"
         drivers = ", ".join(f"{driver} {version}" for (on, driver), version in versions.items() if on == name)

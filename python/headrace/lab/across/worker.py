@@ -45,7 +45,8 @@ def serve(name: str, url: str, table: str, database: str) -> None:
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            say(one_round(Client(conn, table, DATABASES[database].mark, request["size"]), request["workload"]))
+            client = Client(conn, table, DATABASES[database].differences.mark, request["size"])
+            say(one_round(client, request["workload"]))
         except Exception as error:
             traceback.print_exc()
             say({"error": f"{type(error).__name__}: {error}"})

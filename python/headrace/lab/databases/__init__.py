@@ -7,10 +7,10 @@ import importlib
 from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
+from ..differences import DIFFERENCES
 from ..workloads import Sql
 
-MODULES: Final = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mysql", "informix": "informix"}
-SCHEMES: Final = {**MODULES, "postgres": "postgresql"}
+SCHEMES: Final = {scheme: each.name for each in DIFFERENCES.values() for scheme in each.schemes}
 """Of URLs, and the database that each names."""
 
 
@@ -36,11 +36,11 @@ def of_url(url: str | None, asked: str | None, usual: str = "postgresql") -> str
     named = SCHEMES.get(scheme)
     if asked is None or named is None:
         return asked or named or usual
-    if asked in MODULES and asked != named and {asked, named} != {"mysql", "mariadb"}:
+    if asked in DIFFERENCES and asked != named and {asked, named} != {"mysql", "mariadb"}:
         raise ValueError(f"--url begins with {scheme}://, but --database is {asked}")
     return asked
 
 
 def load(name: str) -> Any:
     """The module of a database. Raises KeyError for an unknown one."""
-    return importlib.import_module(f"{__name__}.{MODULES[name]}")
+    return importlib.import_module(f"{__name__}.{DIFFERENCES[name].name}")

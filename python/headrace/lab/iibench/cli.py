@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from .. import INTERRUPTED
+from ..differences import DIFFERENCES
 from . import databases, page, report, sessions
 from . import options as o
 from . import runs as runs_of
@@ -37,8 +38,8 @@ def add_parser(commands: Any) -> None:
 def check_names(options: Options) -> None:
     """Raises OptionError where a database has not the drivers asked for, a driver not the ways to insert, or where a
     cell and the other options make no sense together."""
-    if options.database not in databases.MODULES:
-        raise OptionError(f"unknown database {options.database!r}; there are {', '.join(databases.MODULES)}")
+    if options.database not in DIFFERENCES:
+        raise OptionError(f"unknown database {options.database!r}; there are {', '.join(DIFFERENCES)}")
     database = databases.load(options.database)
     for name, why in database.lacks.items():
         if getattr(options, name) != o.DEFAULTS[name]:

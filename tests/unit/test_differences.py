@@ -1,0 +1,21 @@
+"""The table of what differs between the databases, and the driver that each URL gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace._shared.dispatch import module_for
+from headrace.lab.differences import DIFFERENCES, DRIVERS
+
+MODULES = {"postgresql": "headrace.postgres", "mysql": "headrace.mysql", "informix": "headrace.informix"}
+SCHEMES = [(scheme, row.driver) for row in DIFFERENCES.values() for scheme in row.schemes]
+
+
+@pytest.mark.parametrize(("scheme", "driver"), SCHEMES)
+def test_a_url_gets_the_driver_of_its_row(scheme: str, driver: str) -> None:
+    assert module_for(f"{scheme}://localhost/x", "headrace").__name__ == MODULES[driver]
+
+
+def test_no_scheme_is_in_two_rows() -> None:
+    assert len(SCHEMES) == len(dict(SCHEMES))
+    assert {*DRIVERS} == {*MODULES}
