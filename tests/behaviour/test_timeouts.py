@@ -12,7 +12,7 @@ import pytest
 
 import headrace
 import headrace.aio
-from headrace._shared.core import Until
+from headrace._shared.limits import Until
 
 T = 0.2
 READ = "select n from locked"

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from headrace._shared import connection as _connection
-from headrace._shared import core as _core
+from headrace._shared import connection, flows, transactions
 from headrace.types import TransactionStatus
 
 from .conftest import Database
 
-FILES = (_core.__file__, _connection.__file__)
+FILES = (transactions.__file__, flows.__file__, connection.__file__)
 FUNCTIONS = {
     "enter",
     "enter_transaction",

@@ -12,7 +12,7 @@ import pytest
 
 import headrace
 import headrace.aio
-from headrace._shared.core import Block
+from headrace._shared.transactions import Block
 from headrace.types import TransactionStatus
 
 from .conftest import Database

@@ -19,8 +19,11 @@ from .._native import Discarded, Result, Wire
 from ..errors import ConnectionClosed, OperationalError
 from ..rows import RowFactory, tuple_row
 from ..types import TransactionStatus
-from .core import Block, Core, Flow, Limit, Pipelined, Rollback, Until, afresh, no_keywords, overdue, timings, until
+from .core import Core, Pipelined, Rollback, no_keywords, timings
 from .cursor import BlockingCursor
+from .flows import Flow
+from .limits import Limit, Until, afresh, overdue, until
+from .transactions import Block
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -1,64 +1,23 @@
-"""What connections of every database share, blocking or asyncio: state, and flows of requests.
-
-A flow is a generator. It yields tickets (blocking) or futures (asyncio) that :class:`headrace._native.Wire` gave, and
-is sent their results; the two shells differ only in how they wait. No flow does I/O by itself.
-"""
+"""What connections of every database share, blocking or asyncio: their state, and the requests that all of them have.
+What waits is a flow (:mod:`.flows`)."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
 import threading
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from .._native import Wire, after_fork_in_child
-from ..errors import ConnectionClosed, DatabaseError, Error, InterfaceError, ProgrammingError
-from ..types import TransactionStatus
+from ..errors import InterfaceError
 from .cursor_base import Column, Params
-
-T = TypeVar("T")
-Flow = Generator[Any, Any, T]
+from .limits import Limit, Until
+from .transactions import Transactions
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork_in_child)
-
-
-class Until:
-    """The end of the time that a call has in which it waits more than once."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """Seconds until then."""
-        return max(0.0, self._end - time.monotonic())
-
-
-Limit = float | Until | None
-"""How long a wait may take: seconds, what is left of a call's time, or what the connection allows."""
-
-
-def until(limit: Limit) -> Until | None:
-    """The time of a whole call that was given ``limit``; None where each of its waits is bounded by the connection."""
-    return Until(limit) if isinstance(limit, (int, float)) else limit
-
-
-def afresh(limit: Limit) -> Until | None:
-    """As much time again: for what has to be done after an error, which may be that the time was up."""
-    return Until(limit.seconds) if isinstance(limit, Until) else until(limit)
-
-
-def overdue(limit: Limit) -> TimeoutError:
-    """The error of a call whose time is up."""
-    seconds = limit.seconds if isinstance(limit, Until) else limit
-    return TimeoutError(f"the statement took longer than {seconds} s and was cancelled")
 
 
 def no_keywords(method: str, named: Mapping[str, Any]) -> TypeError:
@@ -123,122 +82,21 @@ class Gate:
         self._thread = self._me()
 
 
-LOST = (
-    "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"
-    " block until then ended with that one, and what was done later stands for itself. Use a connection for each."
-)
-"""What is said at the end of such a block."""
-
-
-def each(tickets: Iterable[Any]) -> Flow[list[Any]]:
-    """Waits for what was queued at once, and gives the results."""
-    answers: list[Any] = []
-    for ticket in tickets:
-        answers.append((yield ticket))
-    return answers
-
-
-Modes = tuple[str | None, bool | None, bool | None]
-"""The modes of a transaction: its isolation level, whether it only reads, whether it is deferrable."""
-
-
-class Ahead(NamedTuple):
-    """The transaction behind all that was asked for."""
-
-    open: bool
-    settled: bool
-    """It is no guess."""
-
-    @property
-    def may_be_open(self) -> bool:
-        """Whether what comes next may be in it."""
-        return self.open or not self.settled
-
-
-class Begun(Generic[T]):
-    """A flow that has queued what it waits for first."""
-
-    def __init__(self, flow: Flow[T]) -> None:
-        self._flow = flow
-        self._first: Any = None
-        self._ended: tuple[T] | BaseException | None = None
-        try:
-            self._first = next(flow)
-        except StopIteration as stop:
-            self._ended = (stop.value,)
-        except Exception as error:
-            self._ended = error
-
-    def rest(self) -> Flow[T]:
-        """What is left of it."""
-        if isinstance(self._ended, BaseException):
-            raise self._ended
-        if self._ended is not None:
-            return self._ended[0]
-        ticket = self._first
-        try:
-            while True:
-                try:
-                    value = yield ticket
-                except BaseException as error:
-                    ticket = self._flow.throw(error)
-                else:
-                    ticket = self._flow.send(value)
-        except StopIteration as stop:
-            return cast("T", stop.value)
-
-
-@dataclass(eq=False)
-class Block:
-    """A ``transaction()`` block."""
-
-    resets: int = 0
-    """How often the session had been reset when it was entered."""
-    state: Any = None
-    """What :meth:`Core.leave_transaction` needs."""
-    begins: bool = False
-    """It has a transaction of its own, from the moment in which that is about to be queued."""
-    counted: bool = False
-    """It is open: from the moment in which its beginning is about to be queued."""
-    lost: bool = False
-    """A block that it was in has ended before it."""
-
-
-class Core(ABC):
+class Core(Transactions):
     """State and flows of a connection."""
 
     def __init__(self, wire: Wire, timing: bool, command_timeout: float | None) -> None:
-        self.wire = wire
+        super().__init__(wire)
         # Bound once: CPython specialises calls of a method by the exact type, and these are of a base class.
         self.wait = wire.wait
         self.has_notices = wire.has_notices
         self.timing = timing
         self.command_timeout = command_timeout
         """Seconds that a call may wait for the server unless it is told otherwise; None is no limit."""
-        self.autocommit = False
-        self.depth = 0
-        """Blocks of ``transaction()`` that are open."""
-        self.blocks: list[Block] = []
-        """These blocks, and those that are being entered, from the outermost inwards."""
-        self.unfinished: set[Block] = set()
-        """All blocks whose task or thread has not come to their end, be they lost or not."""
-        self.crossed = False
-        """One of them has ended before one inside of it, or was ending when another was entered."""
-        self.within = False
-        """A transaction that no block began was open when the first of them was entered."""
-        # The engine's lock is never taken under it: whoever holds that may run an iterator that begins a block. Within
-        # it the collector may end a generator that was abandoned in a block: the same thread then comes here again.
-        self._nesting = threading.RLock()
-        # Taken by :meth:`ordered` only, and before the two.
-        self._order = threading.RLock()
-        self.resets = 0
-        """How often the session was reset: a block from before is not there any more."""
         self.pipelines: dict[Any, Pipelined] = {}
         """The pipelines that are open, by the task or thread that entered them."""
         self.me: Callable[[], Any] = threading.get_ident
         """The task or thread that runs now."""
-        self.numbers = itertools.count(1)
-        """For names that nothing else has: savepoints, portals."""
 
     def seconds(self, limit: Limit) -> float | None:
         """The seconds of a limit, that of the connection where it is None."""
@@ -308,304 +166,6 @@ class Core(ABC):
         """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives
         its ticket, or None."""
         return None
-
-    # transactions
-
-    def status(self) -> TransactionStatus:
-        """Where the connection stands. A block of ``transaction()`` counts from its beginning."""
-        status = self.wire.status()
-        return TransactionStatus.INTRANS if self.depth and status is TransactionStatus.IDLE else status
-
-    def in_transaction(self) -> bool:
-        """Whether a transaction block is open, be it that nothing was sent in it yet."""
-        return not self.wire.closed and (self.depth > 0 or self.wire.in_transaction())
-
-    def foresee(self) -> Ahead:
-        """Whether a transaction is open once all that was asked for is done, and whether that is settled: it is a guess
-        where only an answer tells."""
-        if self.wire.closed:
-            return Ahead(open=False, settled=True)
-        ahead = self.wire.transaction_ahead()
-        return Ahead(
-            open=self.wire.in_transaction() if ahead is None else ahead, settled=self.depth > 0 or ahead is not None
-        )
-
-    def set_mode(self, name: str, value: Any) -> None:
-        """Sets autocommit or a transaction mode; only between transactions."""
-        if self.in_transaction():
-            raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
-        setattr(self, name, value)
-        self.refresh_begin()
-
-    def autocommits(self) -> bool:
-        """Whether every statement is a transaction of its own."""
-        return self.autocommit
-
-    def set_autocommit(self, value: bool) -> Flow[None]:
-        """Changes autocommit; only between transactions."""
-        self.set_mode("autocommit", value)
-        yield from ()
-
-    def check_end(self, rollback: bool) -> None:
-        """Whether commit() or rollback() can be called now."""
-        if self.depth:
-            word = "rollback" if rollback else "commit"
-            raise ProgrammingError(f"{word}() cannot be called inside a transaction() block")
-        if self.wire.closed:
-            raise ConnectionClosed("the connection is closed")
-
-    def is_begun(self) -> bool:
-        """Whether a transaction is open, or may be by what has been asked for."""
-        return self.wire.queued() > 0 or self.wire.in_transaction()
-
-    def end(self, rollback: bool) -> Flow[None]:
-        """Ends the open transaction, where there is one."""
-        with self.ordered():
-            self.check_end(rollback)
-            if not self.is_begun():
-                return
-            tickets = self.wire.verb("rollback" if rollback else "commit")
-        self.check_ended(rollback, (yield from each(tickets)))
-
-    def check_ended(self, rollback: bool, answers: Sequence[Any]) -> None:
-        """Raises where the server has answered the end of a transaction with another end than was asked for."""
-        return
-
-    def check_enter(self) -> None:
-        """Raises where no block can begin."""
-        return
-
-    begin_travels = True
-    """BEGIN travels with the first statement of a transaction."""
-
-    def savepoint_begins(self, outer: bool, open: bool) -> bool:
-        """Whether a block's savepoint begins a transaction first: of the ``outer`` block; a transaction is ``open``."""
-        return outer
-
-    def modes(self) -> Modes:
-        """The modes of a transaction that begins."""
-        return None, None, None
-
-    def enter_transaction(self, block: Block, savepoint: str | None, open: bool) -> Flow[tuple[str | None, bool]]:
-        """Begins a block where a transaction is ``open`` or none is; gives its savepoint, None for none, and whether it
-        has a transaction of its own."""
-        self.check_enter()
-        # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
-        # its own transaction would end this one's.
-        outer = self.count(block, not open)
-        name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
-        block.begins = outer
-        if name is not None:
-            begin = self.modes() if self.savepoint_begins(outer, open) else None
-            yield from each(self.wire.verb("savepoint", name, begin=begin))
-        elif not self.begin_travels:
-            yield from each(self.wire.verb("begin", begin=self.modes()))
-        return name, outer
-
-    def has_savepoint(self, rollback: bool) -> bool:
-        """Whether the savepoint of an inner block can still be there: a deadlock, or a statement that commits by
-        itself, may have ended the transaction."""
-        return True
-
-    def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
-        """Ends a block, which is counted no more."""
-        savepoint, outer = state
-        if self.wire.closed:
-            return
-        if outer:
-            yield from self.end_block(rollback)
-        elif savepoint is not None and self.has_savepoint(rollback):
-            yield from each(self.wire.verb("rollback_to" if rollback else "release", savepoint))
-
-    def end_block(self, rollback: bool) -> Flow[None]:
-        """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what
-        comes behind it."""
-        if not self.wire.closed and self.has_block():
-            answers = yield from each(self.wire.verb("rollback" if rollback else "commit", owed=True))
-            self.check_ended(rollback, answers)
-
-    def has_block(self) -> bool:
-        """Whether the end of a block has anything to end."""
-        return True
-
-    @property
-    def begins(self) -> bool:
-        """Whether a statement begins a transaction, unless one is open."""
-        return not self.autocommit or self.depth > 0
-
-    def refresh_begin(self) -> None:
-        """Blocks are open, or none are any more, or a mode has changed: the engine looks again when a statement is
-        queued."""
-        self.wire.set_begins(self.begins)
-
-    def _recount(self) -> None:
-        self.depth = sum(block.counted for block in self.blocks)
-        self.refresh_begin()
-
-    @contextlib.contextmanager
-    def ordered(self) -> Generator[None]:
-        """Makes one of two: deciding what a block needs, and queueing that. Otherwise what another thread decides by
-        the first could be queued before the second: a savepoint before the START TRANSACTION that it is to be in.
-        Nothing is waited for within."""
-        # Raises where this thread has the engine's lock, in a batch's iterator: waiting here it would keep it from the
-        # one that is within.
-        self.wire.in_transaction()
-        with self._order:
-            yield
-
-    def end_in_doubt(self) -> None:
-        """Closes the connection: a cancel request was sent, and it is not known whether the server has read it. One
-        that is still on its way would hit whatever statement runs when it comes."""
-        if not self.wire.closed:
-            self.wire.give_up(
-                "the connection was closed: a cancel request was sent that was not answered, and could come late and "
-                "hit another statement"
-            )
-
-    def count(self, block: Block, idle: bool) -> bool:
-        """A block is open from now on; says whether it is the first, where the connection is ``idle``."""
-        with self._nesting:
-            first = idle and not self.depth
-            block.counted = True
-            self._recount()
-            return first
-
-    def uncount(self, block: Block, *, with_inner: bool) -> None:
-        """A block is open no more; ``with_inner`` those of other tasks or threads that are inside of it are lost with
-        it: what they write would be in a transaction that nobody ends."""
-        with self._nesting:
-            # A reset may have ended it already.
-            if block in self.blocks:
-                at = self.blocks.index(block)
-                inner = self.blocks[at + 1 :] if with_inner else []
-                del self.blocks[at : at + 1 + len(inner)]
-                for other in inner:
-                    other.lost = self.crossed = True
-            # Also where it is gone already: an interrupt may have come before it was counted.
-            self._recount()
-
-    def enter(self, block: Block, savepoint: str | None) -> Flow[None]:
-        """Begins a block that was made for it, and that :meth:`leave` ends."""
-        try:
-            while True:
-                with self.ordered():
-                    open, settled = self.foresee()
-                    if settled:
-                        self.register(block, open)
-                        flow = Begun(self.enter_transaction(block, savepoint, open))
-                        break
-                # A statement is under way that may begin or end a transaction, whoever executed it: a savepoint behind
-                # its COMMIT would be in none, and a transaction of the block's own would end another's.
-                yield self.settle()
-            block.state = yield from flow.rest()
-        except BaseException as error:
-            self.uncount(block, with_inner=block.begins)
-            try:
-                # An interrupt may have come before or after what begins its transaction was queued; a beginning that
-                # was answered by an error may have taken effect all the same.
-                begun = isinstance(error, DatabaseError) or self.foresee().may_be_open
-                if block.begins and block.resets == self.resets and begun:
-                    yield from self.end_block(True)
-            finally:
-                if block in self.unfinished:
-                    yield from self.finish(block, isinstance(error, Error))
-            raise
-        if block.lost and block.resets == self.resets:
-            yield from self.finish(block)
-            raise InterfaceError(LOST)
-
-    def register(self, block: Block, open: bool) -> None:
-        """Notes a block that is being entered, where a transaction is ``open``, or none."""
-        with self._nesting:
-            if not self.unfinished:
-                self.crossed, self.within = False, open
-            elif not self.blocks:
-                # The one around it is ending: what is sent from now on is behind its COMMIT, though none is answered.
-                self.crossed = True
-            block.resets = self.resets
-            self.unfinished.add(block)
-            self.blocks.append(block)
-
-    def finish(self, block: Block, ends: bool = True) -> Flow[None]:
-        """Notes that a task or thread is done with its block. Ends the transaction where all blocks in it have ended,
-        and none of them was there to do it.
-
-        A block that is entered while the one around it ends may be a savepoint in a transaction that nobody ends: in
-        autocommit all that comes behind it would be lost with the connection. It is committed: what was to be undone in
-        it was, by its savepoint, and what was done in a lost block stands for itself. Where its task is
-        cancelled before that was sent, it is rolled back: left open, it would take all that comes later with it.
-        """
-        try:
-            if not (ends and self.crossed and self.autocommit):
-                return
-            tickets: list[Any] = []
-            rollback = False
-            # A block that is entered meanwhile is inside of what was left, and ends it.
-            with self.ordered():
-                status = self.wire.last_status()
-                taken = self.within or self.blocks or self.depth or self.wire.closed
-                if status is not TransactionStatus.IDLE and not taken and self.has_block():
-                    rollback = status is TransactionStatus.INERROR
-                    tickets = self.wire.verb("rollback" if rollback else "commit", owed=True)
-            if tickets:
-                self.check_ended(rollback, (yield from each(tickets)))
-        finally:
-            self.unfinished.discard(block)
-
-    def leave(self, block: Block, rollback: bool) -> Flow[None]:
-        """Ends a block, unless a reset has: the session may be somebody else's by now."""
-        if block.resets != self.resets:
-            return
-        try:
-            with self.ordered():
-                self.uncount(block, with_inner=True)
-                # Looked at behind that: no other thread can end it any more.
-                # An interrupted beginning may have no state.
-                state = block.state or (None, block.begins)
-                flow = None if block.lost else Begun(self.leave_transaction(state, rollback))
-        except BaseException as error:
-            try:
-                yield from self.undo(block, interrupted=not isinstance(error, Exception))
-            finally:
-                yield from self.finish(block, isinstance(error, Error))
-            raise
-        if flow is None:
-            yield from self.finish(block)
-            raise InterfaceError(LOST)
-        try:
-            yield from flow.rest()
-        except BaseException as error:
-            yield from self.finish(block, isinstance(error, Error))
-            raise
-        yield from self.finish(block)
-
-    def undo(self, block: Block, *, interrupted: bool) -> Flow[None]:
-        """A block whose end could not be queued is open no more. One that was ``interrupted`` before that is rolled
-        back: what is executed next would be in its transaction."""
-        with self.ordered():
-            self.uncount(block, with_inner=True)
-            mine = block.begins and not block.lost and not self.blocks
-            ends = interrupted and mine and self.foresee().may_be_open
-            flow = Begun(self.end_block(True)) if ends else None
-        if flow is not None:
-            yield from flow.rest()
-
-    def forget_blocks(self) -> None:
-        """No block is open any more."""
-        with self._nesting:
-            self.blocks.clear()
-            self._recount()
-
-    def renew(self, mode: str) -> Flow[None]:
-        """Back to a fresh state; the blocks that are open end with it, also those that others begin meanwhile."""
-        yield from self.reset(mode)
-        self.resets += 1
-        self.forget_blocks()
-        self.unfinished.clear()
-
-    @abstractmethod
-    def reset(self, mode: str) -> Flow[None]:
-        """Back to a fresh state: ``none``, ``rollback`` or ``discard``."""
 
     @abstractmethod
     def where(self) -> str:

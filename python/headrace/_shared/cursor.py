@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from .. import defaults
 from ..errors import DatabaseError, InterfaceError
 from ..rows import RowFactory
-from .core import Limit
 from .cursor_base import CursorBase, Params
+from .limits import Limit
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="BlockingCursor[Any]")

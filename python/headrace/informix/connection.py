@@ -9,8 +9,8 @@ from typing import Any, TypeVar, overload
 
 from .. import defaults
 from .._shared.connection import BlockingConnection
-from .._shared.core import until
 from .._shared.cursor_base import Params, columns_of
+from .._shared.limits import until
 from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
 from .core import InformixCore

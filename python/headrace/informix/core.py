@@ -1,6 +1,6 @@
 """What blocking and asyncio connections to Informix share: every flow of requests is written here once.
 
-A flow is a generator that yields tickets or futures and is sent their results, as in :mod:`headrace.postgres.core`.
+A flow is a generator that yields tickets or futures and is sent their results: see :mod:`headrace._shared.flows`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from .._native import Columns, InformixWire
-from .._shared.core import Core, Flow, each
+from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
+from .._shared.flows import Flow, each
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions, isolation, lock_mode

@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import defaults
 from .._native import Result
-from .._shared.core import Flow
 from .._shared.cursor_base import CursorBase, Params, columns_of
+from .._shared.flows import Flow
 from ..errors import NotSupportedError, ProgrammingError
 from ..rows import tuple_row
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .. import defaults
-from .._shared.core import Flow
+from .._shared.flows import Flow
 from ..errors import OperationalError, ProgrammingError
 from ..types import BlobLocator, ClobLocator, Opaque
 from .core import InformixCore

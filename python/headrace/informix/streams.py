@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._native import Result
-from .._shared.core import Flow
 from .._shared.cursor_base import Params
+from .._shared.flows import Flow
 from ..errors import Error, InvalidCursorName, ProgrammingError
 from .core import InformixCore
 

@@ -11,8 +11,9 @@ from typing import IO, Any, TypeVar
 from .. import defaults
 from .._native import MySqlWire, Result, Transfer
 from .._shared.connection import BlockingConnection
-from .._shared.core import Gate, Limit, afresh, overdue, until
+from .._shared.core import Gate
 from .._shared.cursor_base import Params
+from .._shared.limits import Limit, afresh, overdue, until
 from .._shared.opening import open_wire, plain_password
 from ..errors import ConnectionClosed, Error, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row

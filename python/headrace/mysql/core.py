@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from .._native import Columns, MySqlWire, Result
-from .._shared.core import Core, Flow, each
+from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
+from .._shared.flows import Flow, each
 from ..errors import DatabaseError, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions

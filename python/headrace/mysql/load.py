@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .._native import Columns, MySqlWire, Result
-from .._shared.core import Flow, each
+from .._shared.flows import Flow, each
 from ..errors import DataError, Error, ProgrammingError
 from .core import quote_identifier
 

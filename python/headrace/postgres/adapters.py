@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._native import PostgresWire, Result
-from .._shared.core import Flow
+from .._shared.flows import Flow
 from ..errors import DataError, ProgrammingError
 
 

@@ -10,7 +10,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import defaults
 from .._native import CopyBuffer, PostgresWire, Result, Transfer
-from .._shared.core import Gate, Limit, until
+from .._shared.core import Gate
+from .._shared.limits import Limit, until
 from ..errors import Error, ProgrammingError
 from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
 from .streams import COPYING

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._native import Columns, CopyBuffer, PostgresWire, Result, Transfer
-from .._shared.core import Core, Flow, Modes, Pipelined, each
+from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
+from .._shared.flows import Flow, each
+from .._shared.transactions import Modes
 from ..errors import InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
 from .settings import ConnectOptions

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults, errors
-from .._shared.core import Limit, afresh, until
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
+from .._shared.limits import Limit, afresh, until
 from ..errors import NotSupportedError, ProgrammingError
 from ..rows import RowFactory
 from .core import quote_identifier

@@ -16,20 +16,10 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ... import defaults, errors
 from ..._native import Discarded, Result, Wire
-from ..._shared.core import (
-    Block,
-    Core,
-    Flow,
-    Limit,
-    Pipelined,
-    Rollback,
-    Until,
-    afresh,
-    no_keywords,
-    overdue,
-    timings,
-    until,
-)
+from ..._shared.core import Core, Pipelined, Rollback, no_keywords, timings
+from ..._shared.flows import Flow
+from ..._shared.limits import Limit, Until, afresh, overdue, until
+from ..._shared.transactions import Block
 from ...errors import OperationalError
 from ...rows import RowFactory, tuple_row
 from ...types import TransactionStatus

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ... import defaults
-from ..._shared.core import Limit
 from ..._shared.cursor_base import CursorBase, Params
+from ..._shared.limits import Limit
 from ...errors import DatabaseError, InterfaceError
 from ...rows import RowFactory
 

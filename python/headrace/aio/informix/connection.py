@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, TypeVar, overload
 
 from ... import defaults
-from ..._shared.core import until
 from ..._shared.cursor_base import Params, columns_of
+from ..._shared.limits import until
 from ...errors import ConnectionClosed
 from ...informix.core import InformixCore
 from ...informix.lobs import Locator, creating, opening

@@ -11,8 +11,9 @@ from typing import IO, Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import MySqlWire, Result, Transfer
-from ..._shared.core import Limit, Opened, afresh, until
+from ..._shared.core import Opened
 from ..._shared.cursor_base import Params
+from ..._shared.limits import Limit, afresh, until
 from ...errors import ConnectionClosed, ProgrammingError
 from ...mysql import load
 from ...mysql.core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of

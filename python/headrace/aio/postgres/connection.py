@@ -20,8 +20,9 @@ from typing import IO, Any, TypeVar, overload
 
 from ... import defaults, errors
 from ..._native import PostgresWire, Result, Transfer
-from ..._shared.core import Opened, until
+from ..._shared.core import Opened
 from ..._shared.cursor_base import Params
+from ..._shared.limits import until
 from ...errors import ConnectionClosed
 from ...postgres.adapters import Adapters
 from ...postgres.connection import server_version

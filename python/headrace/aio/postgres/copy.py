@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from ... import defaults
 from ..._native import CopyBuffer, PostgresWire, Result, Transfer
-from ..._shared.core import Limit, Opened, until
+from ..._shared.core import Opened
+from ..._shared.limits import Limit, until
 from ...errors import ProgrammingError
 from ...postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is_bytes
 from ...postgres.core import CopyOfRows

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
-from ..._shared.core import Limit, until
 from ..._shared.cursor_base import Params
+from ..._shared.limits import Limit, until
 from ...errors import Error, NotSupportedError, ProgrammingError
 from ...postgres.core import quote_identifier
 from ...postgres.declared import Declared

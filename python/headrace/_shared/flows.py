@@ -1,0 +1,54 @@
+"""Flows of requests, written once for blocking and asyncio connections.
+
+A flow is a generator. It yields tickets (blocking) or futures (asyncio) that :class:`headrace._native.Wire` gave, and
+is sent their results; the two shells differ only in how they wait. No flow does I/O by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+Flow = Generator[Any, Any, T]
+
+
+def each(tickets: Iterable[Any]) -> Flow[list[Any]]:
+    """Waits for what was queued at once, and gives the results."""
+    answers: list[Any] = []
+    for ticket in tickets:
+        answers.append((yield ticket))
+    return answers
+
+
+class Begun(Generic[T]):
+    """A flow that has queued what it waits for first."""
+
+    def __init__(self, flow: Flow[T]) -> None:
+        self._flow = flow
+        self._first: Any = None
+        self._ended: tuple[T] | BaseException | None = None
+        try:
+            self._first = next(flow)
+        except StopIteration as stop:
+            self._ended = (stop.value,)
+        except Exception as error:
+            self._ended = error
+
+    def rest(self) -> Flow[T]:
+        """What is left of it."""
+        if isinstance(self._ended, BaseException):
+            raise self._ended
+        if self._ended is not None:
+            return self._ended[0]
+        ticket = self._first
+        try:
+            while True:
+                try:
+                    value = yield ticket
+                except BaseException as error:
+                    ticket = self._flow.throw(error)
+                else:
+                    ticket = self._flow.send(value)
+        except StopIteration as stop:
+            return cast("T", stop.value)
