@@ -39,7 +39,7 @@ help:
 	@echo "make test    all tests: Rust, then Python against real servers"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
-	@echo "make lint    ruff, mypy, pyright, rustfmt, clippy"
+	@echo "make lint    ruff, mypy, pyright, generated files, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
 	@echo "make docs    the documentation, into build/site/"
@@ -88,6 +88,8 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 	@echo "==> lint: mypy --strict, pyright"
 	@$(BIN)/mypy --strict python examples $(wildcard tests/typing)
 	@$(BIN)/pyright
+	@echo "==> lint: the blocking files that are made of the asyncio ones"
+	@$(BIN)/python tools/async_to_sync.py --check
 	@echo "==> lint: cargo fmt, cargo clippy"
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy

@@ -1,5 +1,7 @@
 """The blocking cursors of Informix: one that holds its result, and one that stays open on the server."""
 
+# Made by tools/async_to_sync.py of aio/informix/cursor.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

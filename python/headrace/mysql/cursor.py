@@ -1,5 +1,7 @@
 """The blocking cursor of MySQL and MariaDB."""
 
+# Made by tools/async_to_sync.py of aio/mysql/cursor.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class AsyncCursor(LoopCursor[R]):
-    """The twin of :class:`headrace.informix.Cursor`."""
+    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``."""
 
     @property
     def connection(self) -> AsyncConnection[Any]:
@@ -28,13 +28,17 @@ class AsyncCursor(LoopCursor[R]):
         return self._connection  # type: ignore[no-any-return]
 
     async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
-        """Runs a procedure or function: see :meth:`headrace.informix.Cursor.callproc`."""
+        """Runs a procedure or function; what it returns is then fetched. Returns ``params``."""
         await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
         return params
 
 
 class AsyncServerCursor(Declared, LoopCursor[R]):
-    """The twin of :class:`headrace.informix.ServerCursor`."""
+    """A cursor that stays open on the server under a name: its rows are fetched as they are asked for.
+
+    With ``scrollable`` they are fetched by number, in any order; with ``withhold`` it outlives its transaction. Rows of
+    a query ``FOR UPDATE`` are fetched one by one, so that ``WHERE CURRENT OF`` means the row that was given last.
+    """
 
     def __init__(
         self,

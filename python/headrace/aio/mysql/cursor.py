@@ -16,7 +16,10 @@ R = TypeVar("R")
 
 
 class AsyncCursor(LoopCursor[R]):
-    """The twin of :class:`headrace.mysql.Cursor`."""
+    """Executes statements and holds their results (PEP 249).
+
+    Parameters are written ``%s``, ``%(name)s`` or ``?``. A result is received whole.
+    """
 
     @property
     def connection(self) -> AsyncConnection[Any]:
@@ -25,11 +28,12 @@ class AsyncCursor(LoopCursor[R]):
 
     @property
     def warning_count(self) -> int:
-        """How many warnings SHOW WARNINGS would list of the last statement."""
+        """How many warnings :meth:`AsyncConnection.show_warnings` would list of the last statement."""
         return 0 if self._result is None else self._result.warnings
 
     async def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
-        """Calls a procedure: see :meth:`headrace.mysql.Cursor.callproc`."""
+        """Calls a procedure (``name`` or ``schema.name``), and gives the arguments with what its OUT and INOUT
+        parameters have become. Its results are the cursor's, the next one after :meth:`nextset`."""
         self._check()
         self._clear()
         try:

@@ -1,0 +1,66 @@
+"""The blocking files that are made of the asyncio ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOOL = Path(__file__).parents[2] / "tools/async_to_sync.py"
+
+
+@pytest.fixture(scope="module")
+def tool() -> Any:
+    spec = importlib.util.spec_from_file_location("async_to_sync", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["async_to_sync"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_blocking_files_are_what_the_tool_makes(tool: Any) -> None:
+    pytest.importorskip("ruff", reason="the tool writes what ruff formats")
+    assert tool.main(["--check"]) == 0
+
+
+WITHOUT_WAITING = [
+    ("async def fetchone(self):\n    return await self._run(1)\n", "def fetchone(self):\n    return self._run(1)\n"),
+    ("async for row in rows:\n    pass\n", "for row in rows:\n    pass\n"),
+    ("async with aclosing(rows) as r: await  r.aclose()\n", "with closing(rows) as r: r.close()\n"),
+    ("x: AsyncIterator[AsyncCursor[Any]]\n", "x: Iterator[Cursor[Any]]\n"),
+    ("class AsyncCursor(LoopCursor[R]): ...\n", "class Cursor(BlockingCursor[R]): ...\n"),
+    ('"""The asyncio cursor: await AsyncCursor.x."""\n', '"""The blocking cursor: Cursor.x."""\n'),
+    ("raise StopAsyncIteration  # of __anext__\n", "raise StopIteration  # of __next__\n"),
+    ("awaited = asynchronous = 1\n", "awaited = asynchronous = 1\n"),
+]
+
+
+@pytest.mark.parametrize(("asyncio", "blocking"), WITHOUT_WAITING)
+def test_what_waits_is_written_without_waiting(tool: Any, asyncio: str, blocking: str) -> None:
+    assert tool.without_waiting(asyncio) == blocking
+
+
+IMPORTS = [
+    ("from ..._shared.core import Gate", "from .._shared.core import Gate"),
+    ("from ...errors import Error, DataError", "from ..errors import Error, DataError"),
+    ("from ...mysql.core import first_of", "from .core import first_of"),
+    ("from ...mysql import load", "from . import load"),
+    ("from ... import defaults", "from .. import defaults"),
+    ("from .._shared.cursor import LoopCursor as L", "from .._shared.cursor import LoopCursor as L"),
+    ("from .connection import AsyncConnection", "from .connection import AsyncConnection"),
+    ("import asyncio", "import asyncio"),
+]
+
+
+@pytest.mark.parametrize(("asyncio", "blocking"), IMPORTS)
+def test_imports_are_those_of_the_blocking_files_place(tool: Any, asyncio: str, blocking: str) -> None:
+    assert tool.with_its_own_imports(asyncio, "mysql/cursor.py") == blocking
+
+
+def test_what_only_one_shell_has_is_marked(tool: Any) -> None:
+    source = "if a:  # asyncio only\n    b()\n\n@c  \ndef d(): ...  # asyncio only\n# blocking: e()\nf()\n"
+    assert tool.without_the_loops_own(source) == "\ne()\nf()\n"

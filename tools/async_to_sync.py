@@ -1,0 +1,184 @@
+"""Makes blocking files of asyncio ones, which are the source of both.
+
+    python tools/async_to_sync.py            writes them
+    python tools/async_to_sync.py --check    fails where one is not what it would write; `make lint` does so
+
+A file of ``python/headrace/aio`` becomes the one of the same path in ``python/headrace``: ``async`` and ``await`` go,
+names of the asyncio shell become those of the blocking one, imports are of what they are relative to. Two comments say
+what is not the same in both:
+
+    pipeline.turn()  # asyncio only         this statement, with all that is in it, is left out
+    # blocking: wire.nudge()                this statement stands there instead
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "python/headrace"
+GENERATED = ("informix/cursor.py", "mysql/cursor.py")
+"""Those that are made, by their path in the package."""
+NAMES = {
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+    "AsyncGenerator": "Generator",
+    "AsyncIterable": "Iterable",
+    "AsyncIterator": "Iterator",
+    "StopAsyncIteration": "StopIteration",
+    "aclose": "close",
+    "aclosing": "closing",
+}
+"""Python's own, and what each is without a loop."""
+OURS = ((re.compile(r"^Loop(?=[A-Z])"), "Blocking"), (re.compile(r"^Async(?=[A-Z])"), ""))
+"""The beginnings of names of this package."""
+NOTE = "# Made by tools/async_to_sync.py of {source}: edit that file, and run the tool.\n"
+LEFT_OUT = "# asyncio only"
+IN_ITS_PLACE = "# blocking: "
+
+
+class Edits:
+    """Replacements in a text, made all at once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        starts = [0]
+        for line in text.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+        self._starts = starts
+        self._made: list[tuple[int, int, str]] = []
+
+    def at(self, line: int, column: int) -> int:
+        """The index of a place: its line counts from 1, and its column from 0."""
+        return self._starts[line - 1] + column
+
+    def replace(self, start: int, end: int, new: str) -> None:
+        """Notes one."""
+        self._made.append((start, end, new))
+
+    def done(self) -> str:
+        """The text with all of them."""
+        text = self.text
+        for start, end, new in sorted(self._made, reverse=True):
+            text = text[:start] + new + text[end:]
+        return text
+
+
+def renamed(name: str) -> str:
+    """A name, as the blocking shell has it.
+
+    >>> renamed("AsyncCursor"), renamed("LoopCursor"), renamed("__aiter__"), renamed("rows")
+    ('Cursor', 'BlockingCursor', '__iter__', 'rows')
+    """
+    if name in NAMES:
+        return NAMES[name]
+    for beginning, ours in OURS:
+        name = beginning.sub(ours, name)
+    return name
+
+
+def prose(text: str) -> str:
+    """A docstring or comment, of the blocking shell."""
+    text = re.sub(r"\b[A-Za-z_]\w*", lambda found: renamed(found[0]), text)
+    return re.sub(r"\bawait ", "", re.sub(r"\basyncio\b", "blocking", text))
+
+
+def without_the_loops_own(text: str) -> str:
+    """Leaves out what stands in the asyncio file only, and puts in what stands in the blocking one only."""
+    edits, lines = Edits(text), text.splitlines()
+
+    def look(parent: ast.AST) -> None:
+        for node in ast.iter_child_nodes(parent):
+            if isinstance(node, ast.stmt) and lines[node.lineno - 1].rstrip().endswith(LEFT_OUT):
+                first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+                edits.replace(edits.at(first, 0), edits.at((node.end_lineno or node.lineno) + 1, 0), "")
+            else:
+                look(node)
+
+    look(ast.parse(text))
+    return re.sub(rf"^( *){IN_ITS_PLACE}", r"\1", edits.done(), flags=re.MULTILINE)
+
+
+def with_its_own_imports(text: str, path: str) -> str:
+    """Imports what belongs to the blocking file's place in the package, which is ``path``."""
+    edits, here = Edits(text), path.split("/")[:-1]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = ["aio", *here][: len(here) + 2 - node.level]
+            target = [*base, *(node.module or "").split(".")]
+            # The twin of a module of the asyncio shell has the same name outside of it.
+            target = [part for part in (target[1:] if target[0] == "aio" else target) if part]
+            common = 0
+            while common < min(len(here), len(target)) and here[common] == target[common]:
+                common += 1
+            spelled = "." * (len(here) - common + 1) + ".".join(target[common:])
+            names = ", ".join(each.name + (f" as {each.asname}" if each.asname else "") for each in node.names)
+            start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+            edits.replace(edits.at(*start), edits.at(*end), f"from {spelled} import {names}")
+    return edits.done()
+
+
+def without_waiting(text: str) -> str:
+    """Leaves ``async`` and ``await`` out, and renames what has another name."""
+    edits = Edits(text)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        start, end = edits.at(*token.start), edits.at(*token.end)
+        if token.type == tokenize.NAME and token.string in ("async", "await"):
+            edits.replace(start, end + len(text[end:]) - len(text[end:].lstrip()), "")
+        elif token.type == tokenize.NAME and renamed(token.string) != token.string:
+            edits.replace(start, end, renamed(token.string))
+        elif token.type in (tokenize.STRING, tokenize.COMMENT) and prose(token.string) != token.string:
+            edits.replace(start, end, prose(token.string))
+    return edits.done()
+
+
+def formatted(text: str, path: str) -> str:
+    """The text as ``ruff`` wants it, without imports that nothing uses."""
+    ruff = [sys.executable, "-m", "ruff"]
+    for step in (["check", "--fix", "--quiet", "--select", "F401,I"], ["format", "--quiet"]):
+        name = str(PACKAGE / path)
+        done = subprocess.run([*ruff, *step, "--stdin-filename", name, "-"], input=text, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"error: ruff does not take what is made of aio/{path}:\n{done.stdout}{done.stderr}")
+        text = done.stdout
+    return text
+
+
+def blocking(text: str, path: str) -> str:
+    """The blocking file of ``aio/path``, whose text is given."""
+    text = without_waiting(with_its_own_imports(without_the_loops_own(text), path))
+    head, _, rest = text.partition("from __future__")
+    return formatted(f"{head}{NOTE.format(source=f'aio/{path}')}\nfrom __future__{rest}", path)
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the files, or compares them."""
+    stale = 0
+    for path in GENERATED:
+        made = blocking((PACKAGE / "aio" / path).read_text(), path)
+        there = (PACKAGE / path).read_text()
+        if made == there:
+            continue
+        if "--check" in arguments:
+            stale += 1
+            was, new = there.splitlines(), made.splitlines()
+            lines = difflib.unified_diff(was, new, path, f"made of aio/{path}", lineterm="")
+            print(*lines, sep="\n")
+        else:
+            (PACKAGE / path).write_text(made)
+            print(f"wrote {path}")
+    if stale:
+        print("error: edit the files in python/headrace/aio, then: python tools/async_to_sync.py", file=sys.stderr)
+    return min(stale, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
