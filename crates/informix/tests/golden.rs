@@ -268,3 +268,25 @@ fn descriptions_and_errors_say_what_they_say() {
     let Ok((Message::Err(error), _)) = read(&reply, caps, CodeSet::Utf8) else { panic!() };
     assert_eq!((error.sqlcode, error.isam, error.token.as_str()), (-206, -111, "nosuch"));
 }
+
+#[test]
+fn fields_that_are_skipped_have_a_documented_source() {
+    let page = include_str!("../../../docs/reference/informix.md");
+    let (_, section) = page.split_once("## Skipped fields").expect("the section is there");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let sources = [
+        include_str!("../src/messages/login.rs"),
+        include_str!("../src/messages/server.rs"),
+        include_str!("../src/messages/description.rs"),
+    ];
+    let bindings =
+        sources.iter().flat_map(|source| source.split("let ").skip(1)).filter_map(|rest| rest.split_once('='));
+    let names =
+        bindings.flat_map(|(pattern, _)| pattern.split(['(', ')', ',', ' '])).filter_map(|n| n.strip_prefix('_'));
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    assert!(names.len() > 30, "{names:?}");
+    let missing: Vec<_> = names.iter().filter(|name| !section.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    // A field without a meaning is `reserved`; these name a value or nothing.
+    assert!(!names.iter().any(|name| ["zero", "zeros", "on", "marker", "unused", "unread"].contains(name)));
+}

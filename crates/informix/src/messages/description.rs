@@ -1,4 +1,5 @@
-//! SQ_DESCRIBE and SQ_IDESCRIBE: what a statement is, and the types of its columns or parameters.
+//! SQ_DESCRIBE and SQ_IDESCRIBE: what a statement is, and the types of its columns or parameters. What each field that is
+//! skipped is known from: docs/reference/informix.md, "Skipped fields".
 
 use super::reader::{Reader, Stop};
 use crate::capabilities::{Capabilities, Feature};
@@ -48,7 +49,7 @@ pub(super) struct Head {
 
 pub(super) fn description_head(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Head, Stop> {
     let (kind, id) = (r.u16()?, r.u16()?);
-    let _cost = r.i32()?;
+    let _estimated_cost = r.i32()?;
     let _row_bytes = if capabilities.has(Feature::WideTuple) { r.i32()? } else { i32::from(r.u16()?) };
     let count = usize::from(r.u16()?);
     let wide = capabilities.has(Feature::WideStringTable);
@@ -112,8 +113,8 @@ pub(super) fn described_field<'a>(
 ) -> Result<(usize, Described<'a>), Stop> {
     let wide = capabilities.has(Feature::WideStringTable);
     let offset = if wide { r.len32("a name")? } else { usize::from(r.u16()?) };
-    // In a row of the client's own.
-    let _start = r.i32()?;
+    // In a row where each column takes its largest width.
+    let _start_position = r.i32()?;
     Ok((offset, described_type(r)?))
 }
 

@@ -27,11 +27,15 @@ mod marker {
     pub const ASCEOT: u16 = 127;
 }
 
-/// Fields whose meaning is not published: they are as IBM's JDBC driver has them.
+/// Fields whose meaning is not published: they are as IBM's JDBC driver sends them.
 const FORMAT: i32 = 61;
 const CAPABILITIES: [i32; 3] = [316, 0, 0];
 const CREDENTIALS_FOLLOW: u16 = 1;
 const NETWORK: i32 = 1;
+
+/// The nettype of IBM's sqlhosts file, in two parts: the kind of server, then interface and protocol.
+const NETTYPE: (&[u8], &[u8]) = (b"ol", b"tlitcp");
+const NETTYPE_BYTES: usize = 8;
 
 /// ASCINITREQ's flags: neither a server group nor a trusted context.
 const NORMAL_LOGIN: i32 = 3;
@@ -106,9 +110,9 @@ impl ConnectionRequest<'_> {
             Some(password) => text(out, password),
             None => put_u16(out, 0),
         }
-        fixed(out, b"ol", 8);
+        fixed(out, NETTYPE.0, NETTYPE_BYTES);
         put_i32(out, FORMAT);
-        fixed(out, b"tlitcp", 8);
+        fixed(out, NETTYPE.1, NETTYPE_BYTES);
         put_i32(out, NETWORK);
         put_u16(out, marker::ASCINITREQ);
         put_u16(out, 11);
@@ -212,7 +216,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Reads a whole packet.
+/// Reads a whole packet. What each field that is skipped is known from: docs/reference/informix.md, "Skipped fields".
 ///
 /// # Errors
 /// [`Fatal`] when it does not follow the layout.
@@ -222,40 +226,44 @@ pub fn answer(packet: &[u8]) -> Result<Answer, Fatal> {
         return Err(Fatal::peer(format!("the server answered the login with a packet of the unknown type {kind}")));
     }
     let mut body = Body(packet.get(HEADER..).unwrap_or_default());
-    let (_markers, _format) = ((body.u16()?, body.u16()?), body.i32()?);
+    // Golden replies conacc_gbase_1 and _2, as far as the loop.
+    let (_body_markers, _format) = ((body.u16()?, body.u16()?), body.i32()?);
     let _float_format = body.text()?;
-    let (_marker, _program) = (body.u16()?, body.bytes(PROGRAM_BYTES)?);
+    let (_program_marker, _program) = (body.u16()?, body.bytes(PROGRAM_BYTES)?);
     let banner = body.text()?;
-    let (_serial_number, _application) = (body.text()?, body.text()?);
-    let _capabilities = (body.i32()?, body.i32()?, body.i32()?);
-    let _zeros = (body.u16()?, body.u16()?, body.u16()?);
-    let (_on, _format, _protocol, _zero) = (body.bytes(8)?, body.i32()?, body.bytes(8)?, body.i32()?);
+    let (_serial_number, _server_name) = (body.text()?, body.text()?);
+    let _initial_capabilities = (body.i32()?, body.i32()?, body.i32()?);
+    // The client's place for user and password: the server says that none follow.
+    let (_credentials_follow, _no_user, _no_password) = (body.u16()?, body.u16()?, body.u16()?);
+    let (_nettype_server, _nettype_format) = (body.bytes(NETTYPE_BYTES)?, body.i32()?);
+    let (_nettype_protocol, _network) = (body.bytes(NETTYPE_BYTES)?, body.i32()?);
     let (mut sqlcode, mut os_error, mut process_id, mut messages) = (0, 0, 0, Vec::new());
     let mut redirect = None;
     loop {
         match body.u16()? {
             marker::ASCINITRESP => {
-                let _unread_by_clients = body.bytes(6)?;
+                // Where ASCINITREQ has a length and its flags; zero in all replies that are known.
+                let _reserved = body.bytes(6)?;
                 sqlcode = i32::from(body.u16()? as i16);
                 os_error = i32::from(body.u16()? as i16);
-                let _warnings = body.u16()?;
+                let _login_warnings = body.u16()?;
                 for _ in 0..body.u16()? {
-                    let _number = body.u16()?;
+                    let _message_number = body.u16()?;
                     messages.push(body.padded()?);
                 }
             }
             marker::REDIRECTION => {
-                let _length = body.u16()?;
+                let _redirection_bytes = body.u16()?;
                 redirect = Some(body.padded()?);
             }
             marker::ASCPINFO => {
-                let _zero = body.i32()?;
+                let _process_reserved = body.i32()?;
                 process_id = body.i32()?;
                 let _thread = body.i32()?;
                 let (_host, _terminal, _directory) = (body.text()?, body.text()?, body.text()?);
             }
             marker::ASSOCBIND => {
-                let (_length, _zero) = (body.u16()?, body.i32()?);
+                let (_binding_bytes, _binding) = (body.u16()?, body.i32()?);
             }
             marker::ASCMISC => {
                 let length = usize::from(body.u16()?);

@@ -1,4 +1,5 @@
-//! What the server says. Messages have no length of their own, so each must be understood to find the next.
+//! What the server says. Messages have no length of their own, so each must be understood to find the next. What each field
+//! that is skipped is known from: docs/reference/informix.md, "Skipped fields".
 
 use super::client::is_named;
 pub use super::description::{Description, Field};
@@ -176,7 +177,7 @@ pub fn tuple(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Fatal> {
 
 /// What follows the tag of SQ_TUPLE.
 fn row<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], Stop> {
-    let _warnings = r.u16()?;
+    let _row_warnings = r.u16()?;
     let len = r.len32("a row")?;
     r.padded(len)
 }
@@ -228,7 +229,7 @@ impl Scan {
                     }
                     SQ_IDESCRIBE => input_head(r)?,
                     SQ_FPROUTINE => (usize::from(r.u16()?), 0),
-                    SQ_LODATA if r.u16()? != 2 => (r.len32("a piece of a large object")?, 0),
+                    SQ_LODATA if r.u16()? != object::WRITE => (r.len32("a piece of a large object")?, 0),
                     _ => return Ok(()),
                 };
                 Parts { kind, at: r.at, left, tail }
@@ -268,7 +269,7 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             Message::Done { warnings, rows, serial: r.i32()? }
         }
         SQ_COST => {
-            let (_rows, _io) = (r.i32()?, r.i32()?);
+            let (_estimated_rows, _estimated_io) = (r.i32()?, r.i32()?);
             Message::Cost
         }
         SQ_DESCRIBE => Message::Describe(description(r, capabilities, codeset)?),
@@ -276,7 +277,7 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             let (count, table) = input_head(r)?;
             let fields = (0..count).map(|_| Ok(described_type(r)?.field(String::new(), codeset)));
             let fields = fields.collect::<Result<_, _>>()?;
-            r.take(table)?;
+            let _parameter_names = r.take(table)?;
             Message::DescribeInput(fields)
         }
         SQ_ERR => {
@@ -297,7 +298,7 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
             Message::InsertDone { serial8: i64::try_from(serial8).unwrap_or(0), bigserial: r.i64()? }
         }
         SQ_XACTSTAT => {
-            let _event = r.u16()?;
+            let _transaction_event = r.u16()?;
             let open = r.u16()? != 0;
             let _open_before = r.u16()?;
             Message::XactStat { open }
