@@ -13,6 +13,7 @@ import pytest
 import headrace.aio.informix as aio_informix
 import headrace.aio.mysql as aio_mysql
 from headrace._shared.connection import BlockingConnection, Pipeline
+from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
 from headrace.aio._shared.connection import AsyncPipeline, LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
@@ -23,16 +24,20 @@ from headrace.aio.postgres.connection import AsyncConnection
 from headrace.aio.postgres.copy import AsyncCopy
 from headrace.aio.postgres.cursor import AsyncCursor, AsyncServerCursor
 from headrace.informix import connection as informix
+from headrace.informix.connection_base import InformixBase
 from headrace.informix.cursor import ServerCursor as InformixServerCursor
 from headrace.informix.declared import Declared
 from headrace.informix.largeobject import LargeObject
 from headrace.mysql import connection as mysql
+from headrace.mysql.connection_base import MySqlBase
 from headrace.pool import ConnectionPool
 from headrace.postgres import connection as postgres
+from headrace.postgres.connection_base import PostgresBase
 from headrace.postgres.copy import Copy
 from headrace.postgres.cursor import Cursor, ServerCursor
 
 CLASSES: list[type] = [
+    *(ConnectionBase, PostgresBase, MySqlBase, InformixBase),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, InformixServerCursor),
     *(Copy, LargeObject, ConnectionPool),

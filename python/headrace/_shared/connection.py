@@ -12,14 +12,14 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterable
 from types import TracebackType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .. import defaults, errors
 from .._native import Discarded, Result, Wire
 from ..errors import ConnectionClosed, OperationalError
 from ..rows import RowFactory, tuple_row
-from ..types import TransactionStatus
-from .core import Core, Pipelined, Rollback, no_keywords, timings
+from .connection_base import ConnectionBase
+from .core import Core, Pipelined, Rollback, no_keywords
 from .cursor import BlockingCursor
 from .flows import Flow
 from .limits import Limit, Until, afresh, overdue, until
@@ -30,28 +30,14 @@ T = TypeVar("T")
 Self = TypeVar("Self", bound="BlockingConnection[Any]")
 
 
-class BlockingConnection(Generic[R]):
+class BlockingConnection(ConnectionBase[R]):
     """A connection that threads may share: their calls queue up.
 
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
     """
 
-    Warning = errors.Warning
-    Error = errors.Error
-    InterfaceError = errors.InterfaceError
-    DatabaseError = errors.DatabaseError
-    DataError = errors.DataError
-    OperationalError = errors.OperationalError
-    IntegrityError = errors.IntegrityError
-    InternalError = errors.InternalError
-    ProgrammingError = errors.ProgrammingError
-    NotSupportedError = errors.NotSupportedError
-
-    _core: Core
-
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
-        self._core = core
-        self.row_factory: RowFactory[R] = row_factory
+        super().__init__(core, row_factory)
         self._strict_close = False
         self._dropped = weakref.finalize(self, warn_dropped, weakref.ref(core.wire), core.where())
         self._dropped.atexit = False
@@ -424,40 +410,6 @@ class BlockingConnection(Generic[R]):
     def autocommit(self, value: bool) -> None:
         self._run(self._core.set_autocommit(bool(value)))
 
-    # state
-
-    @property
-    def closed(self) -> bool:
-        """True when the connection is closed, by whomever."""
-        return self._core.wire.closed
-
-    @property
-    def broken(self) -> bool:
-        """True when the connection was lost."""
-        return self._core.wire.closed
-
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return self._core.status()
-
-    @property
-    def wire(self) -> Wire:
-        """The engine's connection."""
-        return self._core.wire
-
-    def timings(self) -> dict[str, dict[str, int]]:
-        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
-        return timings(self._core.wire)
-
-    def reset_timings(self) -> None:
-        """Sets the counters to zero."""
-        self._core.wire.reset_counters()
-
-    def check_alive(self) -> bool:
-        """Whether an idle connection is still there, without a round trip."""
-        return self._core.wire.is_alive()
-
     # ending
 
     def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
@@ -496,10 +448,6 @@ class BlockingConnection(Generic[R]):
             return
         self._core.wire.close()
 
-    def _ends_itself(self) -> bool:
-        """Whether leaving the block neither commits nor rolls back."""
-        return False
-
     def __enter__(self: Self) -> Self:
         return self
 
@@ -517,10 +465,6 @@ class BlockingConnection(Generic[R]):
                             self.rollback()
         finally:
             self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else self.transaction_status.name.lower()
-        return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
 
 
 def warn_dropped(ref: weakref.ref[Wire], where: str) -> None:

@@ -13,6 +13,7 @@ from .._shared.cursor_base import Params, columns_of
 from .._shared.limits import until
 from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
+from .connection_base import InformixBase
 from .core import InformixCore
 from .cursor import Cursor, ServerCursor
 from .largeobject import LargeObject
@@ -23,7 +24,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(BlockingConnection[R]):
+class Connection(InformixBase[R], BlockingConnection[R]):
     """A connection to Informix. Threads may share it: their calls queue up."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -178,21 +179,6 @@ class Connection(BlockingConnection[R]):
         return LargeObject(self, self._run(creating(self._core, kind, column), timeout))
 
     # the session
-
-    @property
-    def server_version(self) -> str:
-        """The server's banner. What a server can do is negotiated; nothing depends on this text."""
-        return self._core.wire.session()[0]
-
-    @property
-    def encoding(self) -> str:
-        """The code set of the database, in which text travels."""
-        return self._core.wire.session()[2]
-
-    @property
-    def logging(self) -> str:
-        """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
-        return self._core.wire.session()[3]
 
     @property
     def isolation_level(self) -> str | None:

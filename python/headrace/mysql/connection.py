@@ -16,16 +16,17 @@ from .._shared.cursor_base import Params
 from .._shared.limits import Limit, afresh, overdue, until
 from .._shared.opening import open_wire, plain_password
 from ..errors import ConnectionClosed, Error, OperationalError, ProgrammingError
-from ..rows import RowFactory, tuple_row
+from ..rows import RowFactory
 from . import load
-from .core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
+from .connection_base import MySqlBase
+from .core import STREAMING, MySqlCore, ServerWarning, first_of
 from .cursor import Cursor
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(BlockingConnection[R]):
+class Connection(MySqlBase[R], BlockingConnection[R]):
     """A connection to MySQL or MariaDB. Threads may share it: their calls queue up.
 
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
@@ -177,11 +178,6 @@ class Connection(BlockingConnection[R]):
         except TimeoutError:
             raise overdue(core.command_timeout if timeout is None else timeout) from None
 
-    def _made(self, columns: Any, rows: list[Any]) -> list[R]:
-        factory = self.row_factory
-        make: Any = None if factory is tuple_row else factory(columns.names)
-        return rows if make is None else list(map(make, rows))
-
     # LOAD DATA LOCAL
 
     def load_rows(
@@ -293,24 +289,9 @@ class Connection(BlockingConnection[R]):
         """Changes the current database (COM_INIT_DB)."""
         self._wait(self._core.wire.select_db(database), timeout)
 
-    @property
-    def session_state(self) -> SessionState:
-        """What the server has reported of the session: its ``session_track_...`` variables say what it reports."""
-        return self._core.session_state()
-
     def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
         self._wait(self._core.round_trip(), timeout)
-
-    @property
-    def server_version(self) -> str:
-        """The server's version, as it words it."""
-        return str(self._core.wire.session()["server_version"])
-
-    @property
-    def thread_id(self) -> int:
-        """The connection's number, which KILL takes."""
-        return self._core.thread_id
 
     def _send_cancel(self, timeout: float) -> None:
         core = self._core

@@ -7,7 +7,7 @@ import enum
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import IO, Any, TypeVar, overload
 
@@ -18,8 +18,8 @@ from .._shared.core import Gate
 from .._shared.cursor_base import Params
 from ..errors import ConnectionClosed, OperationalError
 from ..rows import RowFactory, tuple_row
-from ..types import Notice, Notify, Xid
-from .adapters import Adapters
+from ..types import Notify, Xid
+from .connection_base import PostgresBase
 from .core import ConnectionCore, quote_identifier
 from .cursor import Cursor, ServerCursor
 from .streams import BUSY, Reading
@@ -28,26 +28,13 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(BlockingConnection[R]):
+class Connection(PostgresBase[R], BlockingConnection[R]):
     """A connection to PostgreSQL. Threads may share it: their calls queue up.
 
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
     """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
-        super().__init__(core, row_factory)
-        self._adapters = Adapters(core.wire)
-        # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
-        me = weakref.ref(self)
-
-        def abandon(ticket: Any) -> None:
-            connection = me()
-            if connection is not None:
-                connection._abandon(ticket)
-
-        core.abandon = abandon
 
     def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
         return Cursor(self, factory)
@@ -226,10 +213,6 @@ class Connection(BlockingConnection[R]):
     def deferrable(self, value: bool | None) -> None:
         self._core.set_mode("deferrable", value)
 
-    def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> Xid:
-        """A transaction id for two-phase commit."""
-        return Xid(format_id, global_transaction_id, branch_qualifier)
-
     def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
         """Begins a two-phase transaction."""
         self._run(self._core.tpc_begin(xid), timeout)
@@ -312,41 +295,7 @@ class Connection(BlockingConnection[R]):
             count += 1
             yield notify
 
-    def add_notice_handler(self, handler: Callable[[Notice], None]) -> None:
-        """Calls ``handler`` with every notice and warning of the server."""
-        self._core.notice_handlers.append(handler)
-
-    def remove_notice_handler(self, handler: Callable[[Notice], None]) -> None:
-        """The inverse of :meth:`add_notice_handler`."""
-        self._core.notice_handlers.remove(handler)
-
-    # state
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """The server's parameters as last reported (``server_version``, ``TimeZone``, ...)."""
-        return self._core.wire.parameters()
-
-    @property
-    def server_version(self) -> int:
-        """The server's version as a number: 180004 for 18.4."""
-        return server_version(self.parameters.get("server_version", ""))
-
-    @property
-    def backend_pid(self) -> int:
-        """The process id of the server's end."""
-        return self._core.wire.process_id
-
-    def register_adapters(
-        self,
-        loaders: Mapping[int, Callable[[bytes], Any]] | None = None,
-        dumpers: Mapping[type, Callable[[Any], bytes | str]] | None = None,
-        *,
-        binary: Iterable[int] = (),
-    ) -> None:
-        """Registers loaders by type oid, which get the value's bytes (text format, or binary for the oids in
-        ``binary``), and dumpers by class, which give str (text format) or bytes (binary format)."""
-        self._adapters.add(loaders, dumpers, binary)
+    # types of the database
 
     def register_composite(self, name: str, factory: Callable[..., Any], *, timeout: float | None = None) -> None:
         """Values of the composite type ``name``, which is written as in SQL, become ``factory(*attributes)``: a named
@@ -387,17 +336,3 @@ class Connection(BlockingConnection[R]):
             wire.close()
             if waits:
                 core.end_in_doubt()
-
-    def _ends_itself(self) -> bool:
-        return self._core.tpc is not None
-
-
-def server_version(text: str) -> int:
-    """``18.4 (Debian 18.4-1)`` as 180004, ``9.6.24`` as 90624."""
-    parts = [int(p) if p.isdigit() else 0 for p in text.split(" ")[0].split(".")]
-    if not parts or not parts[0]:
-        return 0
-    if parts[0] >= 10:
-        return parts[0] * 10000 + (parts[1] if len(parts) > 1 else 0)
-    minor, patch = [*parts[1:3], 0, 0][:2]
-    return parts[0] * 10000 + minor * 100 + patch

@@ -12,17 +12,17 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from types import TracebackType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ... import defaults, errors
 from ..._native import Discarded, Result, Wire
-from ..._shared.core import Core, Pipelined, Rollback, no_keywords, timings
+from ..._shared.connection_base import ConnectionBase
+from ..._shared.core import Core, Pipelined, Rollback, no_keywords
 from ..._shared.flows import Flow
 from ..._shared.limits import Limit, Until, afresh, overdue, until
 from ..._shared.transactions import Block
 from ...errors import OperationalError
 from ...rows import RowFactory, tuple_row
-from ...types import TransactionStatus
 from .cursor import LoopCursor
 from .within import within
 
@@ -31,14 +31,12 @@ T = TypeVar("T")
 Self = TypeVar("Self", bound="LoopConnection[Any]")
 
 
-class LoopConnection(Generic[R]):
+class LoopConnection(ConnectionBase[R]):
     """The twin of :class:`headrace._shared.connection.BlockingConnection`. Tasks may share it: their awaits queue up
     and are pipelined."""
 
-    _core: Core
-
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
-        self._core = core
+        super().__init__(core, row_factory)
         core.me = asyncio.current_task
         # The loop holds the transport, and the transport the engine: nobody else would end the session. Not __del__:
         # a closed connection leaves nothing to run, in which an interrupt would be lost.
@@ -46,7 +44,6 @@ class LoopConnection(Generic[R]):
             self, close_dropped, weakref.ref(core.wire), asyncio.get_running_loop(), core.where()
         )
         self._dropped.atexit = False
-        self.row_factory: RowFactory[R] = row_factory
         self._cancelling: set[asyncio.Task[None]] = set()
 
     # what each database adds
@@ -310,48 +307,9 @@ class LoopConnection(Generic[R]):
         if not wire.closed and wire.hold_discarded():
             self._start_cancel()
 
-    @property
-    def autocommit(self) -> bool:
-        """Whether every statement is a transaction of its own."""
-        return self._core.autocommits()
-
     async def set_autocommit(self, value: bool, *, timeout: float | None = None) -> None:
         """Changes autocommit; only between transactions."""
         await self._run(self._core.set_autocommit(bool(value)), timeout)
-
-    # state
-
-    @property
-    def closed(self) -> bool:
-        """True when the connection is closed, by whomever."""
-        return self._core.wire.closed
-
-    @property
-    def broken(self) -> bool:
-        """True when the connection was lost."""
-        return self._core.wire.closed
-
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """Where the connection stands."""
-        return self._core.status()
-
-    @property
-    def wire(self) -> Wire:
-        """The engine's connection."""
-        return self._core.wire
-
-    def timings(self) -> dict[str, dict[str, int]]:
-        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
-        return timings(self._core.wire)
-
-    def reset_timings(self) -> None:
-        """Sets the counters to zero."""
-        self._core.wire.reset_counters()
-
-    def check_alive(self) -> bool:
-        """Whether an idle connection is still there, without a round trip: the loop has seen its end if not."""
-        return self._core.wire.is_alive()
 
     # ending
 
@@ -389,10 +347,6 @@ class LoopConnection(Generic[R]):
         if self._core.timing:
             self._core.wire.count("close", time.perf_counter_ns() - started)
 
-    def _ends_itself(self) -> bool:
-        """Whether leaving the block neither commits nor rolls back."""
-        return False
-
     async def __aenter__(self: Self) -> Self:
         return self
 
@@ -408,10 +362,6 @@ class LoopConnection(Generic[R]):
                         await self.rollback()
         finally:
             await self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else self.transaction_status.name.lower()
-        return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
 
 
 def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where: str) -> None:

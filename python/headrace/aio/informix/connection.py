@@ -12,6 +12,7 @@ from ... import defaults
 from ..._shared.cursor_base import Params, columns_of
 from ..._shared.limits import until
 from ...errors import ConnectionClosed
+from ...informix.connection_base import InformixBase
 from ...informix.core import InformixCore
 from ...informix.lobs import Locator, creating, opening
 from ...informix.streams import Stream
@@ -24,7 +25,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(LoopConnection[R]):
+class AsyncConnection(InformixBase[R], LoopConnection[R]):
     """The twin of :class:`headrace.informix.Connection`. Tasks may share it: their awaits queue up."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -154,21 +155,6 @@ class AsyncConnection(LoopConnection[R]):
         return AsyncLargeObject(self, await self._run(creating(self._core, kind, column), timeout))
 
     # the session
-
-    @property
-    def server_version(self) -> str:
-        """The server's banner. What a server can do is negotiated; nothing depends on this text."""
-        return self._core.wire.session()[0]
-
-    @property
-    def encoding(self) -> str:
-        """The code set of the database, in which text travels."""
-        return self._core.wire.session()[2]
-
-    @property
-    def logging(self) -> str:
-        """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
-        return self._core.wire.session()[3]
 
     @property
     def isolation_level(self) -> str | None:

@@ -16,8 +16,9 @@ from ..._shared.cursor_base import Params
 from ..._shared.limits import Limit, afresh, until
 from ...errors import ConnectionClosed, ProgrammingError
 from ...mysql import load
-from ...mysql.core import STREAMING, MySqlCore, ServerWarning, SessionState, first_of
-from ...rows import RowFactory, tuple_row
+from ...mysql.connection_base import MySqlBase
+from ...mysql.core import STREAMING, MySqlCore, ServerWarning, first_of
+from ...rows import RowFactory
 from .._shared.connection import LoopConnection
 from .._shared.opened import TaskGate
 from .._shared.opening import any_password, open_wire
@@ -48,7 +49,7 @@ async def _rows_of(reading: _Reading, blocks: AsyncGenerator[list[T]]) -> AsyncG
                 yield row
 
 
-class AsyncConnection(LoopConnection[R]):
+class AsyncConnection(MySqlBase[R], LoopConnection[R]):
     """The twin of :class:`headrace.mysql.Connection`."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -218,11 +219,6 @@ class AsyncConnection(LoopConnection[R]):
                     if not wire.closed:
                         raise
 
-    def _made(self, columns: Any, rows: list[Any]) -> list[R]:
-        factory = self.row_factory
-        make: Any = None if factory is tuple_row else factory(columns.names)
-        return rows if make is None else list(map(make, rows))
-
     # LOAD DATA LOCAL
 
     async def load_rows(
@@ -353,24 +349,9 @@ class AsyncConnection(LoopConnection[R]):
         """Changes the current database (COM_INIT_DB)."""
         await self._wait(self._core.wire.select_db(database), timeout)
 
-    @property
-    def session_state(self) -> SessionState:
-        """What the server has reported of the session."""
-        return self._core.session_state()
-
     async def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
         await self._wait(self._core.round_trip(), timeout)
-
-    @property
-    def server_version(self) -> str:
-        """The server's version, as it words it."""
-        return str(self._core.wire.session()["server_version"])
-
-    @property
-    def thread_id(self) -> int:
-        """The connection's number, which KILL takes."""
-        return self._core.thread_id
 
     async def _send_cancel(self) -> None:
         core = self._core

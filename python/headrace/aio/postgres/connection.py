@@ -12,7 +12,6 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Iterable,
-    Mapping,
     Sequence,
 )
 from itertools import islice
@@ -24,12 +23,11 @@ from ..._shared.core import Opened
 from ..._shared.cursor_base import Params
 from ..._shared.limits import until
 from ...errors import ConnectionClosed
-from ...postgres.adapters import Adapters
-from ...postgres.connection import server_version
+from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore, quote_identifier
 from ...postgres.streams import BUSY, Reading
 from ...rows import RowFactory, tuple_row
-from ...types import Notice, Notify, Xid
+from ...types import Notify, Xid
 from .._shared.connection import LoopConnection
 from .._shared.opened import TaskGate
 from .._shared.transport import open_transport
@@ -45,23 +43,10 @@ def _end_abandoned(reading: Reading) -> None:
         ended.add_done_callback(_heard)
 
 
-class AsyncConnection(LoopConnection[R]):
+class AsyncConnection(PostgresBase[R], LoopConnection[R]):
     """The twin of :class:`headrace.Connection`. Tasks may share it: their awaits queue up and are pipelined."""
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
-        super().__init__(core, row_factory)
-        self._adapters = Adapters(core.wire)
-        # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
-        me = weakref.ref(self)
-
-        def abandon(ticket: Any) -> None:
-            connection = me()
-            if connection is not None:
-                connection._abandon(ticket)
-
-        core.abandon = abandon
 
     def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
         return AsyncCursor(self, factory)
@@ -253,10 +238,6 @@ class AsyncConnection(LoopConnection[R]):
         """Changes it; only between transactions."""
         self._core.set_mode("deferrable", value)
 
-    def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> Xid:
-        """A transaction id for two-phase commit."""
-        return Xid(format_id, global_transaction_id, branch_qualifier)
-
     async def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
         """Begins a two-phase transaction."""
         await self._run(self._core.tpc_begin(xid), timeout)
@@ -351,40 +332,7 @@ class AsyncConnection(LoopConnection[R]):
             count += 1
             yield notify
 
-    def add_notice_handler(self, handler: Callable[[Notice], None]) -> None:
-        """Calls ``handler`` with every notice and warning of the server."""
-        self._core.notice_handlers.append(handler)
-
-    def remove_notice_handler(self, handler: Callable[[Notice], None]) -> None:
-        """The inverse of :meth:`add_notice_handler`."""
-        self._core.notice_handlers.remove(handler)
-
-    # state
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """The server's parameters as last reported."""
-        return self._core.wire.parameters()
-
-    @property
-    def server_version(self) -> int:
-        """The server's version as a number: 180004 for 18.4."""
-        return server_version(self.parameters.get("server_version", ""))
-
-    @property
-    def backend_pid(self) -> int:
-        """The process id of the server's end."""
-        return self._core.wire.process_id
-
-    def register_adapters(
-        self,
-        loaders: Mapping[int, Callable[[bytes], Any]] | None = None,
-        dumpers: Mapping[type, Callable[[Any], bytes | str]] | None = None,
-        *,
-        binary: Iterable[int] = (),
-    ) -> None:
-        """See :meth:`headrace.Connection.register_adapters`."""
-        self._adapters.add(loaders, dumpers, binary)
+    # types of the database
 
     async def register_composite(self, name: str, factory: Callable[..., Any], *, timeout: float | None = None) -> None:
         """See :meth:`headrace.Connection.register_composite`."""
@@ -413,9 +361,6 @@ class AsyncConnection(LoopConnection[R]):
             wire.close()
             if waits:
                 core.end_in_doubt()
-
-    def _ends_itself(self) -> bool:
-        return self._core.tpc is not None
 
 
 def _heard(future: asyncio.Future[Any]) -> None:

@@ -1,0 +1,84 @@
+"""What every connection has that never waits, blocking or asyncio."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Generic, TypeVar
+
+from .. import errors
+from .._native import Wire
+from ..rows import RowFactory
+from ..types import TransactionStatus
+from .core import Core, timings
+
+R = TypeVar("R")
+
+
+class ConnectionBase(Generic[R]):
+    """A connection, as far as it has nothing to wait for."""
+
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
+
+    _core: Core
+
+    def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
+        self._core = core
+        self.row_factory: RowFactory[R] = row_factory
+
+    @abstractmethod
+    def _abandon(self, ticket: Any, /) -> None:
+        """Gets the connection back in step after a request that nobody waits for any more."""
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether every statement is a transaction of its own. Changed only between transactions."""
+        return self._core.autocommits()
+
+    @property
+    def closed(self) -> bool:
+        """True when the connection is closed, by whomever."""
+        return self._core.wire.closed
+
+    @property
+    def broken(self) -> bool:
+        """True when the connection was lost."""
+        return self._core.wire.closed
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """Where the connection stands."""
+        return self._core.status()
+
+    @property
+    def wire(self) -> Wire:
+        """The engine's connection."""
+        return self._core.wire
+
+    def timings(self) -> dict[str, dict[str, int]]:
+        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
+        return timings(self._core.wire)
+
+    def reset_timings(self) -> None:
+        """Sets the counters to zero."""
+        self._core.wire.reset_counters()
+
+    def check_alive(self) -> bool:
+        """Whether an idle connection is still there, without a round trip."""
+        return self._core.wire.is_alive()
+
+    def _ends_itself(self) -> bool:
+        """Whether leaving the block neither commits nor rolls back."""
+        return False
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.transaction_status.name.lower()
+        return f"<{type(self).__module__}.{type(self).__name__} {self._core.where()} [{state}]>"
