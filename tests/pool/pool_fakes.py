@@ -25,6 +25,7 @@ class Fake:
     def __init__(self) -> None:
         self.closed = False
         self.broken = False
+        self.needs_reset = False
         self.alive = True
         self.transaction_status = Status.IDLE
         self.log: list[str] = []
@@ -56,6 +57,7 @@ class AsyncFake:
     def __init__(self) -> None:
         self.closed = False
         self.broken = False
+        self.needs_reset = False
         self.alive = True
         self.transaction_status = Status.IDLE
         self.log: list[str] = []

@@ -90,6 +90,15 @@ def test_what_a_returned_connection_needs(
         assert take(core)[0] == Discard(conn, fate)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("mode", "asked"), [("none", "none"), ("rollback", "rollback"), ("discard", "discard")])
+def test_an_idle_connection_with_something_open_is_reset(mode: Any, asked: str) -> None:
+    core, (conn,) = opened(min_size=1, max_size=1, reset=mode)
+    core.checkout(1)
+    conn.needs_reset = True
+    assert core.checkin(conn, Status.IDLE, 2) == asked
+    assert core.stats().in_use == 1
+
+
 def test_a_connection_in_doubt_is_discarded_and_replaced() -> None:
     for spoil in ("closed", "broken"):
         core, (conn,) = opened(min_size=1, max_size=1)

@@ -54,6 +54,11 @@ class ConnectionBase(Generic[R]):
         return self._core.wire.closed
 
     @property
+    def needs_reset(self) -> bool:
+        """True while a cursor is open, outside of any transaction, that ``reset()`` closes. A pool asks it."""
+        return self._core.needs_reset()
+
+    @property
     def transaction_status(self) -> TransactionStatus:
         """Where the connection stands."""
         return self._core.status()

@@ -21,6 +21,11 @@ class Pooled(Protocol):
         """True when it was lost, or must not be used any more."""
         ...
 
+    @property
+    def needs_reset(self) -> bool:
+        """True while something is open that only a reset ends, though no transaction is."""
+        ...
+
     def check_alive(self) -> bool:
         """Whether an idle connection is still there: a look at its socket, no round trip."""
         ...

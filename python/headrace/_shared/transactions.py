@@ -374,6 +374,10 @@ class Transactions(ABC):
             self.blocks.clear()
             self._recount()
 
+    def needs_reset(self) -> bool:
+        """Whether something is open, outside of any transaction, that would see what the next user does."""
+        return False
+
     def renew(self, mode: str) -> Flow[None]:
         """Back to a fresh state; the blocks that are open end with it, also those that others begin meanwhile."""
         yield from self.reset(mode)

@@ -64,6 +64,8 @@ class InformixCore(Core):
         self.encrypted = encrypted
         self.isolation_level: str | None = None
         self.lock_wait: int | None = None
+        self.cursors: set[int] = set()
+        """The numbers of the cursors that streams and named cursors have open on the server."""
 
     def start(self) -> Flow[None]:
         """Gives a new session the settings that were asked for."""
@@ -134,12 +136,18 @@ class InformixCore(Core):
         """Whoever counts blocks may have begun one that has sent nothing yet."""
         return not open
 
+    def needs_reset(self) -> bool:
+        """A stream that began in autocommit would read on within the transactions of the next user."""
+        return bool(self.cursors)
+
     def reset(self, mode: str) -> Flow[None]:
-        """Back to a fresh state: an open transaction is rolled back."""
+        """Back to a fresh state: open cursors are closed, an open transaction is rolled back."""
         if mode not in ("none", "rollback"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
         self.forget_blocks()
         self.pipelines.clear()
+        while self.cursors:
+            yield self.wire.close_cursor(self.cursors.pop())
         if mode == "rollback":
             yield from each(self.wire.verb("rollback", owed=True))
 

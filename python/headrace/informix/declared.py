@@ -9,7 +9,7 @@ from .. import defaults
 from .._native import Result
 from .._shared.cursor_base import CursorBase, Params, columns_of
 from .._shared.flows import Flow
-from ..errors import NotSupportedError, ProgrammingError
+from ..errors import InterfaceError, NotSupportedError, ProgrammingError
 from ..rows import tuple_row
 
 _FOR_UPDATE = re.compile(r"\bfor\s+update\b", re.IGNORECASE)
@@ -27,6 +27,7 @@ class Declared(CursorBase[Any]):
         self.withhold = withhold
         self.fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES
         self._number = 0
+        self._resets = 0
         self._open = False
         self._suspended = False
         # Of a scroll cursor: the number of the row that the next fetch gives, counted from 1.
@@ -45,6 +46,8 @@ class Declared(CursorBase[Any]):
         core = self._core
         self._number = next(core.numbers)
         # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
+        self._resets = core.resets
+        core.cursors.add(self._number)
         size = 1 if _FOR_UPDATE.search(sql) else self.fetch_bytes
         self._bytes = size
         result: Result = yield core.wire.declare(
@@ -69,13 +72,17 @@ class Declared(CursorBase[Any]):
         if self._open:
             self._open = False
             self._clear()
-            if not self._core.wire.closed:
-                yield self._core.wire.close_cursor(self._number)
+            core = self._core
+            if not core.wire.closed and core.resets == self._resets:
+                core.cursors.discard(self._number)
+                yield core.wire.close_cursor(self._number)
 
     def _must_be_open(self) -> None:
         self._check()
         if not self._open:
             raise ProgrammingError("the cursor was not executed")
+        if self._core.resets != self._resets:
+            raise InterfaceError(f"the cursor {self.name} is closed: the connection was reset while it was open")
 
     # reading on
 

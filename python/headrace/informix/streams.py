@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .._native import Result
 from .._shared.cursor_base import Params
 from .._shared.flows import Flow
-from ..errors import Error, InvalidCursorName, ProgrammingError
+from ..errors import Error, InterfaceError, InvalidCursorName, ProgrammingError
 from .core import InformixCore
 
 _NOT_OPEN = -400
@@ -16,6 +16,9 @@ _ENDED = (
     "open, perhaps of another thread or task; collect its rows first, use a second connection, or a named cursor with "
     "withhold=True"
 )
+
+
+_RESET: Final = "the stream cannot be read on: the connection was reset while it was open"
 
 
 class Stream:
@@ -27,6 +30,7 @@ class Stream:
         self.core = core
         self.fetch_bytes = fetch_bytes
         self.number = next(core.numbers)
+        self.resets = core.resets
         self.ahead: Any = None
 
     def open(self, sql: str, params: Params) -> Flow[Result]:
@@ -34,6 +38,8 @@ class Stream:
         core = self.core
         # In autocommit other statements commit while it is read, and the transaction is not the stream's.
         held = core.autocommit and not core.in_transaction()
+        self.resets = core.resets
+        core.cursors.add(self.number)
         result: Result = yield core.wire.declare(
             self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes
         )
@@ -41,6 +47,7 @@ class Stream:
 
     def ask(self, result: Result) -> None:
         """Asks for the block behind ``result``."""
+        self._check()
         self.ahead = self.core.wire.fetch(self.number, self.fetch_bytes) if result.suspended else None
 
     def following(self) -> Flow[Result]:
@@ -53,14 +60,20 @@ class Stream:
             ended = InvalidCursorName(_ENDED)
             ended.sqlcode = error.sqlcode
             raise ended from error
+        self._check()
         return result
+
+    def _check(self) -> None:
+        if self.core.resets != self.resets:
+            raise InterfaceError(_RESET)
 
     def close(self) -> Flow[None]:
         """Closes the cursor, wherever it stands."""
         wire, ahead = self.core.wire, self.ahead
         self.ahead = None
-        if wire.closed:
+        if wire.closed or self.core.resets != self.resets:
             return
+        self.core.cursors.discard(self.number)
         if ahead is not None and not ahead.done():
             wire.discard(ahead)
         try:
