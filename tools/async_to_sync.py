@@ -23,7 +23,7 @@ import tokenize
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python/headrace"
-GENERATED = ("informix/cursor.py", "mysql/cursor.py")
+GENERATED = ("informix/connection.py", "informix/cursor.py", "mysql/cursor.py", "postgres/cursor.py")
 """Those that are made, by their path in the package."""
 NAMES = {
     "__aenter__": "__enter__",
@@ -40,6 +40,14 @@ NAMES = {
 """Python's own, and what each is without a loop."""
 OURS = ((re.compile(r"^Loop(?=[A-Z])"), "Blocking"), (re.compile(r"^Async(?=[A-Z])"), ""))
 """The beginnings of names of this package."""
+PROSE = (
+    (r"\bawait ", ""),
+    (r"\basyncio\b", "blocking"),
+    (r"\ban asynchronous (?=[a-z])", "a "),
+    (r"\bTasks may share it: their awaits\b", "Threads may share it: their calls"),
+    (r"\banother task\b", "another thread"),
+)
+"""Words of docstrings and comments."""
 NOTE = "# Made by tools/async_to_sync.py of {source}: edit that file, and run the tool.\n"
 LEFT_OUT = "# asyncio only"
 IN_ITS_PLACE = "# blocking: "
@@ -88,7 +96,9 @@ def renamed(name: str) -> str:
 def prose(text: str) -> str:
     """A docstring or comment, of the blocking shell."""
     text = re.sub(r"\b[A-Za-z_]\w*", lambda found: renamed(found[0]), text)
-    return re.sub(r"\bawait ", "", re.sub(r"\basyncio\b", "blocking", text))
+    for pattern, new in PROSE:
+        text = re.sub(pattern, new, text)
+    return text
 
 
 def without_the_loops_own(text: str) -> str:

@@ -62,5 +62,7 @@ def test_imports_are_those_of_the_blocking_files_place(tool: Any, asyncio: str, 
 
 
 def test_what_only_one_shell_has_is_marked(tool: Any) -> None:
+    source = "x()\n# blocking: if y:\n# blocking:     z()\n"
+    assert tool.without_the_loops_own(source) == "x()\nif y:\n    z()\n"
     source = "if a:  # asyncio only\n    b()\n\n@c  \ndef d(): ...  # asyncio only\n# blocking: e()\nf()\n"
     assert tool.without_the_loops_own(source) == "\ne()\nf()\n"

@@ -1,5 +1,7 @@
 """The blocking connection to Informix."""
 
+# Made by tools/async_to_sync.py of aio/informix/connection.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import contextlib
@@ -74,23 +76,23 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
         cursor, out = Cursor(self, self.row_factory), list[R]()
         limit = until(timeout)
-        tickets = deque[Any]()
+        asked = deque[Any]()
 
         def take() -> None:
-            cursor._take(self._wait(tickets.popleft(), limit))
+            cursor._take(self._wait(asked.popleft(), limit))
             out.extend(cursor._all())
 
         try:
             for row in rows:
-                tickets.append(self._core.submit(sql, row))
-                if len(tickets) >= defaults.INFORMIX_BEHIND:
+                asked.append(self._core.submit(sql, row))
+                if len(asked) >= defaults.INFORMIX_BEHIND:
                     take()
-            while tickets:
+            while asked:
                 take()
         finally:
             # After an error nobody waits for the others.
-            while tickets and not self.closed:
-                self._core.wire.discard(tickets.pop())
+            while asked and not self.closed:
+                self._core.wire.discard(asked.pop())
         return out
 
     def stream(

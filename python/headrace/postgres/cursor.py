@@ -1,16 +1,18 @@
 """The blocking cursor."""
 
+# Made by tools/async_to_sync.py of aio/postgres/cursor.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import defaults, errors
+from .. import defaults
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from .._shared.limits import Limit, afresh, until
-from ..errors import NotSupportedError, ProgrammingError
+from ..errors import Error, NotSupportedError, ProgrammingError
 from ..rows import RowFactory
 from .core import quote_identifier
 from .declared import Declared
@@ -43,8 +45,8 @@ class Cursor(BlockingCursor[R]):
         return params
 
     def copy(self, sql: str, *, timeout: float | None = None) -> Copy:
-        """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as a context manager. Each wait in it may take
-        ``timeout`` seconds."""
+        """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as a context manager. Each wait in it may
+        take ``timeout`` seconds."""
         from .copy import Copy
 
         self._check()
@@ -92,16 +94,16 @@ class ServerCursor(Cursor[R]):
             self._set(declared.described(self._connection._wait(declared.describe(), limit)))
         except BaseException as error:
             self._declared = None
-            self._take_back(declared, isinstance(error, Exception), afresh(limit))
+            self._take_back(declared, error, limit)
             raise
         return self
 
-    def _take_back(self, declared: Declared, waits: bool, limit: Limit) -> None:
+    def _take_back(self, declared: Declared, error: BaseException, limit: Limit) -> None:
         """Closes what nobody has: the server may have declared it all the same, and would keep one WITH HOLD."""
-        with contextlib.suppress(errors.Error, TimeoutError):
+        with contextlib.suppress(Error, TimeoutError):
             ended = declared.close()
-            if ended is not None and waits:
-                self._connection._wait(ended, limit)
+            if ended is not None and isinstance(error, Exception):
+                self._connection._wait(ended, afresh(limit))
 
     def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
@@ -119,15 +121,12 @@ class ServerCursor(Cursor[R]):
     def _fetch_block(self, what: str, limit: Limit) -> None:
         self._set(self._use("FETCH", what, limit))
 
-    def _more_rows(self, limit: Limit) -> None:
-        if self._position >= len(self._rows or ()) and not self._exhausted:
-            self._fetch_block(f"FORWARD {self.itersize}", limit)
-            self._exhausted = len(self._rows or ()) < self.itersize
-
     def fetchone(self, *, timeout: float | None = None) -> R | None:
         """The next row, or ``None`` after the last."""
         self._check()
-        self._more_rows(timeout)
+        if self._position >= len(self._rows or ()) and not self._exhausted:
+            self._fetch_block(f"FORWARD {self.itersize}", timeout)
+            self._exhausted = len(self._rows or ()) < self.itersize
         return super().fetchone()
 
     def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
@@ -136,9 +135,10 @@ class ServerCursor(Cursor[R]):
         wanted = self.arraysize if size is None else size
         out = self._many(wanted)
         if len(out) < wanted and not self._exhausted:
-            self._fetch_block(f"FORWARD {wanted - len(out)}", timeout)
-            self._exhausted = len(self._rows or ()) < wanted - len(out)
-            out += self._many(wanted - len(out))
+            missing = wanted - len(out)
+            self._fetch_block(f"FORWARD {missing}", timeout)
+            self._exhausted = len(self._rows or ()) < missing
+            out += self._many(missing)
         return out
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:

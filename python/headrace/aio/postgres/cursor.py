@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ... import defaults
 from ..._shared.cursor_base import Params
 from ..._shared.limits import Limit, until
+
+# blocking: from ..._shared.limits import afresh
 from ...errors import Error, NotSupportedError, ProgrammingError
 from ...postgres.core import quote_identifier
 from ...postgres.declared import Declared
@@ -24,7 +26,12 @@ R = TypeVar("R")
 
 
 class AsyncCursor(LoopCursor[R]):
-    """The twin of :class:`headrace.Cursor`."""
+    """Executes statements and holds their results (PEP 249).
+
+    Parameters are written ``%s``, ``%(name)s`` or ``$1``. A result is received whole; for one larger than memory use
+    :meth:`AsyncConnection.stream` or a named cursor. Without parameters a text of several statements goes by
+    :meth:`AsyncConnection.executescript`.
+    """
 
     @property
     def connection(self) -> AsyncConnection[Any]:
@@ -32,7 +39,7 @@ class AsyncCursor(LoopCursor[R]):
         return self._connection  # type: ignore[no-any-return]
 
     async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
-        """Calls a function: see :meth:`headrace.Cursor.callproc`."""
+        """Calls a function; its result is then fetched as from ``SELECT * FROM name(...)``. Returns ``params``."""
         places = ", ".join(f"${i + 1}" for i in range(len(params)))
         function = ".".join(quote_identifier(part) for part in name.split("."))
         await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
@@ -48,7 +55,10 @@ class AsyncCursor(LoopCursor[R]):
 
 
 class AsyncServerCursor(AsyncCursor[R]):
-    """The twin of :class:`headrace.postgres.cursor.ServerCursor`."""
+    """A cursor that lives on the server under a name, and is fetched in blocks of ``itersize`` rows.
+
+    It needs a transaction, unless it is declared ``withhold``.
+    """
 
     def __init__(
         self,
@@ -83,19 +93,21 @@ class AsyncServerCursor(AsyncCursor[R]):
             self._declared = declared
             self._exhausted = False
             self._set(declared.described(await self._connection._wait(declared.describe(), limit)))
-        except BaseException:
+        except BaseException as error:
             self._declared = None
-            self._take_back(declared)
+            self._take_back(declared, error, limit)
             raise
         return self
 
-    def _take_back(self, declared: Declared) -> None:
+    def _take_back(self, declared: Declared, error: BaseException, limit: Limit) -> None:
         """Closes what nobody has: the server may have declared it all the same, and would keep one WITH HOLD."""
-        with contextlib.suppress(Error):
+        with contextlib.suppress(Error, TimeoutError):
             ended = declared.close()
-            if ended is not None:
+            if ended is not None:  # asyncio only
                 # Nobody waits for it.
                 ended.add_done_callback(_look_at)
+            # blocking: if ended is not None and isinstance(error, Exception):
+            # blocking:     self._connection._wait(ended, afresh(limit))
 
     async def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
@@ -119,7 +131,8 @@ class AsyncServerCursor(AsyncCursor[R]):
         if self._position >= len(self._rows or ()) and not self._exhausted:
             await self._fetch_block(f"FORWARD {self.itersize}", timeout)
             self._exhausted = len(self._rows or ()) < self.itersize
-        return self._one()  # type: ignore[no-any-return]
+        return self._one()  # type: ignore[no-any-return]  # asyncio only
+        # blocking: return super().fetchone()
 
     async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
         """The next ``size`` rows."""
