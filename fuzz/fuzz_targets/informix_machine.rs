@@ -5,7 +5,7 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{Inbox, Outbox, Session as _};
+use headrace_core::{ReadBuffer, WriteBuffer, Session as _};
 use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use libfuzzer_sys::fuzz_target;
@@ -21,8 +21,8 @@ static GREETING: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
     [bytes("reply", "conacc_gbase_1"), set_up, locale.0, locale.1]
 });
 
-/// Messages as a server frames them. What a fuzzer would take long to find is how long each is, so of those whose length
-/// is fixed or said each block of its input becomes one; the tag 0 stands for bytes as they are.
+/// Messages as a server frames them. What a fuzzer would take long to find is how long each is, so of those whose
+/// length is fixed or said each block of its input becomes one; the tag 0 stands for bytes as they are.
 fn messages(mut data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let [tag, len, rest @ ..] = data {
@@ -105,12 +105,12 @@ fuzz_target!(|data: &[u8]| {
         database: Some("testdb".into()),
         ..Options::default()
     };
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut outbox).expect("the options fit");
+    let (mut read_buffer, mut write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
+    let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut write_buffer).expect("the options fit");
     if script & 1 == 0 {
         for reply in GREETING.iter() {
-            inbox.extend(reply);
-            machine.receive((), &mut inbox, &mut outbox).expect("a right greeting");
+            read_buffer.extend(reply);
+            machine.receive((), &mut read_buffer, &mut write_buffer).expect("a right greeting");
         }
         assert!(machine.is_ready());
     }
@@ -118,12 +118,12 @@ fuzz_target!(|data: &[u8]| {
     let side_by_side = script & 17 == 16;
     if side_by_side {
         machine.submit(request(0, QUERY, false), handler(Vec::new(), false).0);
-        machine.transmit((), &mut outbox);
+        machine.transmit((), &mut write_buffer);
         // First what closes the cursor of the question about the locale, and gives its statement back.
         for reply in [&unhex("000c000c"), &SELECT[..], &bytes("reply", "prep_select_036"), &unhex("000c")] {
-            inbox.extend(reply);
-            machine.receive((), &mut inbox, &mut outbox).expect("a right answer");
-            machine.transmit((), &mut outbox);
+            read_buffer.extend(reply);
+            machine.receive((), &mut read_buffer, &mut write_buffer).expect("a right answer");
+            machine.transmit((), &mut write_buffer);
         }
     }
     for _ in 0..if side_by_side { QUERIES } else { 0 } {
@@ -145,5 +145,5 @@ fuzz_target!(|data: &[u8]| {
         };
         machine.submit(request(*kind, &sql, kind & 0x80 != 0), handler);
     }
-    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), *discards, &handlers);
+    drive(&mut machine, (&mut read_buffer, &mut write_buffer), &messages(data), *discards, &handlers);
 });

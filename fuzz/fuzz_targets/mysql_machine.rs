@@ -6,7 +6,7 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{Inbox, Outbox, Session as _};
+use headrace_core::{ReadBuffer, WriteBuffer, Session as _};
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{AsText, Execute, Machine, Options, Request, Road, Rows};
 use headrace_testkit::{TestValue, drive};
@@ -77,13 +77,13 @@ fuzz_target!(|data: &[u8]| {
         multi_statements: script & 16 != 0,
         ..Options::default()
     };
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
+    let (mut read_buffer, mut write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
     let mut machine: Machine<TestHandler> = Machine::new(options, 2).expect("the options are fine");
     if script & 1 == 0 {
         for reply in greeting() {
-            inbox.extend(&reply);
-            machine.receive((), &mut inbox, &mut outbox).expect("a right greeting");
-            machine.transmit((), &mut outbox);
+            read_buffer.extend(&reply);
+            machine.receive((), &mut read_buffer, &mut write_buffer).expect("a right greeting");
+            machine.transmit((), &mut write_buffer);
         }
         assert!(machine.is_ready());
     }
@@ -101,5 +101,5 @@ fuzz_target!(|data: &[u8]| {
         };
         earlier = machine.submit(request(*kind, &sql, kind & 0x80 != 0, earlier), handler);
     }
-    drive(&mut machine, (&mut inbox, &mut outbox), &packets(data), *discards, &handlers);
+    drive(&mut machine, (&mut read_buffer, &mut write_buffer), &packets(data), *discards, &handlers);
 });

@@ -5,7 +5,7 @@
 #[allow(dead_code)]
 mod support;
 
-use headrace_core::{Inbox, Outbox, Protocol};
+use headrace_core::{ReadBuffer, WriteBuffer, Protocol};
 use headrace_postgres::machine::{
     Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
 };
@@ -13,8 +13,8 @@ use headrace_testkit::{TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
-/// Bytes of a row to make for a message: what a fuzzer would take long to find is how long a message is, so each block of
-/// its input becomes one, and only now and then is the length its own.
+/// Bytes of a row to make for a message: what a fuzzer would take long to find is how long a message is, so each block
+/// of its input becomes one, and only now and then is the length its own.
 fn messages(mut data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let [tag, len, rest @ ..] = data {
@@ -40,11 +40,11 @@ fuzz_target!(|data: &[u8]| {
         binding: Binding::Prefer,
         methods: Vec::new(),
     };
-    let (mut inbox, mut outbox) = (Inbox::new(), Outbox::new());
-    let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut outbox);
+    let (mut read_buffer, mut write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
+    let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut write_buffer);
     if script & 1 == 0 {
-        inbox.extend(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I");
-        machine.read((), &mut inbox, &mut outbox).expect("a right greeting");
+        read_buffer.extend(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I");
+        machine.read((), &mut read_buffer, &mut write_buffer).expect("a right greeting");
     }
     let mut handlers = Vec::new();
     for i in 0..3u8 {
@@ -82,5 +82,5 @@ fuzz_target!(|data: &[u8]| {
         };
         machine.submit(request, handler);
     }
-    drive(&mut machine, (&mut inbox, &mut outbox), &messages(data), *discards, &handlers);
+    drive(&mut machine, (&mut read_buffer, &mut write_buffer), &messages(data), *discards, &handlers);
 });

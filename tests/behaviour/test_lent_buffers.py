@@ -14,13 +14,13 @@ from headrace.lab.servers import Server
 PROGRAM = """
 import asyncio, sys
 import headrace
-from headrace._native import InboxView
+from headrace._native import ReadBufferView
 
 async def main(url, sslmode):
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     conn = await headrace.aio.connect(url, sslmode=sslmode)
     await conn.execute("select 1")
-    lent = memoryview(InboxView(conn.wire))
+    lent = memoryview(ReadBufferView(conn.wire))
     mine = b"lent" * (len(lent) // 4) + b"!" * (len(lent) % 4)
     lent[:] = mine
     await conn.close()

@@ -3,7 +3,7 @@
 use crate::Buffers;
 use headrace_core::limits::REDIRECTS;
 use headrace_core::protocol::Caller;
-use headrace_core::{Certificate, Fatal, FatalKind, Inbox, NextStep, Outbox, Protocol, Session};
+use headrace_core::{Certificate, Fatal, FatalKind, NextStep, Protocol, ReadBuffer, Session, WriteBuffer};
 use headrace_tls::{TlsClient, TlsConfig};
 use std::time::Duration;
 
@@ -14,12 +14,17 @@ pub trait Driven: Session {
     type Cx<'a>: Copy;
 
     /// [`Protocol::transmit`]
-    fn transmit(&mut self, cx: Self::Cx<'_>, outbox: &mut Outbox);
+    fn transmit(&mut self, cx: Self::Cx<'_>, write_buffer: &mut WriteBuffer);
     /// [`Protocol::receive`]
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
-    fn receive(&mut self, cx: Self::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal>;
+    fn receive(
+        &mut self,
+        cx: Self::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal>;
     /// [`Protocol::abort`]
     fn abort(&mut self, cx: Self::Cx<'_>, reason: &Fatal);
 }
@@ -27,11 +32,16 @@ pub trait Driven: Session {
 impl<P: Protocol> Driven for P {
     type Cx<'a> = <P::Caller as Caller>::Cx<'a>;
 
-    fn transmit(&mut self, cx: Self::Cx<'_>, outbox: &mut Outbox) {
-        Protocol::transmit(self, cx, outbox);
+    fn transmit(&mut self, cx: Self::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        Protocol::transmit(self, cx, write_buffer);
     }
-    fn receive(&mut self, cx: Self::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
-        Protocol::receive(self, cx, inbox, outbox)
+    fn receive(
+        &mut self,
+        cx: Self::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        Protocol::receive(self, cx, read_buffer, write_buffer)
     }
     fn abort(&mut self, cx: Self::Cx<'_>, reason: &Fatal) {
         Protocol::abort(self, cx, reason);
@@ -101,9 +111,9 @@ impl Silence {
 ///    [`Connection::say_goodbye`], after which it writes what is there without waiting.
 ///
 /// An error of 3, 4 or 5 goes to [`Connection::end`], which tells everybody who waits; what TLS has to tell the peer is
-/// then what [`Buffers::outgoing`] returns. The methods of one connection may be called from different threads, one at a
-/// time. Steps 3 and 4 need only [`Connection::buffers`], so they can be done without what the response handlers are woken
-/// with.
+/// then what [`Buffers::outgoing`] returns. The methods of one connection may be called from different threads, one at
+/// a time. Steps 3 and 4 need only [`Connection::buffers`], so they can be done without what the response handlers are
+/// woken with.
 #[derive(Debug)]
 pub struct Connection<M: ?Sized> {
     /// The protocol.
@@ -119,20 +129,20 @@ pub struct Connection<M: ?Sized> {
 }
 
 impl<M: Driven + ?Sized> Connection<M> {
-    /// A connection that is not open. `outbox` is what the machine has written when it was made; `tls` is used where the
-    /// machine asks for it.
-    pub fn new(machine: Box<M>, outbox: Outbox, tls: Option<TlsSettings>) -> Self {
+    /// A connection that is not open. `write_buffer` is what the machine has written when it was made; `tls` is used
+    /// where the machine asks for it.
+    pub fn new(machine: Box<M>, write_buffer: WriteBuffer, tls: Option<TlsSettings>) -> Self {
         let mut buffers = Buffers::new();
-        buffers.outbox = outbox;
+        buffers.write_buffer = write_buffer;
         Self { machine, buffers, tls, ended: None, stopped: false, redirects: 0 }
     }
 
-    /// The socket is connected. Where it is to the server that [`NextStep::Reconnect`] has named, buffers, TLS and protocol
-    /// begin again.
+    /// The socket is connected. Where it is to the server that [`NextStep::Reconnect`] has named, buffers, TLS and
+    /// protocol begin again.
     ///
     /// # Errors
-    /// [`Fatal`] where TLS comes first and cannot be made, as with a file that cannot be read, or where the protocol cannot
-    /// begin again.
+    /// [`Fatal`] where TLS comes first and cannot be made, as with a file that cannot be read, or where the protocol
+    /// cannot begin again.
     pub fn connected(&mut self) -> Result<(), Fatal> {
         if let NextStep::Reconnect { host, .. } = self.machine.next_step() {
             if let Some(tls) = &mut self.tls {
@@ -140,43 +150,44 @@ impl<M: Driven + ?Sized> Connection<M> {
             }
             self.redirects += 1;
             self.buffers.clear();
-            self.machine.reconnect(&mut self.buffers.outbox)?;
+            self.machine.reconnect(&mut self.buffers.write_buffer)?;
         }
         self.advance_tls().map(drop)
     }
 
-    /// Returns true if the server has named another one: what becomes of the socket to this one does not matter any more.
+    /// Returns true if the server has named another one: what becomes of the socket to this one does not matter any
+    /// more.
     pub fn is_redirected(&self) -> bool {
         matches!(self.machine.next_step(), NextStep::Reconnect { .. })
     }
 
-    /// Encodes requests that were submitted, while the outbox has room and no reply is needed first.
+    /// Encodes requests that were submitted, while the write buffer has room and no reply is needed first.
     pub fn transmit(&mut self, cx: M::Cx<'_>) {
-        self.machine.transmit(cx, &mut self.buffers.outbox);
+        self.machine.transmit(cx, &mut self.buffers.write_buffer);
     }
 
-    /// Returns true if the loop may read. While a response handler is full it must not: what it has to take would be kept
-    /// in memory.
+    /// Returns true if the loop may read. While a response handler is full it must not: what it has to take would be
+    /// kept in memory.
     pub fn may_read(&self) -> bool {
         self.machine.full().is_none()
     }
 
-    /// Returns true if received bytes have to be handled although nothing further has come: the response handler that was
-    /// full takes more, or was discarded.
+    /// Returns true if received bytes have to be handled although nothing further has come: the response handler that
+    /// was full takes more, or was discarded.
     pub fn is_due(&self) -> bool {
         self.stopped && self.may_read()
     }
 
     /// Handles what was received, and puts TLS in place where the protocol asks for it.
     ///
-    /// The end of the peer's TLS is part of what is received: where it has come, nothing else will, though the peer may keep
-    /// the socket open.
+    /// The end of the peer's TLS is part of what is received: where it has come, nothing else will, though the peer may
+    /// keep the socket open.
     ///
     /// # Errors
     /// [`Fatal`]: the connection has to be ended with it.
     pub fn handle(&mut self, cx: M::Cx<'_>) -> Result<(), Fatal> {
         loop {
-            self.machine.receive(cx, &mut self.buffers.inbox, &mut self.buffers.outbox)?;
+            self.machine.receive(cx, &mut self.buffers.read_buffer, &mut self.buffers.write_buffer)?;
             self.stopped = !self.may_read();
             if self.redirects >= REDIRECTS && self.is_redirected() {
                 let reason = format!("the server redirects more than {REDIRECTS} times");
@@ -192,8 +203,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         Ok(())
     }
 
-    /// The same, where nothing further will come: response handlers that are full have to take what is there, which is no
-    /// more than the read buffer holds. What the server said last may be behind it.
+    /// The same, where nothing further will come: response handlers that are full have to take what is there, which is
+    /// no more than the read buffer holds. What the server said last may be behind it.
     ///
     /// # Errors
     /// As [`Connection::handle`].
@@ -206,8 +217,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         Ok(())
     }
 
-    /// Starts TLS if that is the next step, and goes on with the session once the handshake is over; returns true if the
-    /// session went on.
+    /// Starts TLS if that is the next step, and goes on with the session once the handshake is over; returns true if
+    /// the session went on.
     fn advance_tls(&mut self) -> Result<bool, Fatal> {
         let NextStep::StartTls { request_first } = self.machine.next_step() else { return Ok(false) };
         if self.buffers.tls().is_none() {
@@ -223,7 +234,7 @@ impl<M: Driven + ?Sized> Connection<M> {
             fingerprint: client.fingerprint(),
             verified: client.is_verified(),
         };
-        self.machine.tls_ready(certificate, &mut self.buffers.outbox)?;
+        self.machine.tls_ready(certificate, &mut self.buffers.write_buffer)?;
         Ok(true)
     }
 
@@ -235,8 +246,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         }
     }
 
-    /// The end of input, or a socket that failed with `reason`: what came before it still counts. Where that names another
-    /// server the session goes on there; otherwise everybody who waits is told.
+    /// The end of input, or a socket that failed with `reason`: what came before it still counts. Where that names
+    /// another server the session goes on there; otherwise everybody who waits is told.
     ///
     /// # Errors
     /// [`Fatal`]: why the connection has ended.
@@ -265,20 +276,21 @@ impl<M: Driven + ?Sized> Connection<M> {
         self.ended.as_ref()
     }
 
-    /// Writes what ends the session in an orderly way. Where a message is half sent, the session is ended without a word.
+    /// Writes what ends the session in an orderly way. Where a message is half sent, the session is ended without a
+    /// word.
     pub fn say_goodbye(&mut self) {
-        let outbox = &mut self.buffers.outbox;
-        if outbox.is_empty() {
-            self.machine.terminate(outbox);
+        let write_buffer = &mut self.buffers.write_buffer;
+        if write_buffer.is_empty() {
+            self.machine.terminate(write_buffer);
         } else {
-            outbox.take();
+            write_buffer.take();
         }
         self.buffers.close_notify();
     }
 
-    /// How long nothing may move as things stand. A loop counts from the last byte that did, and then ends the connection
-    /// with [`Silence::reason`].
+    /// How long nothing may move as things stand. A loop counts from the last byte that did, and then ends the
+    /// connection with [`Silence::reason`].
     pub fn silence(&self, limits: Limits) -> Option<Silence> {
-        limits.silence(!self.buffers.outbox.is_empty())
+        limits.silence(!self.buffers.write_buffer.is_empty())
     }
 }

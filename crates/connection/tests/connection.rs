@@ -16,9 +16,9 @@ fn without_tls_bytes_are_read_where_the_protocol_reads_them() {
     buffers.landing()[..6].copy_from_slice(b"HELLO\n");
     let landed = buffers.landing().as_ptr();
     buffers.received(6).unwrap();
-    assert_eq!(buffers.inbox.unread().as_ptr(), landed, "the bytes were copied");
-    buffers.outbox.tail().extend_from_slice(b"question\n");
-    let pending = buffers.outbox.pending().as_ptr();
+    assert_eq!(buffers.read_buffer.unread().as_ptr(), landed, "the bytes were copied");
+    buffers.write_buffer.tail().extend_from_slice(b"question\n");
+    let pending = buffers.write_buffer.pending().as_ptr();
     assert_eq!(buffers.outgoing().unwrap().as_ptr(), pending, "the bytes were copied");
     connection.handle(()).unwrap();
     assert_eq!(connection.next_step(), NextStep::Ready);
@@ -66,7 +66,7 @@ fn a_peer_that_is_not_trusted_hears_why_and_nothing_else() {
     let other = Server::new();
     let mut connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&other.pem)));
     connection.connected().unwrap();
-    connection.buffers.outbox.tail().extend_from_slice(b"a secret\n");
+    connection.buffers.write_buffer.tail().extend_from_slice(b"a secret\n");
     let refused = loop {
         server.receive(&written(&mut connection, usize::MAX), 0).unwrap();
         let answer = server.send(b"");
@@ -114,7 +114,7 @@ fn tls_without_settings_is_refused() {
 #[test]
 fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said() {
     let mut connection = Lines::connection(Stage::Ready, None);
-    connection.buffers.inbox.extend(b"answer\nERROR shutdown\nhalf a li");
+    connection.buffers.read_buffer.extend(b"answer\nERROR shutdown\nhalf a li");
     let reason = connection.lost((), &Fatal::gone("the server closed the connection")).unwrap_err();
     assert_eq!(connection.machine.lines, ["answer"]);
     assert_eq!(reason.message, "the server closed the connection (the server said: shutdown)");
@@ -127,7 +127,7 @@ fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said()
 #[test]
 fn what_came_behind_a_full_handler_before_a_loss_counts() {
     let mut connection = Lines::connection(Stage::Ready, None);
-    connection.buffers.inbox.extend(b"answer\nFULL\nbehind\nFULL\nERROR shutdown\n");
+    connection.buffers.read_buffer.extend(b"answer\nFULL\nbehind\nFULL\nERROR shutdown\n");
     connection.handle(()).unwrap();
     assert!(!connection.may_read());
     let reason = connection.lost((), &Fatal::gone("the connection to the server was lost")).unwrap_err();
@@ -138,7 +138,7 @@ fn what_came_behind_a_full_handler_before_a_loss_counts() {
 #[test]
 fn a_broken_protocol_is_told_before_the_end_of_input() {
     let mut connection = Lines::connection(Stage::Ready, None);
-    connection.buffers.inbox.extend(b"BAD\n");
+    connection.buffers.read_buffer.extend(b"BAD\n");
     let reason = connection.lost((), &Fatal::gone("the server closed the connection")).unwrap_err();
     assert_eq!(reason.kind, FatalKind::ProtocolViolation);
 }
@@ -149,7 +149,7 @@ fn a_goodbye_is_not_put_into_a_message_that_is_half_sent() {
     connection.say_goodbye();
     assert_eq!(written(&mut connection, usize::MAX), b"BYE\n");
     let mut connection = Lines::connection(Stage::Ready, None);
-    connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+    connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
     connection.buffers.sent(3);
     connection.say_goodbye();
     assert_eq!(written(&mut connection, usize::MAX), b"");
@@ -168,9 +168,11 @@ fn another_server_is_asked_from_the_beginning() {
         read(&mut connection, &answer, usize::MAX).unwrap();
     }
     assert_eq!(connection.next_step(), NextStep::Reconnect { server: "other", host: "db2.example.com", port: 1526 });
-    connection.buffers.outbox.tail().extend_from_slice(b"for the first server\n");
+    connection.buffers.write_buffer.tail().extend_from_slice(b"for the first server\n");
     connection.connected().unwrap();
-    assert!(connection.buffers.tls().is_some_and(|tls| tls.is_handshaking()) && connection.buffers.inbox.is_empty());
+    assert!(
+        connection.buffers.tls().is_some_and(|tls| tls.is_handshaking()) && connection.buffers.read_buffer.is_empty()
+    );
     while connection.next_step() != NextStep::Ready {
         second.receive(&written(&mut connection, usize::MAX), 0).unwrap();
         let greeting: &[u8] = if second.received.is_empty() { b"" } else { b"HELLO\n" };
@@ -201,7 +203,7 @@ fn how_long_nothing_may_move_depends_on_what_is_waited_for() {
     assert_eq!(connection.silence(Limits::default()), None);
     let silence = connection.silence(limits).unwrap();
     assert_eq!((silence.limit, silence.reason().kind), (Duration::from_secs(5), FatalKind::NoAnswer));
-    connection.buffers.outbox.tail().push(b'x');
+    connection.buffers.write_buffer.tail().push(b'x');
     let silence = connection.silence(limits).unwrap();
     assert!(silence.limit == Duration::from_secs(2) && silence.reason().message.contains("write_timeout=2 s"));
 }

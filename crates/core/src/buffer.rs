@@ -4,18 +4,19 @@ use crate::limits;
 
 /// Received bytes that no message has consumed yet.
 ///
-/// A loop reads into [`Inbox::spare`] and says how much with [`Inbox::filled`]; the protocol looks at
-/// [`Inbox::unread`] and gives back with [`Inbox::consume`]. Only [`Inbox::reserve`] moves or reallocates memory.
+/// A loop reads into [`ReadBuffer::spare`] and says how much with [`ReadBuffer::filled`]; the protocol looks at
+/// [`ReadBuffer::unread`] and gives back with [`ReadBuffer::consume`]. Only [`ReadBuffer::reserve`] moves or
+/// reallocates memory.
 #[derive(Debug, Default)]
-pub struct Inbox {
+pub struct ReadBuffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
     wanted: usize,
 }
 
-impl Inbox {
-    /// An empty inbox; memory is taken at the first [`Inbox::reserve`].
+impl ReadBuffer {
+    /// An empty read buffer; memory is taken at the first [`ReadBuffer::reserve`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,21 +54,21 @@ impl Inbox {
     pub fn reserve(&mut self) {
         let unread = self.end - self.start;
         let target = if self.bytes.is_empty() {
-            limits::INBOX_FIRST_BYTES
-        } else if self.end == self.bytes.len() && self.bytes.len() < limits::INBOX_BYTES {
-            limits::INBOX_BYTES
+            limits::READ_BUFFER_FIRST_BYTES
+        } else if self.end == self.bytes.len() && self.bytes.len() < limits::READ_BUFFER_BYTES {
+            limits::READ_BUFFER_BYTES
         } else {
             self.bytes.len()
         };
-        let message = self.wanted.min((unread * 2).max(limits::INBOX_BYTES));
+        let message = self.wanted.min((unread * 2).max(limits::READ_BUFFER_BYTES));
         let target = target.max(message);
         if self.start > 0 && (self.end == self.bytes.len() || target > self.bytes.len()) {
             self.bytes.copy_within(self.start..self.end, 0);
             self.start = 0;
             self.end = unread;
         }
-        // What the message needs is often only a lower bound: growing by little at a time would copy it all, and let its
-        // protocol look at it, for every few bytes.
+        // What the message needs is often only a lower bound: growing by little at a time would copy it all, and let
+        // its protocol look at it, for every few bytes.
         let grown = if target > self.bytes.len() { unread + unread / 4 } else { 0 };
         let target = if unread == target { target * 2 } else { target.max(grown) };
         if target > self.bytes.len() {
@@ -76,15 +77,16 @@ impl Inbox {
         self.wanted = 0;
     }
 
-    /// Gives back the memory that a large message took, where nothing is unread. Nobody may hold [`Inbox::spare`] then.
+    /// Gives back the memory that a large message took, where nothing is unread. Nobody may hold [`ReadBuffer::spare`]
+    /// then.
     pub fn rest(&mut self) {
         if self.is_empty() && self.bytes.len() > limits::BUFFER_KEPT_BYTES {
-            self.bytes.truncate(limits::INBOX_BYTES);
+            self.bytes.truncate(limits::READ_BUFFER_BYTES);
             self.bytes.shrink_to_fit();
         }
     }
 
-    /// The free space behind the unread bytes. Call [`Inbox::reserve`] first.
+    /// The free space behind the unread bytes. Call [`ReadBuffer::reserve`] first.
     pub fn spare(&mut self) -> &mut [u8] {
         &mut self.bytes[self.end..]
     }
@@ -118,14 +120,14 @@ impl Inbox {
 
 /// Bytes to be sent.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub struct WriteBuffer {
     bytes: Vec<u8>,
     start: usize,
     sent: u64,
 }
 
-impl Outbox {
-    /// An empty outbox.
+impl WriteBuffer {
+    /// An empty write buffer.
     pub fn new() -> Self {
         Self::default()
     }
@@ -157,16 +159,17 @@ impl Outbox {
             self.bytes.clear();
             self.start = 0;
             if self.bytes.capacity() > limits::BUFFER_KEPT_BYTES {
-                self.bytes.shrink_to(limits::OUTBOX_HIGH_BYTES);
+                self.bytes.shrink_to(limits::WRITE_BUFFER_HIGH_BYTES);
             }
-        } else if self.start >= limits::OUTBOX_HIGH_BYTES && self.start >= self.bytes.len() / 2 {
-            // Only where what is moved is no more than what was sent: a large value would be moved as often as it has parts.
+        } else if self.start >= limits::WRITE_BUFFER_HIGH_BYTES && self.start >= self.bytes.len() / 2 {
+            // Only where what is moved is no more than what was sent: a large value would be moved as often as it has
+            // parts.
             self.bytes.drain(..self.start);
             self.start = 0;
         }
     }
 
-    /// The position of the next byte in the whole stream, for [`Outbox::truncate`].
+    /// The position of the next byte in the whole stream, for [`WriteBuffer::truncate`].
     pub fn mark(&self) -> u64 {
         self.sent + self.len() as u64
     }
@@ -206,30 +209,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inbox_grows_only_as_bytes_arrive() {
-        let mut inbox = Inbox::new();
-        inbox.want(usize::MAX);
-        inbox.reserve();
-        assert!(inbox.capacity() <= limits::INBOX_BYTES);
-        inbox.extend(&[7; 300_000]);
-        assert_eq!(inbox.unread().len(), 300_000);
-        inbox.consume(299_999);
-        assert_eq!(inbox.unread(), &[7]);
-        inbox.reserve();
-        assert!(!inbox.spare().is_empty());
-        inbox.consume(1);
-        assert!(inbox.is_empty());
+    fn read_buffer_grows_only_as_bytes_arrive() {
+        let mut read_buffer = ReadBuffer::new();
+        read_buffer.want(usize::MAX);
+        read_buffer.reserve();
+        assert!(read_buffer.capacity() <= limits::READ_BUFFER_BYTES);
+        read_buffer.extend(&[7; 300_000]);
+        assert_eq!(read_buffer.unread().len(), 300_000);
+        read_buffer.consume(299_999);
+        assert_eq!(read_buffer.unread(), &[7]);
+        read_buffer.reserve();
+        assert!(!read_buffer.spare().is_empty());
+        read_buffer.consume(1);
+        assert!(read_buffer.is_empty());
     }
 
     #[test]
-    fn inbox_grows_by_more_than_a_lower_bound_asks_for() {
-        let mut inbox = Inbox::new();
+    fn read_buffer_grows_by_more_than_a_lower_bound_asks_for() {
+        let mut read_buffer = ReadBuffer::new();
         let mut reads = 0;
-        while inbox.unread().len() < 8 << 20 {
-            inbox.want(inbox.unread().len() + 2);
-            inbox.reserve();
-            let spare = inbox.spare().len();
-            inbox.filled(spare);
+        while read_buffer.unread().len() < 8 << 20 {
+            read_buffer.want(read_buffer.unread().len() + 2);
+            read_buffer.reserve();
+            let spare = read_buffer.spare().len();
+            read_buffer.filled(spare);
             reads += 1;
         }
         assert!(reads < 30, "{reads} reads");
@@ -237,58 +240,58 @@ mod tests {
 
     #[test]
     fn buffers_shrink_again_after_a_large_value() {
-        let mut inbox = Inbox::new();
-        inbox.extend(&vec![7; 20_000_000]);
-        inbox.rest();
-        assert_eq!(inbox.unread().len(), 20_000_000, "what is unread stays");
-        inbox.consume(20_000_000);
-        inbox.rest();
-        assert!(inbox.capacity() <= limits::INBOX_BYTES);
-        let mut outbox = Outbox::new();
-        outbox.tail().resize(20_000_000, 7);
-        outbox.sent(20_000_000);
-        assert!(outbox.tail().capacity() <= limits::BUFFER_KEPT_BYTES);
+        let mut read_buffer = ReadBuffer::new();
+        read_buffer.extend(&vec![7; 20_000_000]);
+        read_buffer.rest();
+        assert_eq!(read_buffer.unread().len(), 20_000_000, "what is unread stays");
+        read_buffer.consume(20_000_000);
+        read_buffer.rest();
+        assert!(read_buffer.capacity() <= limits::READ_BUFFER_BYTES);
+        let mut write_buffer = WriteBuffer::new();
+        write_buffer.tail().resize(20_000_000, 7);
+        write_buffer.sent(20_000_000);
+        assert!(write_buffer.tail().capacity() <= limits::BUFFER_KEPT_BYTES);
     }
 
     #[test]
-    fn outbox_moves_each_byte_a_bounded_number_of_times() {
-        let mut outbox = Outbox::new();
-        outbox.tail().resize(64 << 20, 7);
+    fn write_buffer_moves_each_byte_a_bounded_number_of_times() {
+        let mut write_buffer = WriteBuffer::new();
+        write_buffer.tail().resize(64 << 20, 7);
         let started = std::time::Instant::now();
-        while !outbox.is_empty() {
-            outbox.sent(outbox.len().min(64 * 1024));
+        while !write_buffer.is_empty() {
+            write_buffer.sent(write_buffer.len().min(64 * 1024));
         }
         // Moved again at every 256 KiB it would be 8 GiB.
         assert!(started.elapsed() < std::time::Duration::from_secs(5));
     }
 
     #[test]
-    fn inbox_keeps_unread_bytes_in_order_across_reserves() {
-        let mut inbox = Inbox::new();
+    fn read_buffer_keeps_unread_bytes_in_order_across_reserves() {
+        let mut read_buffer = ReadBuffer::new();
         let all: Vec<u8> = (0..1_000_000u32).map(|i| i as u8).collect();
         let mut seen = Vec::new();
         for chunk in all.chunks(7777) {
-            inbox.extend(chunk);
-            let n = inbox.unread().len() / 2;
-            seen.extend_from_slice(&inbox.unread()[..n]);
-            inbox.consume(n);
+            read_buffer.extend(chunk);
+            let n = read_buffer.unread().len() / 2;
+            seen.extend_from_slice(&read_buffer.unread()[..n]);
+            read_buffer.consume(n);
         }
-        seen.extend_from_slice(inbox.unread());
+        seen.extend_from_slice(read_buffer.unread());
         assert_eq!(seen, all);
     }
 
     #[test]
-    fn outbox_takes_back_only_what_was_not_sent() {
-        let mut outbox = Outbox::new();
-        outbox.tail().extend_from_slice(b"abc");
-        let mark = outbox.mark();
-        outbox.tail().extend_from_slice(b"def");
-        outbox.sent(2);
-        assert!(outbox.truncate(mark));
-        assert_eq!(outbox.pending(), b"c");
-        outbox.tail().extend_from_slice(b"def");
-        outbox.sent(4);
-        assert!(!outbox.truncate(mark));
-        assert_eq!(outbox.take(), b"".to_vec());
+    fn write_buffer_takes_back_only_what_was_not_sent() {
+        let mut write_buffer = WriteBuffer::new();
+        write_buffer.tail().extend_from_slice(b"abc");
+        let mark = write_buffer.mark();
+        write_buffer.tail().extend_from_slice(b"def");
+        write_buffer.sent(2);
+        assert!(write_buffer.truncate(mark));
+        assert_eq!(write_buffer.pending(), b"c");
+        write_buffer.tail().extend_from_slice(b"def");
+        write_buffer.sent(4);
+        assert!(!write_buffer.truncate(mark));
+        assert_eq!(write_buffer.take(), b"".to_vec());
     }
 }

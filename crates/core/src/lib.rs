@@ -1,6 +1,6 @@
 //! What every wire protocol of headrace shares, and nothing that knows a socket, a clock, a thread or Python.
 //!
-//! * [`buffer`]: the inbox and the outbox, bytes on their way in and out;
+//! * [`buffer`]: the read buffer and the write buffer, bytes on their way in and out;
 //! * [`sink`]: where decoded values go;
 //! * [`column`]: the columns of a result, described alike for every database;
 //! * [`params`]: where the values to encode come from;
@@ -37,7 +37,7 @@ pub mod transitions;
 pub mod verb;
 pub mod words;
 
-pub use buffer::{Inbox, Outbox};
+pub use buffer::{ReadBuffer, WriteBuffer};
 pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, Room, shortened};

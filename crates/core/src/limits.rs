@@ -1,11 +1,11 @@
 //! Every limit of the engine: its name, its default and its unit.
 
-/// Bytes that the inbox can hold at first. It grows to [`INBOX_BYTES`] once a read fills it.
-pub const INBOX_FIRST_BYTES: usize = 16 * 1024;
-/// Bytes that the inbox can hold; only a single message larger than this makes it grow further.
-pub const INBOX_BYTES: usize = 256 * 1024;
-/// Bytes in the outbox at which a batch stops encoding until some have been sent.
-pub const OUTBOX_HIGH_BYTES: usize = 256 * 1024;
+/// Bytes that the read buffer can hold at first. It grows to [`READ_BUFFER_BYTES`] once a read fills it.
+pub const READ_BUFFER_FIRST_BYTES: usize = 16 * 1024;
+/// Bytes that the read buffer can hold; only a single message larger than this makes it grow further.
+pub const READ_BUFFER_BYTES: usize = 256 * 1024;
+/// Bytes in the write buffer at which a batch stops encoding until some have been sent.
+pub const WRITE_BUFFER_HIGH_BYTES: usize = 256 * 1024;
 /// Bytes of a buffer that a large value may leave behind; beyond it the memory is given back.
 pub const BUFFER_KEPT_BYTES: usize = 1024 * 1024;
 /// Bytes of one backend message at which the connection is given up as broken. PostgreSQL itself refuses
@@ -28,11 +28,12 @@ pub const CHUNK_BYTES: usize = 256 * 1024;
 pub const CHUNK_ROWS: usize = 16_384;
 /// Commands with many rows that are in flight at a time.
 pub const CHUNKS_IN_FLIGHT: usize = 2;
-/// Rows of a batch to PostgreSQL that may be unanswered when its end, which commits it, is sent. Until then a batch that is
-/// cancelled is certain to be rolled back; the server is kept busy by so many rows for longer than a round trip takes.
+/// Rows of a batch to PostgreSQL that may be unanswered when its end, which commits it, is sent. Until then a batch
+/// that is cancelled is certain to be rolled back; the server is kept busy by so many rows for longer than a round trip
+/// takes.
 pub const ROWS_UNANSWERED: u64 = 1024;
-/// Prepared statements with a name that one batch to PostgreSQL uses at most, where its rows differ in the types of their
-/// values; rows of further types share the unnamed one.
+/// Prepared statements with a name that one batch to PostgreSQL uses at most, where its rows differ in the types of
+/// their values; rows of further types share the unnamed one.
 pub const BATCH_STATEMENTS: usize = 32;
 /// Parameters of a statement to PostgreSQL: its messages count them in 16 bits.
 pub const PARAMETERS: usize = u16::MAX as usize;
@@ -43,11 +44,12 @@ pub const NESTING: usize = 32;
 /// How long the blocking loop may sleep before it lets its owner look for interrupts: Ctrl-C is then seen well
 /// within 0.2 s even when the signal went to another thread.
 pub const TICK: std::time::Duration = std::time::Duration::from_millis(100);
-/// Bytes of plain text that are encrypted at a time, so that ciphertext never outgrows the outbox by much.
+/// Bytes of plain text that are encrypted at a time, so that ciphertext never outgrows the write buffer by much.
 pub const TLS_PLAIN_BYTES: usize = 64 * 1024;
 /// Bytes of ciphertext that are read at a time.
 pub const TLS_SEALED_BYTES: usize = 64 * 1024;
-/// TLS configurations that a process keeps, each with the certificates that it read and the sessions that can be resumed.
+/// TLS configurations that a process keeps, each with the certificates that it read and the sessions that can be
+/// resumed.
 pub const TLS_CONFIGURATIONS: usize = 64;
 /// Seconds after which the system's certificate store is read again.
 pub const TLS_STORE_SECONDS: u64 = 60;

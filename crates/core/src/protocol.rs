@@ -1,7 +1,7 @@
 //! What a loop may ask of a protocol, and a protocol of its caller.
 
 use crate::queue::{Pending, Queue};
-use crate::{Described, Diagnostics, Inbox, Mismatch, Outbox, Parameters, Run, Session, Verb, limits};
+use crate::{Described, Diagnostics, Mismatch, Parameters, ReadBuffer, Run, Session, Verb, WriteBuffer, limits};
 use std::sync::Arc;
 use std::{error, fmt};
 
@@ -114,7 +114,8 @@ impl Fatal {
         Self::new(FatalKind::ProtocolViolation, shortened(&message.into()))
     }
 
-    /// The end of a transaction block failed with nobody to hear it: what came next would be in the block, and lost with it.
+    /// The end of a transaction block failed with nobody to hear it: what came next would be in the block, and lost
+    /// with it.
     pub fn end_failed(reason: &str) -> Self {
         let message = format!(
             "the end of a transaction block that was not waited for failed, so the connection is closed: {reason}"
@@ -237,7 +238,8 @@ pub trait Caller: Sized {
     fn lane(&self) -> u64 {
         0
     }
-    /// Whether it takes its rows block by block, so that nobody else may receive them: all of them would be kept in memory.
+    /// Whether it takes its rows block by block, so that nobody else may receive them: all of them would be kept in
+    /// memory.
     fn is_stream(&self) -> bool {
         false
     }
@@ -247,7 +249,7 @@ pub trait Caller: Sized {
     fn params<'s, 'c: 's>(&'s mut self, cx: Self::Cx<'c>) -> Self::Params<'s, 'c>;
     /// The columns of the rows to come, before the first of each result that has rows.
     fn columns(&mut self, cx: Self::Cx<'_>, columns: &Self::Columns);
-    /// Takes rows, in the way that suits it: once for each run of rows that is in the inbox.
+    /// Takes rows, in the way that suits it: once for each run of rows that is in the read buffer.
     ///
     /// # Errors
     /// [`Fatal`] that the run has met with.
@@ -288,18 +290,18 @@ pub trait Protocol: Session {
     fn of_verb(verb: &Verb) -> Result<Vec<Self::Request>, Mismatch>;
     /// The text of a request that is text as it is: one statement, or several. Its result is a list.
     fn text(request: &Self::Request) -> Option<&Arc<str>>;
-    /// Encodes queued requests until the outbox is full, the queue empty, or a reply is needed first.
-    fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, outbox: &mut Outbox);
-    /// Handles every whole message in the inbox; what has to be answered at once goes to the outbox. Where a response handler
-    /// is full it ends early, with bytes left in the inbox: see [`Session::full`].
+    /// Encodes queued requests until the write buffer is full, the queue empty, or a reply is needed first.
+    fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, write_buffer: &mut WriteBuffer);
+    /// Handles every whole message in the read buffer; what has to be answered at once goes to the write buffer. Where
+    /// a response handler is full it ends early, with bytes left in the read buffer: see [`Session::full`].
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] tells everyone who waits.
     fn receive(
         &mut self,
         cx: <Self::Caller as Caller>::Cx<'_>,
-        inbox: &mut Inbox,
-        outbox: &mut Outbox,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal>;
     /// Ends every request with `reason`, and the session with them.
     fn abort(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, reason: &Fatal);

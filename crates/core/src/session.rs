@@ -1,7 +1,7 @@
 //! A session, as whoever drives it sees it: what to do next, what is in flight, how it is cancelled, how it ends.
 
 use crate::protocol::Discarded;
-use crate::{Fatal, Outbox, Requests};
+use crate::{Fatal, Requests, WriteBuffer};
 use std::time::Instant;
 
 /// What whoever drives a session has to do next, beside moving bytes.
@@ -87,9 +87,9 @@ pub enum TransactionStatus {
 
 /// What is asked of a session whatever its protocol, its requests and its response handlers are.
 ///
-/// With [`crate::Protocol`], which sends and receives, this is enough to open a session, to drive, cancel and close it. A
-/// driver loop calls `transmit`, moves bytes, calls `receive`, and then does what [`Session::next_step`] returns; again
-/// after each of its own calls that can give the machine something to send.
+/// With [`crate::Protocol`], which sends and receives, this is enough to open a session, to drive, cancel and close it.
+/// A driver loop calls `transmit`, moves bytes, calls `receive`, and then does what [`Session::next_step`] returns;
+/// again after each of its own calls that can give the machine something to send.
 pub trait Session {
     /// What is to be done next.
     fn next_step(&self) -> NextStep<'_>;
@@ -97,12 +97,12 @@ pub trait Session {
     ///
     /// # Errors
     /// [`Fatal`] when the authentication that follows cannot be done.
-    fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal>;
+    fn tls_ready(&mut self, certificate: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal>;
     /// The connection leads to the server that [`NextStep::Reconnect`] has named: the session begins again with it.
     ///
     /// # Errors
     /// [`Fatal`] where the server has named no other.
-    fn reconnect(&mut self, _outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn reconnect(&mut self, _write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         Err(Fatal::peer("the server has named no other server"))
     }
     /// Returns true once the session takes requests.
@@ -110,7 +110,7 @@ pub trait Session {
         self.next_step() == NextStep::Ready
     }
     /// Writes the message that ends the session, where it is open. Nothing can be sent after it.
-    fn terminate(&mut self, outbox: &mut Outbox);
+    fn terminate(&mut self, write_buffer: &mut WriteBuffer);
     /// The text of the error with which the server ended or refused the session, where it has sent one.
     fn last_message(&self) -> Option<&str> {
         None
@@ -120,7 +120,8 @@ pub trait Session {
     fn process_id(&self) -> i32;
     /// How what runs in this session is cancelled.
     fn cancellation(&self) -> Cancellation;
-    /// Whether the urgent byte of [`Cancellation::UrgentByte`] may be sent now. With [`Interrupt::Send`] it counts as sent.
+    /// Whether the urgent byte of [`Cancellation::UrgentByte`] may be sent now. With [`Interrupt::Send`] it counts as
+    /// sent.
     fn interrupt(&mut self, _now: Instant) -> Interrupt {
         Interrupt::Needless
     }
@@ -128,30 +129,31 @@ pub trait Session {
     fn requests(&self) -> &dyn Requests;
     /// The same, to be changed.
     fn requests_mut(&mut self) -> &mut dyn Requests;
-    /// Forgets the response handler of request `id`. If nothing of it was sent, it leaves the queue, or makes room for what
-    /// has to be sent in its place; otherwise its reply is read and dropped.
+    /// Forgets the response handler of request `id`. If nothing of it was sent, it leaves the queue, or makes room for
+    /// what has to be sent in its place; otherwise its reply is read and dropped.
     fn discard(&mut self, id: u64) -> Discarded {
         self.requests_mut().discard(id)
     }
-    /// Whether the server works on nothing but requests that were discarded, so that cancelling cannot hit anything else.
+    /// Whether the server works on nothing but requests that were discarded, so that cancelling cannot hit anything
+    /// else.
     fn is_at_discarded(&self) -> bool {
         self.requests().is_at_discarded()
     }
-    /// Starts no further request until released: a cancel request is under way, and must not hit the next one. No batch goes
-    /// on to its end either.
+    /// Starts no further request until released: a cancel request is under way, and must not hit the next one. No batch
+    /// goes on to its end either.
     fn hold(&mut self, held: bool) {
         self.requests_mut().hold(held);
     }
     /// A cancel request was sent, and the server has taken it: it may hit what is sent next.
     fn cancel_sent(&mut self) {}
 
-    /// The request whose response handler takes no more for now. Until [`Session::resume`] or [`Session::discard`] nothing is
-    /// handled, so whoever drives the session must not read either: what comes would be kept in memory.
+    /// The request whose response handler takes no more for now. Until [`Session::resume`] or [`Session::discard`]
+    /// nothing is handled, so whoever drives the session must not read either: what comes would be kept in memory.
     fn full(&self) -> Option<u64> {
         self.requests().full()
     }
-    /// The response handler of request `id` takes more. What lies in the read buffer has to be handled next, whether or not
-    /// anything further has come.
+    /// The response handler of request `id` takes more. What lies in the read buffer has to be handled next, whether or
+    /// not anything further has come.
     fn resume(&mut self, id: u64) {
         self.requests_mut().resume(id);
     }
@@ -172,11 +174,11 @@ pub trait Session {
     fn is_idle(&self) -> bool {
         self.queued() == 0
     }
-    /// Sees that request `id` is answered: without something that ends its group of requests, the server may keep the answer
-    /// to itself, and whoever waits for it would wait for ever.
+    /// Sees that request `id` is answered: without something that ends its group of requests, the server may keep the
+    /// answer to itself, and whoever waits for it would wait for ever.
     fn ask_for_answer(&mut self, _id: u64) {}
-    /// Whether requests wait for something that whoever submitted them has no part in: a stream, a COPY or a load that has
-    /// the connection to itself.
+    /// Whether requests wait for something that whoever submitted them has no part in: a stream, a COPY or a load that
+    /// has the connection to itself.
     fn is_occupied(&self) -> bool {
         false
     }
@@ -191,13 +193,13 @@ pub trait Session {
     fn in_transaction(&self) -> bool {
         self.transaction() != TransactionStatus::Idle
     }
-    /// The transaction as of the last reply, for those who share the connection: one that a stream, a load or a batch has
-    /// begun for itself is none of theirs.
+    /// The transaction as of the last reply, for those who share the connection: one that a stream, a load or a batch
+    /// has begun for itself is none of theirs.
     fn shared_transaction(&self) -> TransactionStatus {
         self.transaction()
     }
-    /// Whether a transaction is open, for those who share the connection, once everything that was asked for is done. `None`
-    /// if only the answers tell: a pending request may begin or end one, or may fail to.
+    /// Whether a transaction is open, for those who share the connection, once everything that was asked for is done.
+    /// `None` if only the answers tell: a pending request may begin or end one, or may fail to.
     fn transaction_ahead(&self) -> Option<bool>;
     /// The number of prepared statements that are kept.
     fn statements(&self) -> usize;

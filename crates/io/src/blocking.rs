@@ -42,8 +42,8 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
-    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where `deadline` has passed,
-    /// or where a response handler is full; what was submitted is then still under way.
+    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where `deadline` has
+    /// passed, or where a response handler is full; what was submitted is then still under way.
     ///
     /// # Errors
     /// [`Fatal`]: the connection has ended, and everybody who waited was told.
@@ -99,7 +99,8 @@ impl<M: Driven + ?Sized> Client<M> {
     }
 }
 
-/// Sends a message that cancels what another connection to the same server runs, and waits until the server has taken it.
+/// Sends a message that cancels what another connection to the same server runs, and waits until the server has taken
+/// it.
 ///
 /// # Errors
 /// What the system says.
@@ -111,7 +112,7 @@ pub fn cancel(
 ) -> Result<(), Fatal> {
     let mut link = connect(address, options, deadline)?;
     let mut buffers = headrace_connection::Buffers::new();
-    *buffers.outbox.tail() = message;
+    *buffers.write_buffer.tail() = message;
     loop {
         match link.exchange(&mut buffers, deadline)? {
             Progress::Eof => return Ok(()),

@@ -18,7 +18,7 @@ pub use connect::Connecting;
 pub use wake::Waker;
 
 use headrace_connection::Buffers;
-use headrace_core::limits::{OUTBOX_HIGH_BYTES, TICK};
+use headrace_core::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -74,7 +74,7 @@ fn failed(whom: impl fmt::Display, error: &io::Error) -> Fatal {
 pub enum Progress {
     /// Bytes have come in.
     Received,
-    /// The outbox has room again.
+    /// The write buffer has room again.
     Sent,
     /// Nothing happened; look for interrupts.
     Tick,
@@ -102,7 +102,8 @@ pub enum Liveness {
 pub struct Hangup(Weak<Socket>);
 
 impl Hangup {
-    /// Sends a byte out of band, which whatever is in flight does not wait for; says whether the socket was still there.
+    /// Sends a byte out of band, which whatever is in flight does not wait for; says whether the socket was still
+    /// there.
     ///
     /// # Errors
     /// What the system says.
@@ -172,15 +173,16 @@ impl Link {
     /// Sends what can be sent, and waits until something was received, or there is room to send more, or a tick or
     /// the deadline has passed.
     ///
-    /// Where all of a full outbox could be sent, its owner has more to say for sure, and perhaps no answer to expect
-    /// before that: it then takes what has come without waiting, and says [`Progress::Sent`] when that is nothing.
+    /// Where all of a full write buffer could be sent, its owner has more to say for sure, and perhaps no answer to
+    /// expect before that: it then takes what has come without waiting, and says [`Progress::Sent`] when that is
+    /// nothing.
     ///
     /// # Errors
-    /// [`Fatal`] when the connection is gone or TLS fails. What the peer said before it went is in the inbox.
+    /// [`Fatal`] when the connection is gone or TLS fails. What the peer said before it went is in the read buffer.
     pub fn exchange(&mut self, buffers: &mut Buffers, deadline: Option<Instant>) -> Result<Progress, Fatal> {
-        let had = buffers.outbox.len();
+        let had = buffers.write_buffer.len();
         let unsent = self.socket.push_or_listen(buffers)?;
-        if unsent || had < OUTBOX_HIGH_BYTES {
+        if unsent || had < WRITE_BUFFER_HIGH_BYTES {
             return self.await_event(buffers, deadline, had, unsent);
         }
         match self.pull(buffers, RecvFlags::DONTWAIT)? {
@@ -196,9 +198,9 @@ impl Link {
     /// # Errors
     /// As [`Link::exchange`].
     pub fn send(&mut self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
-        let had = buffers.outbox.len();
+        let had = buffers.write_buffer.len();
         let unsent = self.socket.push_or_listen(buffers)?;
-        if buffers.outbox.len() < had {
+        if buffers.write_buffer.len() < had {
             return Ok(Progress::Sent);
         }
         self.await_event(buffers, None, had, unsent)
@@ -244,7 +246,7 @@ impl Link {
             return self.pull(buffers, RecvFlags::DONTWAIT);
         }
         self.socket.push_or_listen(buffers)?;
-        Ok(if buffers.outbox.len() < had { Progress::Sent } else { Progress::Tick })
+        Ok(if buffers.write_buffer.len() < had { Progress::Sent } else { Progress::Tick })
     }
 
     /// Receives what is there; without DONTWAIT it waits for a tick at most.

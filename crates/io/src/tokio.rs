@@ -1,13 +1,14 @@
 //! The loop on tokio: as many connections as a program likes, waited for by tasks.
 //!
-//! A future of this module can be dropped at any time: all that was received or is to be sent is in the connection, and the
-//! next [`Client::drive`] goes on there. That is how a deadline is set (`tokio::time::timeout`), and how a program waits for
-//! the connection and for something else at a time (`tokio::select!`). A dropped [`Client::open`] drops the socket with it.
+//! A future of this module can be dropped at any time: all that was received or is to be sent is in the connection, and
+//! the next [`Client::drive`] goes on there. That is how a deadline is set (`tokio::time::timeout`), and how a program
+//! waits for the connection and for something else at a time (`tokio::select!`). A dropped [`Client::open`] drops the
+//! socket with it.
 
 use crate::transfer::Transfer;
 use crate::{Address, Progress, TcpOptions, connect, failed};
 use headrace_connection::{Buffers, Connection, Driven};
-use headrace_core::limits::OUTBOX_HIGH_BYTES;
+use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind, NextStep};
 use socket2::SockRef;
 use std::io;
@@ -46,8 +47,8 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
-    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where a response handler is
-    /// full.
+    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where a response handler
+    /// is full.
     ///
     /// # Errors
     /// [`Fatal`]: the connection has ended, and everybody who waited was told.
@@ -143,13 +144,13 @@ impl Stream {
         }
     }
 
-    /// Sends what the socket takes, and waits until something was received, or there is room in a full outbox. It never waits
-    /// to send without being ready to receive: a large batch would block both sides.
+    /// Sends what the socket takes, and waits until something was received, or there is room in a full write buffer. It
+    /// never waits to send without being ready to receive: a large batch would block both sides.
     async fn exchange(&self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
-        let had = buffers.outbox.len();
+        let had = buffers.write_buffer.len();
         loop {
             let unsent = self.push_or_listen(buffers)?;
-            if had >= OUTBOX_HIGH_BYTES && buffers.outbox.len() < OUTBOX_HIGH_BYTES {
+            if had >= WRITE_BUFFER_HIGH_BYTES && buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES {
                 return Ok(Progress::Sent);
             }
             let interest = if unsent { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };

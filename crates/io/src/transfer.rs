@@ -3,7 +3,7 @@
 use crate::Progress;
 use headrace_connection::Buffers;
 use headrace_core::Fatal;
-use headrace_core::limits::INBOX_BYTES;
+use headrace_core::limits::READ_BUFFER_BYTES;
 
 /// A socket, asked for what it can do without waiting.
 pub(crate) trait Transfer {
@@ -29,7 +29,7 @@ pub(crate) trait Transfer {
     /// The same. A peer that takes no more may have said why: where sending fails, what it said is received first.
     fn push_or_listen(&self, buffers: &mut Buffers) -> Result<bool, Fatal> {
         self.push(buffers).inspect_err(|_| {
-            while buffers.inbox.unread().len() < INBOX_BYTES
+            while buffers.read_buffer.unread().len() < READ_BUFFER_BYTES
                 && matches!(self.pull(buffers), Ok(Some(Progress::Received)))
             {}
         })

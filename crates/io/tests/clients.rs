@@ -5,7 +5,7 @@
 mod support;
 
 use headrace_connection::Connection;
-use headrace_core::limits::OUTBOX_HIGH_BYTES;
+use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::{Address, TcpOptions, blocking, tokio as on_tokio};
 use std::future::Future;
@@ -25,7 +25,7 @@ const LOOPS: [Asking; 2] = [
     |address, connection, wanted| {
         let (options, deadline) = (TcpOptions::default(), Some(Instant::now() + PATIENCE));
         let mut client = blocking::Client::open(address, &options, connection, (), deadline)?;
-        client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+        client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
         assert!(client.drive((), deadline, |connection| connection.machine.lines.len() >= wanted)?);
         let lines = std::mem::take(&mut client.connection.machine.lines);
         client.close(());
@@ -34,7 +34,7 @@ const LOOPS: [Asking; 2] = [
     |address, connection, wanted| {
         run(async {
             let mut client = on_tokio::Client::open(address, &TcpOptions::default(), connection, ()).await?;
-            client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+            client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
             assert!(client.drive((), |connection| connection.machine.lines.len() >= wanted).await?);
             let lines = std::mem::take(&mut client.connection.machine.lines);
             client.close(());
@@ -203,7 +203,7 @@ fn a_deadline_leaves_a_blocking_session_as_it_is() {
     let deadline = Some(Instant::now() + PATIENCE);
     let mut client = blocking::Client::open(&address, &options, plain(), (), deadline).unwrap();
     assert!(!client.drive((), soon(), |connection| !connection.machine.lines.is_empty()).unwrap());
-    client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+    client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
     assert!(client.drive((), deadline, |connection| !connection.machine.lines.is_empty()).unwrap());
     client.close(());
     server.join().unwrap();
@@ -216,7 +216,7 @@ fn a_future_that_is_dropped_loses_nothing() {
         let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), plain(), ()).await.unwrap();
         let waiting = client.drive((), |connection| !connection.machine.lines.is_empty());
         tokio::time::timeout(Duration::from_millis(50), waiting).await.unwrap_err();
-        client.connection.buffers.outbox.tail().extend_from_slice(b"question\n");
+        client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
         assert!(client.drive((), |connection| !connection.machine.lines.is_empty()).await.unwrap());
         client.close(());
     });
@@ -225,7 +225,7 @@ fn a_future_that_is_dropped_loses_nothing() {
 
 #[test]
 fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
-    let batch = [&b"-".repeat(99)[..], b"\n"].concat().repeat(OUTBOX_HIGH_BYTES / 5);
+    let batch = [&b"-".repeat(99)[..], b"\n"].concat().repeat(WRITE_BUFFER_HIGH_BYTES / 5);
     let (address, server) = serve(|mut stream| {
         stream.write_all(b"HELLO\n").unwrap();
         let mut block = vec![0; 8192];
@@ -236,7 +236,7 @@ fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
     });
     run(async {
         let mut client = on_tokio::Client::open(&address, &TcpOptions::default(), plain(), ()).await.unwrap();
-        client.connection.buffers.outbox.tail().extend_from_slice(&batch);
+        client.connection.buffers.write_buffer.tail().extend_from_slice(&batch);
         let all = batch.len() / 100;
         assert!(client.drive((), |connection| connection.machine.lines.len() == all).await.unwrap());
         client.close(());

@@ -2,8 +2,8 @@
 
 use headrace_connection::Buffers;
 use headrace_core::FatalKind;
-use headrace_core::Inbox;
-use headrace_core::limits::{OUTBOX_HIGH_BYTES, TICK};
+use headrace_core::ReadBuffer;
+use headrace_core::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_io::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
 use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};
@@ -45,9 +45,9 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251) as u8).collect()
 }
 
-fn take(inbox: &mut Inbox, into: &mut Vec<u8>) {
-    into.extend_from_slice(inbox.unread());
-    inbox.consume(inbox.unread().len());
+fn take(read_buffer: &mut ReadBuffer, into: &mut Vec<u8>) {
+    into.extend_from_slice(read_buffer.unread());
+    read_buffer.consume(read_buffer.unread().len());
 }
 
 /// Exchanges until what was received is as long as `len`, or `limit` has passed.
@@ -57,7 +57,7 @@ fn gather(link: &mut Link, buffers: &mut Buffers, len: usize, limit: Duration) -
     while received.len() < len {
         let progress = link.exchange(buffers, Some(deadline)).unwrap();
         assert!(!matches!(progress, Progress::Timeout | Progress::Eof), "{progress:?} after {} bytes", received.len());
-        take(&mut buffers.inbox, &mut received);
+        take(&mut buffers.read_buffer, &mut received);
     }
     received
 }
@@ -87,7 +87,7 @@ fn an_echo_larger_than_every_buffer_does_not_deadlock() {
     let sent = pattern(LEN);
     for (mut link, peer) in [(unix, echo(unix_peer)), (tcp, echo(tcp_peer))] {
         let mut buffers = Buffers::new();
-        buffers.outbox.tail().extend_from_slice(&sent);
+        buffers.write_buffer.tail().extend_from_slice(&sent);
         assert!(gather(&mut link, &mut buffers, LEN, Duration::from_secs(120)) == sent);
         drop(link);
         peer.join().unwrap();
@@ -105,10 +105,10 @@ fn both_ends_may_talk_at_once() {
         thread::spawn(move || {
             let mut link = Link::from_socket(Socket::from(OwnedFd::from(stream))).unwrap();
             let mut buffers = Buffers::new();
-            buffers.outbox.tail().extend_from_slice(&pattern(LEN));
+            buffers.write_buffer.tail().extend_from_slice(&pattern(LEN));
             let received = gather(&mut link, &mut buffers, LEN, Duration::from_secs(60));
             assert!(received == pattern(LEN));
-            while !buffers.outbox.is_empty() {
+            while !buffers.write_buffer.is_empty() {
                 link.send(&mut buffers).unwrap();
             }
             link
@@ -125,7 +125,7 @@ fn a_sender_with_more_to_say_does_not_wait_for_an_answer() {
     const ROUNDS: usize = 20;
     let (mut link, mut peer) = tcp_pair();
     let reader = thread::spawn(move || {
-        let mut all = vec![0; ROUNDS * OUTBOX_HIGH_BYTES];
+        let mut all = vec![0; ROUNDS * WRITE_BUFFER_HIGH_BYTES];
         peer.read_exact(&mut all).unwrap();
         peer.write_all(b"done").unwrap();
         peer
@@ -133,14 +133,14 @@ fn a_sender_with_more_to_say_does_not_wait_for_an_answer() {
     let mut buffers = Buffers::new();
     let mut rounds = 0;
     let mut ticks = 0;
-    while buffers.inbox.is_empty() {
-        if buffers.outbox.is_empty() && rounds < ROUNDS {
-            buffers.outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
+    while buffers.read_buffer.is_empty() {
+        if buffers.write_buffer.is_empty() && rounds < ROUNDS {
+            buffers.write_buffer.tail().resize(WRITE_BUFFER_HIGH_BYTES, 7);
             rounds += 1;
         }
         ticks += usize::from(link.exchange(&mut buffers, None).unwrap() == Progress::Tick);
     }
-    assert_eq!(buffers.inbox.unread(), b"done");
+    assert_eq!(buffers.read_buffer.unread(), b"done");
     assert!(ticks < ROUNDS / 2, "{ticks} ticks were slept through");
     reader.join().unwrap();
 }
@@ -151,15 +151,15 @@ fn an_answer_that_is_there_is_received_with_the_next_part_of_a_batch() {
     let mut buffers = Buffers::new();
     peer.write_all(b"early").unwrap();
     let drain = thread::spawn(move || {
-        let mut all = vec![0; OUTBOX_HIGH_BYTES];
+        let mut all = vec![0; WRITE_BUFFER_HIGH_BYTES];
         peer.read_exact(&mut all).unwrap();
         peer
     });
-    buffers.outbox.tail().resize(OUTBOX_HIGH_BYTES, 7);
-    while !buffers.outbox.is_empty() || buffers.inbox.is_empty() {
+    buffers.write_buffer.tail().resize(WRITE_BUFFER_HIGH_BYTES, 7);
+    while !buffers.write_buffer.is_empty() || buffers.read_buffer.is_empty() {
         link.exchange(&mut buffers, None).unwrap();
     }
-    assert_eq!(buffers.inbox.unread(), b"early");
+    assert_eq!(buffers.read_buffer.unread(), b"early");
     drain.join().unwrap();
 }
 
@@ -184,13 +184,13 @@ fn deadlines_and_ticks_come_in_time() {
 fn a_peer_that_reads_nothing_does_not_hold_up_the_deadline() {
     let (mut link, _peer) = unix_pair();
     let mut buffers = Buffers::new();
-    buffers.outbox.tail().resize(16 * 1024 * 1024, 7);
+    buffers.write_buffer.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();
     let deadline = Some(start + Duration::from_millis(150));
     while link.exchange(&mut buffers, deadline).unwrap() != Progress::Timeout {
         assert!(start.elapsed() < Duration::from_secs(5));
     }
-    assert!(!buffers.outbox.is_empty());
+    assert!(!buffers.write_buffer.is_empty());
     let start = Instant::now();
     assert_eq!(link.send(&mut buffers).unwrap(), Progress::Tick);
     assert!(start.elapsed() < TICK * 2);
@@ -204,7 +204,7 @@ fn liveness_is_told_without_a_round_trip() {
     peer.write_all(b"x").unwrap();
     assert_eq!(link.peek(&buffers), Liveness::Data);
     assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Received);
-    assert_eq!(buffers.inbox.unread(), b"x");
+    assert_eq!(buffers.read_buffer.unread(), b"x");
     drop(peer);
     assert_eq!(link.peek(&buffers), Liveness::Closed);
     assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
@@ -227,25 +227,25 @@ fn last_words_are_heard_though_sending_fails() {
     peer.write_all(b"last words").unwrap();
     drop(peer);
     let mut buffers = Buffers::new();
-    buffers.outbox.tail().extend_from_slice(b"question");
+    buffers.write_buffer.tail().extend_from_slice(b"question");
     let error = link.exchange(&mut buffers, None).unwrap_err();
     assert_eq!(error.kind, FatalKind::ConnectionLost);
-    assert_eq!(buffers.inbox.unread(), b"last words");
+    assert_eq!(buffers.read_buffer.unread(), b"last words");
 }
 
 #[test]
 fn a_farewell_is_sent_and_does_not_wait() {
     let (link, mut peer) = unix_pair();
     let mut buffers = Buffers::new();
-    buffers.outbox.tail().extend_from_slice(b"bye");
-    link.farewell(buffers.outbox.pending());
+    buffers.write_buffer.tail().extend_from_slice(b"bye");
+    link.farewell(buffers.write_buffer.pending());
     let mut heard = Vec::new();
     peer.read_to_end(&mut heard).unwrap();
     assert_eq!(heard, b"bye");
     let (link, peer) = unix_pair();
-    buffers.outbox.tail().resize(16 * 1024 * 1024, 7);
+    buffers.write_buffer.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();
-    link.farewell(buffers.outbox.pending());
+    link.farewell(buffers.write_buffer.pending());
     assert!(start.elapsed() < TICK);
     drop(peer);
 }
@@ -359,6 +359,6 @@ fn half_a_connection_still_carries_what_is_under_way() {
     peer.shutdown(Shutdown::Write).unwrap();
     let mut buffers = Buffers::new();
     assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Received);
-    assert_eq!(buffers.inbox.unread(), b"answer");
+    assert_eq!(buffers.read_buffer.unread(), b"answer");
     assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
 }

@@ -320,7 +320,8 @@ fn a_batch_whose_caller_is_gone_is_rolled_back() {
             let (id, told) = session.ask(Request::Execute(execute), vec![], rows(0..20_000));
             let count = std::cell::Cell::new(0);
             session.pump(|_| count.replace(count.get() + 1) == reads).unwrap();
-            // After some reads the COMMIT may be on its way, which no cancel request is to hit: then it is all rows, never some.
+            // After some reads the COMMIT may be on its way, which no cancel request is to hit: then it is all rows,
+            // never some.
             assert!(session.machine.discard(id) == Discarded::Alone || reads > 0, "{road:?} after {reads} reads");
             let behind = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
@@ -389,9 +390,11 @@ fn a_local_file_is_what_the_caller_hands_over() {
     assert_eq!(session.machine.infile_state(id), InfileState::Streaming(b"anything".to_vec()));
     for part in 0..10 {
         let lines: String = (0..1000).map(|i| format!("{},row\n", part * 1000 + i)).collect();
-        assert!(session.machine.infile_data(id, &mut session.outbox, |out| out.extend_from_slice(lines.as_bytes())));
+        assert!(
+            session.machine.infile_data(id, &mut session.write_buffer, |out| out.extend_from_slice(lines.as_bytes()))
+        );
     }
-    session.machine.infile_end(id, &mut session.outbox);
+    session.machine.infile_end(id, &mut session.write_buffer);
     session.run().unwrap();
     assert_eq!(end(&told), "done");
     assert_eq!(told.get().affected(), 10_000);
@@ -434,8 +437,8 @@ fn compressed_sessions_do_the_same() {
     let (id, told) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
     session.pump(move |machine| machine.infile_state(id) != InfileState::Waiting).unwrap();
     let lines = "7\n".repeat(100_000);
-    session.machine.infile_data(id, &mut session.outbox, |out| out.extend_from_slice(lines.as_bytes()));
-    session.machine.infile_end(id, &mut session.outbox);
+    session.machine.infile_data(id, &mut session.write_buffer, |out| out.extend_from_slice(lines.as_bytes()));
+    session.machine.infile_end(id, &mut session.write_buffer);
     session.run().unwrap();
     assert_eq!(told.get().affected(), 100_000);
     let big = session.query("select repeat('ab', 9000000)");
@@ -528,7 +531,7 @@ fn a_discarded_request_leaves_the_others_alone() {
     let (third, never) =
         session.ask(Request::Query { sql: "select 'third'".into(), infile: false, discarded: None }, vec![], vec![]);
     assert_eq!(session.machine.discard(third), Discarded::Gone, "nothing of it was sent");
-    session.machine.transmit((), &mut session.outbox);
+    session.machine.transmit((), &mut session.write_buffer);
     assert_eq!(session.machine.discard(first), Discarded::Followed, "KILL QUERY could hit the second");
     session.run().unwrap();
     assert_eq!((told.get().end.clone(), told.get().rows.len()), (None, 0));
@@ -541,8 +544,8 @@ fn a_killed_session_says_why() {
     let mut session = session();
     let id = session.machine.session().thread_id;
     let told = session.query("select sleep(5)");
-    session.machine.transmit((), &mut session.outbox);
-    let bytes = session.outbox.take();
+    session.machine.transmit((), &mut session.write_buffer);
+    let bytes = session.write_buffer.take();
     use headrace_testkit::Peer;
     session.peer.send(&bytes);
     std::thread::sleep(std::time::Duration::from_millis(100));
@@ -552,8 +555,8 @@ fn a_killed_session_says_why() {
     let mut other = Server::shared().session();
     let told = other.query("select sleep(5)");
     let id = other.machine.session().thread_id;
-    other.machine.transmit((), &mut other.outbox);
-    let bytes = other.outbox.take();
+    other.machine.transmit((), &mut other.write_buffer);
+    let bytes = other.write_buffer.take();
     other.peer.send(&bytes);
     std::thread::sleep(std::time::Duration::from_millis(100));
     Server::shared().session().must(&format!("kill query {id}"));

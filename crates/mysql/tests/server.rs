@@ -263,7 +263,8 @@ fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
     session.run().unwrap();
     assert_eq!(session.machine.statements(), 16, "the cache of the test's session");
     session.must("select 1");
-    // Five left the cache. Twenty stood in front of a PREPARE, so that MariaDB has no last statement if it refuses that.
+    // Five left the cache. Twenty stood in front of a PREPARE, so that MariaDB has no last statement if it refuses
+    // that.
     assert_eq!(session.must("show status like 'Com_stmt_close'"), ["Com_stmt_close|25"]);
 }
 
@@ -420,8 +421,8 @@ fn quit_ends_the_session_on_both_sides() {
     use headrace_testkit::Peer;
     let mut session = session();
     let id = session.machine.session().thread_id;
-    session.machine.terminate(&mut session.outbox);
-    let bytes = session.outbox.take();
+    session.machine.terminate(&mut session.write_buffer);
+    let bytes = session.write_buffer.take();
     assert_eq!(bytes, [1, 0, 0, 0, 1]);
     session.peer.send(&bytes);
     assert_eq!(session.peer.receive(), None, "the server closes and says nothing");

@@ -11,7 +11,7 @@ use crate::query::Query;
 use crate::sink::Settings;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Column, Diagnostics, Inbox, NextStep, Outbox, Protocol, Session, Verb};
+use headrace_core::{Column, Diagnostics, NextStep, Protocol, ReadBuffer, Session, Verb, WriteBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::any::Any;
@@ -46,9 +46,14 @@ pub trait Dialect: Sized + 'static {
 /// A machine of any protocol, with Python's response handlers.
 pub trait Engine: Session + Any + Debug + Send {
     /// [`Protocol::receive`]
-    fn receive(&mut self, py: Python<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal>;
+    fn receive(
+        &mut self,
+        py: Python<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal>;
     /// [`Protocol::transmit`]
-    fn transmit(&mut self, py: Python<'_>, outbox: &mut Outbox);
+    fn transmit(&mut self, py: Python<'_>, write_buffer: &mut WriteBuffer);
     /// [`Protocol::abort`]
     fn abort(&mut self, py: Python<'_>, reason: &Fatal);
     /// [`Dialect::convert`]
@@ -77,12 +82,17 @@ where
     M: Protocol<Caller = PyCall<D>> + Any + Debug + Send,
     D: Dialect<Machine = M>,
 {
-    fn receive(&mut self, py: Python<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
-        Protocol::receive(self, py, inbox, outbox)
+    fn receive(
+        &mut self,
+        py: Python<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        Protocol::receive(self, py, read_buffer, write_buffer)
     }
 
-    fn transmit(&mut self, py: Python<'_>, outbox: &mut Outbox) {
-        Protocol::transmit(self, py, outbox);
+    fn transmit(&mut self, py: Python<'_>, write_buffer: &mut WriteBuffer) {
+        Protocol::transmit(self, py, write_buffer);
     }
 
     fn abort(&mut self, py: Python<'_>, reason: &Fatal) {
@@ -133,11 +143,16 @@ where
 impl Driven for dyn Engine {
     type Cx<'a> = Python<'a>;
 
-    fn transmit(&mut self, py: Python<'_>, outbox: &mut Outbox) {
-        Engine::transmit(self, py, outbox);
+    fn transmit(&mut self, py: Python<'_>, write_buffer: &mut WriteBuffer) {
+        Engine::transmit(self, py, write_buffer);
     }
-    fn receive(&mut self, py: Python<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
-        Engine::receive(self, py, inbox, outbox)
+    fn receive(
+        &mut self,
+        py: Python<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        Engine::receive(self, py, read_buffer, write_buffer)
     }
     fn abort(&mut self, py: Python<'_>, reason: &Fatal) {
         Engine::abort(self, py, reason);
@@ -154,8 +169,8 @@ impl dyn Engine {
         machine.downcast_mut().ok_or_else(|| errors::unsupported(py, "this database has no such request"))
     }
 
-    /// Whether what the connection was opened for is done: a session, or a cancel request; or a question at login has to
-    /// be answered first.
+    /// Whether what the connection was opened for is done: a session, or a cancel request; or a question at login has
+    /// to be answered first.
     pub fn is_opened(&self) -> bool {
         matches!(self.next_step(), NextStep::Ready | NextStep::CancelWritten | NextStep::Question { .. })
     }

@@ -60,5 +60,5 @@ mod _native {
     #[pymodule_export]
     use crate::wire::after_fork_in_child;
     #[pymodule_export]
-    use crate::wire::{Discarded, InboxView, Transfer, Wire};
+    use crate::wire::{Discarded, ReadBufferView, Transfer, Wire};
 }

@@ -2,21 +2,21 @@
 
 use crate::{Shared, receive};
 use headrace_core::protocol::{Caller, Discarded, Fatal, Protocol};
-use headrace_core::{Inbox, Outbox};
+use headrace_core::{ReadBuffer, WriteBuffer};
 
 /// The bytes that arrive at once: few enough to cut most messages.
 const BLOCK: usize = 37;
 
 /// Feeds `bytes` to a machine whose requests have the `handlers`, and ends it: whoever waits hears once how it ended.
 ///
-/// Each bit of `discards` that is set stands for a request that is discarded: after the block of that number, one of those
-/// that still have a handler, the first, the second or the third in turn.
+/// Each bit of `discards` that is set stands for a request that is discarded: after the block of that number, one of
+/// those that still have a handler, the first, the second or the third in turn.
 ///
 /// # Panics
 /// Where a handler was forgotten, or a request was started although the machine was held.
 pub fn drive<P: Protocol>(
     machine: &mut P,
-    (inbox, outbox): (&mut Inbox, &mut Outbox),
+    (read_buffer, write_buffer): (&mut ReadBuffer, &mut WriteBuffer),
     bytes: &[u8],
     discards: u8,
     handlers: &[Shared],
@@ -25,25 +25,29 @@ pub fn drive<P: Protocol>(
 {
     let waiting = || handlers.iter().filter(|handler| !handler.has_ended()).count();
     let mut discarded = 0;
-    machine.transmit((), outbox);
+    machine.transmit((), write_buffer);
     if discards & 1 == 1 {
         // Before anything is answered.
-        discarded += usize::from(discard(machine, 0, outbox));
+        discarded += usize::from(discard(machine, 0, write_buffer));
     }
     let mut failed = false;
     for (i, block) in bytes.chunks(BLOCK).enumerate() {
-        inbox.extend(block);
+        read_buffer.extend(block);
         // A handler that is full at times stays so until more has come, or it is discarded.
-        let done = if i % 3 == 1 { machine.receive((), inbox, outbox) } else { receive(machine, inbox, outbox) };
+        let done = if i % 3 == 1 {
+            machine.receive((), read_buffer, write_buffer)
+        } else {
+            receive(machine, read_buffer, write_buffer)
+        };
         if done.is_err() {
             failed = true;
             break;
         }
-        machine.transmit((), outbox);
-        outbox.take();
+        machine.transmit((), write_buffer);
+        write_buffer.take();
         if (1..8).contains(&i) && discards >> i & 1 == 1 {
-            discarded += usize::from(discard(machine, i % 3, outbox));
-            if machine.full().is_none() && machine.receive((), inbox, outbox).is_err() {
+            discarded += usize::from(discard(machine, i % 3, write_buffer));
+            if machine.full().is_none() && machine.receive((), read_buffer, write_buffer).is_err() {
                 failed = true;
                 break;
             }
@@ -56,7 +60,7 @@ pub fn drive<P: Protocol>(
 }
 
 /// Discards a request, and holds the machine as for a cancel request; returns whether there was one to discard.
-fn discard<P: Protocol>(machine: &mut P, mut nth: usize, outbox: &mut Outbox) -> bool
+fn discard<P: Protocol>(machine: &mut P, mut nth: usize, write_buffer: &mut WriteBuffer) -> bool
 where
     P::Caller: for<'a> Caller<Cx<'a> = ()>,
 {
@@ -70,10 +74,10 @@ where
         assert!(machine.has(id), "the server is at a request that is not there");
         let started = machine.in_flight();
         machine.hold(true);
-        machine.transmit((), outbox);
+        machine.transmit((), write_buffer);
         assert!(machine.in_flight() <= started, "a request was started although the machine was held");
         machine.hold(false);
     }
-    machine.transmit((), outbox);
+    machine.transmit((), write_buffer);
     true
 }

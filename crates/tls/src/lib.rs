@@ -9,8 +9,8 @@ mod names;
 
 pub use config::{ClientCert, Roots, TlsConfig, Verify};
 
-use headrace_core::limits::{OUTBOX_HIGH_BYTES, TLS_PLAIN_BYTES};
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox};
+use headrace_core::limits::{TLS_PLAIN_BYTES, WRITE_BUFFER_HIGH_BYTES};
+use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConnection, Error, ProtocolVersion};
 use std::io::{Read, Write};
@@ -60,26 +60,26 @@ impl TlsClient {
         self.connection.is_handshaking()
     }
 
-    /// Whether the server's certificate was verified, once the handshake is over: under [`Verify::Note`] it may not have
-    /// been, under [`Verify::None`] it never was.
+    /// Whether the server's certificate was verified, once the handshake is over: under [`Verify::Note`] it may not
+    /// have been, under [`Verify::None`] it never was.
     pub fn is_verified(&self) -> bool {
         !self.is_handshaking() && !self.doubtful.load(Ordering::Relaxed)
     }
 
-    /// Encrypts what the outbox holds, and what the handshake wants to say, onto `wire`. While the handshake lasts
-    /// the outbox is left alone.
+    /// Encrypts what the write buffer holds, and what the handshake wants to say, onto `wire`. While the handshake
+    /// lasts the write buffer is left alone.
     ///
     /// # Errors
     /// [`Fatal`] when TLS itself fails.
-    pub fn transmit(&mut self, outbox: &mut Outbox, wire: &mut Vec<u8>) -> Result<(), Fatal> {
+    pub fn transmit(&mut self, write_buffer: &mut WriteBuffer, wire: &mut Vec<u8>) -> Result<(), Fatal> {
         self.flush(wire)?;
         if self.is_handshaking() {
             return Ok(());
         }
-        while !outbox.is_empty() && wire.len() < OUTBOX_HIGH_BYTES {
-            let pending = outbox.pending();
+        while !write_buffer.is_empty() && wire.len() < WRITE_BUFFER_HIGH_BYTES {
+            let pending = write_buffer.pending();
             let n = self.connection.writer().write(&pending[..pending.len().min(TLS_PLAIN_BYTES)]).map_err(broken)?;
-            outbox.sent(n);
+            write_buffer.sent(n);
             self.flush(wire)?;
         }
         Ok(())
@@ -92,23 +92,23 @@ impl TlsClient {
         Ok(())
     }
 
-    /// Decrypts received bytes into the inbox. Answers that the handshake owes leave with the next
+    /// Decrypts received bytes into the read buffer. Answers that the handshake owes leave with the next
     /// [`TlsClient::transmit`]; so does the alert that tells the peer of an error.
     ///
     /// Bytes behind the peer's goodbye are nobody's, and are dropped (RFC 8446, section 6.1).
     ///
     /// # Errors
     /// [`Fatal`] for a certificate that does not verify and for anything else that is wrong with the peer's TLS.
-    pub fn receive(&mut self, mut ciphertext: &[u8], inbox: &mut Inbox) -> Result<(), Fatal> {
+    pub fn receive(&mut self, mut ciphertext: &[u8], read_buffer: &mut ReadBuffer) -> Result<(), Fatal> {
         while !ciphertext.is_empty() && !self.peer_closed {
             self.connection.read_tls(&mut ciphertext).map_err(broken)?;
             let state = self.connection.process_new_packets().map_err(refused)?;
             self.peer_closed = state.peer_has_closed();
             let mut left = state.plaintext_bytes_to_read();
             while left > 0 {
-                inbox.reserve();
-                let n = self.connection.reader().read(inbox.spare()).map_err(broken)?;
-                inbox.filled(n);
+                read_buffer.reserve();
+                let n = self.connection.reader().read(read_buffer.spare()).map_err(broken)?;
+                read_buffer.filled(n);
                 left -= n;
             }
         }

@@ -3,7 +3,7 @@
 mod support;
 
 use headrace_core::FatalKind;
-use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
 use headrace_tls::{ClientCert, Roots, TlsClient, TlsConfig, Verify};
 use rcgen::{BasicConstraints, CertificateParams, GeneralSubtree, IsCa, NameConstraints};
 use rustls::pki_types::CertificateDer;
@@ -85,11 +85,11 @@ fn bytes_that_come_one_at_a_time_are_enough() {
         joined.step = 1;
         joined.converse().unwrap();
         let large: Vec<u8> = (0..300_000u32).map(|i| i as u8).collect();
-        joined.inbox.consume(joined.inbox.unread().len());
+        joined.read_buffer.consume(joined.read_buffer.unread().len());
         joined.server.set_buffer_limit(None);
         joined.server.writer().write_all(&large).unwrap();
         joined.settle().unwrap().unwrap();
-        assert!(joined.inbox.unread() == large);
+        assert!(joined.read_buffer.unread() == large);
     }
 }
 
@@ -100,11 +100,11 @@ fn more_plain_text_than_the_wire_may_hold_leaves_in_parts() {
     let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
     joined.settle().unwrap().unwrap();
     let large: Vec<u8> = (0..3_000_000u32).map(|i| (i % 253) as u8).collect();
-    joined.outbox.tail().extend_from_slice(&large);
+    joined.write_buffer.tail().extend_from_slice(&large);
     let mut wire = Vec::new();
-    joined.client.transmit(&mut joined.outbox, &mut wire).unwrap();
-    assert!(wire.len() < 2 * headrace_core::limits::OUTBOX_HIGH_BYTES, "{}", wire.len());
-    assert!(!joined.outbox.is_empty());
+    joined.client.transmit(&mut joined.write_buffer, &mut wire).unwrap();
+    assert!(wire.len() < 2 * headrace_core::limits::WRITE_BUFFER_HIGH_BYTES, "{}", wire.len());
+    assert!(!joined.write_buffer.is_empty());
     let mut rest = &wire[..];
     while !rest.is_empty() {
         joined.server.read_tls(&mut rest).unwrap();
@@ -119,10 +119,10 @@ fn more_plain_text_than_the_wire_may_hold_leaves_in_parts() {
 fn nothing_is_sent_in_the_clear_before_the_handshake() {
     let authority = Authority::new("ours");
     let mut client = TlsClient::new(&asking(Verify::Full, &authority.pem), "db").unwrap();
-    let (mut outbox, mut wire) = (Outbox::new(), Vec::new());
-    outbox.tail().extend_from_slice(b"password");
-    client.transmit(&mut outbox, &mut wire).unwrap();
-    assert_eq!(outbox.pending(), b"password");
+    let (mut write_buffer, mut wire) = (WriteBuffer::new(), Vec::new());
+    write_buffer.tail().extend_from_slice(b"password");
+    client.transmit(&mut write_buffer, &mut wire).unwrap();
+    assert_eq!(write_buffer.pending(), b"password");
     assert!(!wire.windows(8).any(|w| w == b"password"));
 }
 
@@ -140,10 +140,10 @@ fn a_goodbye_is_heard_and_what_follows_it_is_not() {
         joined.server.write_tls(&mut wire).unwrap();
     }
     wire.extend_from_slice(b"bytes that nobody protects");
-    joined.client.receive(&wire, &mut joined.inbox).unwrap();
-    joined.client.receive(b"and more of them", &mut joined.inbox).unwrap();
+    joined.client.receive(&wire, &mut joined.read_buffer).unwrap();
+    joined.client.receive(b"and more of them", &mut joined.read_buffer).unwrap();
     assert!(joined.client.peer_closed());
-    assert_eq!(joined.inbox.unread(), b"answer last words");
+    assert_eq!(joined.read_buffer.unread(), b"answer last words");
 }
 
 #[test]
@@ -164,9 +164,9 @@ fn bytes_that_are_no_tls_are_an_error_and_no_hang() {
     let authority = Authority::new("ours");
     for bytes in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &[0x16, 3, 3, 0xff, 0xff, 1, 2, 3], &[0; 100_000]] {
         let mut client = TlsClient::new(&asking(Verify::Full, &authority.pem), "db").unwrap();
-        let error = client.receive(bytes, &mut Inbox::new()).unwrap_err();
+        let error = client.receive(bytes, &mut ReadBuffer::new()).unwrap_err();
         assert!(error.message.starts_with("TLS: "), "{error}");
-        client.receive(bytes, &mut Inbox::new()).unwrap_err();
+        client.receive(bytes, &mut ReadBuffer::new()).unwrap_err();
     }
 }
 
@@ -177,7 +177,7 @@ fn a_refusal_tells_the_server_why() {
     let mut joined = Joined::new(&asking(Verify::Full, &ours.pem), "db", &Server::new(&identity));
     joined.settle().unwrap_err();
     let mut alert = Vec::new();
-    joined.client.transmit(&mut Outbox::new(), &mut alert).unwrap();
+    joined.client.transmit(&mut WriteBuffer::new(), &mut alert).unwrap();
     joined.server.read_tls(&mut &alert[..]).unwrap();
     let heard = joined.server.process_new_packets().unwrap_err();
     assert_eq!(heard, rustls::Error::AlertReceived(rustls::AlertDescription::UnknownCA));

@@ -2,7 +2,9 @@
 
 use headrace_connection::{Connection, Driven, TlsSettings};
 use headrace_core::protocol::Discarded;
-use headrace_core::{Cancellation, Certificate, Fatal, Inbox, NextStep, Outbox, Requests, Session, TransactionStatus};
+use headrace_core::{
+    Cancellation, Certificate, Fatal, NextStep, ReadBuffer, Requests, Session, TransactionStatus, WriteBuffer,
+};
 use headrace_tls::{Roots, TlsConfig, Verify};
 use rustls::ServerConnection;
 use rustls::pki_types::PrivateKeyDer;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 /// What the protocol is at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// TLS comes first, or after the request that is in the outbox.
+    /// TLS comes first, or after the request that is in the write buffer.
     Tls { request_first: bool },
     /// The server has to greet.
     Greeting,
@@ -49,23 +51,23 @@ impl Lines {
             told: Vec::new(),
             last: None,
         };
-        let mut outbox = Outbox::new();
+        let mut write_buffer = WriteBuffer::new();
         if lines.stage == (Stage::Tls { request_first: true }) {
-            outbox.tail().extend_from_slice(b"TLS, please\n");
+            write_buffer.tail().extend_from_slice(b"TLS, please\n");
         }
-        Connection::new(Box::new(lines), outbox, tls)
+        Connection::new(Box::new(lines), write_buffer, tls)
     }
 }
 
 impl Driven for Lines {
     type Cx<'a> = ();
-    fn transmit(&mut self, (): (), _: &mut Outbox) {}
-    fn receive(&mut self, (): (), inbox: &mut Inbox, _: &mut Outbox) -> Result<(), Fatal> {
+    fn transmit(&mut self, (): (), _: &mut WriteBuffer) {}
+    fn receive(&mut self, (): (), read_buffer: &mut ReadBuffer, _: &mut WriteBuffer) -> Result<(), Fatal> {
         while !self.full
-            && let Some(end) = inbox.unread().iter().position(|byte| *byte == b'\n')
+            && let Some(end) = read_buffer.unread().iter().position(|byte| *byte == b'\n')
         {
-            let line = String::from_utf8_lossy(&inbox.unread()[..end]).into_owned();
-            inbox.consume(end + 1);
+            let line = String::from_utf8_lossy(&read_buffer.unread()[..end]).into_owned();
+            read_buffer.consume(end + 1);
             match line.split(' ').collect::<Vec<_>>()[..] {
                 ["BAD", ..] => return Err(Fatal::peer("a line that is not allowed")),
                 ["ERROR", what] => self.last = Some(what.to_owned()),
@@ -118,18 +120,18 @@ impl Session for Lines {
             Stage::Closed => NextStep::Close,
         }
     }
-    fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn tls_ready(&mut self, certificate: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         self.certificate = Some(certificate);
         self.stage = Stage::Greeting;
-        outbox.tail().extend_from_slice(b"login\n");
+        write_buffer.tail().extend_from_slice(b"login\n");
         Ok(())
     }
-    fn reconnect(&mut self, _: &mut Outbox) -> Result<(), Fatal> {
+    fn reconnect(&mut self, _: &mut WriteBuffer) -> Result<(), Fatal> {
         self.stage = self.begin.clone();
         Ok(())
     }
-    fn terminate(&mut self, outbox: &mut Outbox) {
-        outbox.tail().extend_from_slice(b"BYE\n");
+    fn terminate(&mut self, write_buffer: &mut WriteBuffer) {
+        write_buffer.tail().extend_from_slice(b"BYE\n");
     }
     fn last_message(&self) -> Option<&str> {
         self.last.as_deref()

@@ -2,8 +2,8 @@
 //!
 //! Rows travel by one of three roads ([`Road`]). An insert cursor takes them in the columns' own form, which is the
 //! shortest; but nothing is converted there, so a row with another value goes on by SQ_BIND and SQ_EXECUTE, and so does
-//! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the error
-//! that the user sees, and the row that it names, are those of plain executions.
+//! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the
+//! error that the user sees, and the row that it names, are those of plain executions.
 
 use super::entry::{Entry, Failure};
 use super::request::{Asked, Execute, Group, Reply, Request, Road};
@@ -14,7 +14,7 @@ use crate::capabilities::Feature;
 use crate::limits as own;
 use crate::messages::server::ServerError;
 use crate::messages::{client, tag};
-use headrace_core::{Caller, Outbox};
+use headrace_core::{Caller, WriteBuffer};
 use std::sync::atomic::Ordering;
 
 /// The savepoint of a batch inside a transaction.
@@ -135,7 +135,7 @@ impl<C: Caller> Batch<C> {
 
 impl<C: IfxCaller> Machine<C> {
     /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
-    pub(super) fn begin_batch(&mut self, cx: C::Cx<'_>, at: usize, outbox: &mut Outbox) {
+    pub(super) fn begin_batch(&mut self, cx: C::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
         let guard = match self.logging {
             Logging::None => Guard::None,
             _ if !self.in_block => Guard::Transaction,
@@ -143,7 +143,7 @@ impl<C: IfxCaller> Machine<C> {
             // A server before 11.50: what a failed batch did stays in the user's transaction.
             _ => Guard::None,
         };
-        self.guard_batch(guard, outbox);
+        self.guard_batch(guard, write_buffer);
         let entry = &mut self.queue[at];
         let Request::Execute(Execute { road, .. }) = entry.request else { return };
         let Some(statement) = entry.used.as_ref().map(|used| &used.statement) else { return };
@@ -157,34 +157,34 @@ impl<C: IfxCaller> Machine<C> {
         entry.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, road)));
     }
 
-    fn guard_batch(&mut self, guard: Guard, outbox: &mut Outbox) {
+    fn guard_batch(&mut self, guard: Guard, write_buffer: &mut WriteBuffer) {
         match guard {
             Guard::None => {}
-            Guard::Transaction => self.begin(outbox),
+            Guard::Transaction => self.begin(write_buffer),
             Guard::Savepoint => {
-                client::savepoint(outbox.tail(), tag::SQ_SQLISETSVPT, SAVEPOINT);
-                client::eot(outbox.tail());
+                client::savepoint(write_buffer.tail(), tag::SQ_SQLISETSVPT, SAVEPOINT);
+                client::eot(write_buffer.tail());
                 self.ask(Asked::Guard);
             }
         }
     }
 
     /// Sends one group of rows.
-    pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         match self.queue.last().and_then(Entry::batch).map(|batch| &batch.travels) {
-            Some(Travels::Put) => self.put_rows(cx, outbox),
-            Some(Travels::Execute { .. }) => self.execute_rows(cx, outbox),
+            Some(Travels::Put) => self.put_rows(cx, write_buffer),
+            Some(Travels::Execute { .. }) => self.execute_rows(cx, write_buffer),
             None => {}
         }
     }
 
     /// Sends SQ_BIND and SQ_EXECUTE for rows until a group is full.
-    fn execute_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn execute_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
         let Travels::Execute { group, row_waits } = &mut batch.travels else { return };
         let first = batch.sent;
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         let start = out.len();
         client::id(out, statement.id);
         let empty = out.len();
@@ -229,13 +229,13 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Opens the insert cursor, puts rows until a group is full, and closes it: what the server counts is then this
     /// group's, and an error behind it belongs to none before.
-    fn put_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn put_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
         let Some(plan) = &statement.put else { return };
         let (id, first) = (statement.id, batch.sent);
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         let start = out.len();
         client::id(out, id);
         client::curname(out, &cursor);
@@ -284,8 +284,8 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Every row is answered: keeps them all, or none, or begins once more on another road.
-    pub(super) fn end_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        if self.repeat_batch(cx, outbox) {
+    pub(super) fn end_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        if self.repeat_batch(cx, write_buffer) {
             return;
         }
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
@@ -300,7 +300,7 @@ impl<C: IfxCaller> Machine<C> {
         }
         let good = slot.failure.is_none() && slot.caller.is_some();
         let guard = batch.guard;
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         match (guard, good) {
             (Guard::None, _) => return,
             (Guard::Transaction, true) => client::plain(out, tag::SQ_CMMTWORK),
@@ -326,7 +326,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Undoes what an insert cursor could not do to its end, and begins again without one; says whether it does.
-    fn repeat_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+    fn repeat_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(entry) = self.queue.last_mut() else { return false };
         let told = matches!(&entry.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
         let stale = entry.is_stale();
@@ -343,14 +343,14 @@ impl<C: IfxCaller> Machine<C> {
         batch.go(Event::PutFailed, Step::Sending);
         *batch = Batch { putting: Putting::Repeated(Box::new(first)), ..Batch::new(guard, Road::Groups) };
         match guard {
-            Guard::Savepoint => client::savepoint(outbox.tail(), tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
-            _ => client::rollback(outbox.tail()),
+            Guard::Savepoint => client::savepoint(write_buffer.tail(), tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
+            _ => client::rollback(write_buffer.tail()),
         }
-        client::eot(outbox.tail());
+        client::eot(write_buffer.tail());
         self.ask(Asked::Undo);
         if guard == Guard::Transaction {
             self.in_block = false;
-            self.guard_batch(guard, outbox);
+            self.guard_batch(guard, write_buffer);
         }
         true
     }
@@ -397,8 +397,8 @@ impl<C: IfxCaller> Entry<C> {
     }
 }
 
-/// Whether an error has nothing to do with the rows: an interrupt, or somebody else's lock. It comes again, or takes its
-/// time again, however the rows travel.
+/// Whether an error has nothing to do with the rows: an interrupt, or somebody else's lock. It comes again, or takes
+/// its time again, however the rows travel.
 fn is_of_others(error: &ServerError) -> bool {
     error.sqlcode == own::INTERRUPTED || own::LOCKED.contains(&error.isam)
 }

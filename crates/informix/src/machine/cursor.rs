@@ -8,7 +8,7 @@ use super::statement::Statement;
 use super::{IfxCaller, Machine};
 use crate::limits as own;
 use crate::messages::{client, scroll, tag};
-use headrace_core::Outbox;
+use headrace_core::WriteBuffer;
 use std::sync::Arc;
 
 /// A cursor that a caller keeps open. It has its statement for itself.
@@ -45,11 +45,11 @@ impl<C: IfxCaller> Machine<C> {
         opening: &Opening,
         wanted: &[client::ReturnType],
         bound: &[u8],
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) {
         let size = self.buffer(opening.bytes);
         let made = self.cursor_name();
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         client::id(out, statement.id);
         client::curname(out, opening.name.as_deref().unwrap_or(&made));
         out.extend_from_slice(bound);
@@ -85,7 +85,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Asks for more rows of a cursor that is kept open.
-    pub(super) fn fetch_cursor(&mut self, cx: C::Cx<'_>, at: usize, outbox: &mut Outbox) {
+    pub(super) fn fetch_cursor(&mut self, cx: C::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
         let entry = &mut self.queue[at];
         let Some(cursor) = entry.request.cursor().and_then(|cursor| self.open_cursors.get(&cursor)) else {
             return entry.refuse("the cursor is not open".into());
@@ -108,7 +108,7 @@ impl<C: IfxCaller> Machine<C> {
             _ => entry.go(Event::StartFetch, Stage::Query(Query::fetching())),
         }
         let request = entry.request.clone();
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         client::id(out, statement.id);
         match request {
             Request::Scroll { to: Position::Row(row), .. } => {
@@ -125,16 +125,16 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Closes a cursor; its statement is kept for the next one.
-    pub(super) fn close_cursor(&mut self, cursor: u64, outbox: &mut Outbox) {
+    pub(super) fn close_cursor(&mut self, cursor: u64, write_buffer: &mut WriteBuffer) {
         if let Some(open) = self.open_cursors.remove(&cursor) {
-            self.give_back(open.statement, outbox);
+            self.give_back(open.statement, write_buffer);
         }
     }
 
-    fn give_back(&mut self, statement: Arc<Statement>, outbox: &mut Outbox) {
+    fn give_back(&mut self, statement: Arc<Statement>, write_buffer: &mut WriteBuffer) {
         let (id, sql) = (statement.id, statement.sql.clone());
         let keep = self.statements.keeps(&sql) && self.statements.get(&*sql).is_none();
-        self.clean_up(outbox, id, true, !keep);
+        self.clean_up(write_buffer, id, true, !keep);
         if keep {
             self.statements.keep(sql, statement);
         }
@@ -147,16 +147,16 @@ impl<C: IfxCaller> Machine<C> {
         request: &Request,
         statement: Arc<Statement>,
         keep: bool,
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) {
         match request {
             Request::Declare(declare) if keep => {
-                self.close_cursor(cursor, outbox);
+                self.close_cursor(cursor, write_buffer);
                 self.open_cursors.insert(cursor, Open { statement, scroll: declare.scroll });
             }
-            Request::Declare(_) => self.give_back(statement, outbox),
+            Request::Declare(_) => self.give_back(statement, write_buffer),
             _ if keep => {}
-            _ => self.close_cursor(cursor, outbox),
+            _ => self.close_cursor(cursor, write_buffer),
         }
     }
 }

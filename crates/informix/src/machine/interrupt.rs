@@ -1,21 +1,22 @@
 //! When an urgent byte may be sent: never two that the server has not read.
 //!
-//! TCP has one urgent byte. A second one that comes before the server has read as far as the first makes the first a part
-//! of the stream, in which nothing is where it was from then on. That it was read is known for certain once a group that
-//! was sent after it is answered: a ping, for which the next request waits; so nothing that was not to be interrupted is
-//! hit by one that came late either. Where nothing was sent after it, a reply to a group before it says that the server
-//! has gone on to the next one and, a moment later, has read that one.
+//! TCP has one urgent byte. A second one that comes before the server has read as far as the first makes the first a
+//! part of the stream, in which nothing is where it was from then on. That it was read is known for certain once a
+//! group that was sent after it is answered: a ping, for which the next request waits; so nothing that was not to be
+//! interrupted is hit by one that came late either. Where nothing was sent after it, a reply to a group before it says
+//! that the server has gone on to the next one and, a moment later, has read that one.
 
 use super::request::{Asked, Group};
 use super::{IfxCaller, Machine};
 use crate::messages::{client, tag};
-use headrace_core::{Interrupt, Outbox};
+use headrace_core::{Interrupt, WriteBuffer};
 use std::time::{Duration, Instant};
 
 /// How long the server is given to read what it works on next.
 const READING: Duration = Duration::from_millis(250);
 
-/// How long an urgent byte is given to do its work. A server that answers nothing for so long loses the connection anyway.
+/// How long an urgent byte is given to do its work. A server that answers nothing for so long loses the connection
+/// anyway.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// An urgent byte that was sent.
@@ -55,11 +56,11 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Whether the server may not have read the last urgent byte yet. If so it is asked for a sign that it has.
-    pub(super) fn has_urgent_byte_ahead(&mut self, outbox: &mut Outbox) -> bool {
+    pub(super) fn has_urgent_byte_ahead(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(urgent) = &mut self.urgent else { return false };
         if !std::mem::replace(&mut urgent.pinged, true) {
-            client::plain(outbox.tail(), tag::SQ_VERSION);
-            client::eot(outbox.tail());
+            client::plain(write_buffer.tail(), tag::SQ_VERSION);
+            client::eot(write_buffer.tail());
             self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
         }
         true

@@ -1,5 +1,5 @@
-//! The code set of the database, which the server is asked for at login and again when a statement opens another database,
-//! unless the user named it.
+//! The code set of the database, which the server is asked for at login and again when a statement opens another
+//! database, unless the user named it.
 
 use super::request::{Asked, Group, Reply};
 use super::statement::{Columns, Statement};
@@ -9,7 +9,7 @@ use crate::limits as own;
 use crate::messages::server::{Description, Message, read};
 use crate::messages::{client, tag};
 use crate::types;
-use headrace_core::{Epoch, Fatal, FatalKind, Outbox};
+use headrace_core::{Epoch, Fatal, FatalKind, WriteBuffer};
 use std::sync::Arc;
 
 /// The row of the catalogue that holds the database's locale.
@@ -59,10 +59,10 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// A statement that opens a database was sent: its code set is asked for behind it, as a part of the same request.
-    pub(super) fn ask_for_locale(&mut self, outbox: &mut Outbox) {
+    pub(super) fn ask_for_locale(&mut self, write_buffer: &mut WriteBuffer) {
         if self.given_codeset.is_none() {
-            client::prepare(outbox.tail(), QUERY.as_bytes(), 0, self.capabilities);
-            client::eot(outbox.tail());
+            client::prepare(write_buffer.tail(), QUERY.as_bytes(), 0, self.capabilities);
+            client::eot(write_buffer.tail());
             self.ask(Asked::LocalePrepare);
         }
     }
@@ -86,22 +86,27 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// A part of the question is answered. Nothing else is sent before the last one is.
-    pub(super) fn locale_answered(&mut self, group: Group, reply: &Reply, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub(super) fn locale_answered(
+        &mut self,
+        group: Group,
+        reply: &Reply,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let question = std::mem::take(&mut self.question);
         let error = reply.error.as_ref().map(|error| error.sqlcode);
         match (group.asked, question.prepared) {
             (Asked::LocalePrepare, Some((id, columns))) if error.is_none() => {
                 self.question.prepared = Some((id, columns));
-                fetch(outbox.tail(), id);
+                fetch(write_buffer.tail(), id);
                 self.ask(Asked::LocaleFetch);
                 return Ok(());
             }
-            (_, Some((id, _))) => self.clean_up(outbox, id, true, true),
+            (_, Some((id, _))) => self.clean_up(write_buffer, id, true, true),
             (_, None) => {}
         }
         if error == Some(own::INTERRUPTED) {
             // Meant for the statement before it.
-            self.ask_for_locale(outbox);
+            self.ask_for_locale(write_buffer);
             return Ok(());
         }
         if self.entry(group.entry).is_some_and(|entry| entry.slot.failure.is_some()) {

@@ -34,8 +34,8 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use entry::Entry;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Inbox, Interrupt, Mismatch, NextStep, Outbox, Pending as _,
-    Protocol, Queue, Requests, Session, Statements, TransactionStatus, Verb,
+    Caller, Cancellation, Certificate, Discarded, Fatal, Interrupt, Mismatch, NextStep, Pending as _, Protocol, Queue,
+    ReadBuffer, Requests, Session, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use interrupt::Urgent;
 use request::{Asked, Group, Reply};
@@ -97,7 +97,8 @@ pub struct Machine<C: Caller> {
     open_cursors: HashMap<u64, Open>,
     /// Handles of routines, by their signatures.
     routines: HashMap<Arc<str>, routine::Handle>,
-    /// Their epoch rises with whatever changes definitions or takes them back: what was prepared before may be outdated.
+    /// Their epoch rises with whatever changes definitions or takes them back: what was prepared before may be
+    /// outdated.
     statements: Statements<Arc<str>, Statement>,
     /// Definitions were changed since a transaction last ended: a rollback may take them back.
     redefined: bool,
@@ -120,13 +121,13 @@ pub struct Machine<C: Caller> {
 }
 
 impl<C: IfxCaller> Machine<C> {
-    /// A machine whose first bytes are in `outbox`. `statements` is how many prepared statements it may keep.
+    /// A machine whose first bytes are in `write_buffer`. `statements` is how many prepared statements it may keep.
     ///
     /// # Errors
     /// [`Fatal`] when the options do not fit a login packet.
-    pub fn new(options: Options, statements: usize, outbox: &mut Outbox) -> Result<Self, Fatal> {
+    pub fn new(options: Options, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         Ok(Self {
-            phase: Phase::Startup(Box::new(Startup::new(options, outbox)?)),
+            phase: Phase::Startup(Box::new(Startup::new(options, write_buffer)?)),
             queue: Queue::default(),
             groups: VecDeque::new(),
             reply: Reply::default(),
@@ -182,10 +183,10 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Answers the question at login.
-    pub fn respond(&mut self, answer: &str, outbox: &mut Outbox) {
+    pub fn respond(&mut self, answer: &str, write_buffer: &mut WriteBuffer) {
         if self.challenge.take().is_some() && answer.len() <= usize::from(u16::MAX) {
-            client::response(outbox.tail(), answer.as_bytes());
-            client::eot(outbox.tail());
+            client::response(write_buffer.tail(), answer.as_bytes());
+            client::eot(write_buffer.tail());
         }
     }
 
@@ -204,10 +205,10 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Sends CLOSE, RELEASE or both, as groups that nobody waits for.
-    fn clean_up(&mut self, outbox: &mut Outbox, id: u16, close: bool, release: bool) {
+    fn clean_up(&mut self, write_buffer: &mut WriteBuffer, id: u16, close: bool, release: bool) {
         for (wanted, tag) in [(close, tag::SQ_CLOSE), (release, tag::SQ_RELEASE)] {
             if wanted {
-                let out = outbox.tail();
+                let out = write_buffer.tail();
                 client::id(out, id);
                 client::plain(out, tag);
                 client::eot(out);
@@ -233,23 +234,23 @@ impl<C: IfxCaller> Session for Machine<C> {
         }
     }
 
-    fn tls_ready(&mut self, _: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn tls_ready(&mut self, _: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match &mut self.phase {
-            Phase::Startup(startup) => startup.tls_ready(outbox),
+            Phase::Startup(startup) => startup.tls_ready(write_buffer),
             _ => Ok(()),
         }
     }
 
-    fn reconnect(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn reconnect(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match (&mut self.phase, self.redirect.take()) {
-            (Phase::Startup(startup), Some((server, ..))) => startup.begin_again(server, outbox),
+            (Phase::Startup(startup), Some((server, ..))) => startup.begin_again(server, write_buffer),
             _ => Err(Fatal::peer("the session is not one that begins again with another server")),
         }
     }
 
-    fn terminate(&mut self, outbox: &mut Outbox) {
+    fn terminate(&mut self, write_buffer: &mut WriteBuffer) {
         if self.is_ready() {
-            client::plain(outbox.tail(), tag::SQ_EXIT);
+            client::plain(write_buffer.tail(), tag::SQ_EXIT);
         }
         self.phase = Phase::Closed;
     }
@@ -267,7 +268,8 @@ impl<C: IfxCaller> Session for Machine<C> {
         self.may_interrupt(now)
     }
 
-    /// A batch that is still being sent is rolled back. Its rows may be hit, but only once: what undoes them is a part of it.
+    /// A batch that is still being sent is rolled back. Its rows may be hit, but only once: what undoes them is a part
+    /// of it.
     fn discard(&mut self, id: u64) -> Discarded {
         let discarded = self.queue.discard(id);
         let Some(entry) = self.queue.started_by_id_mut(id) else { return discarded };
@@ -332,15 +334,20 @@ impl<C: IfxCaller> Protocol for Machine<C> {
         None
     }
 
-    fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        self.send(cx, outbox);
+    fn transmit(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        self.send(cx, write_buffer);
     }
 
-    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn receive(
+        &mut self,
+        cx: C::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Closed) {
                 Phase::Startup(mut startup) => {
-                    let progress = self.start(&mut startup, inbox, outbox)?;
+                    let progress = self.start(&mut startup, read_buffer, write_buffer)?;
                     self.phase = if progress == Progress::Ready { Phase::Ready } else { Phase::Startup(startup) };
                     if progress == Progress::Wait {
                         return Ok(());
@@ -348,7 +355,7 @@ impl<C: IfxCaller> Protocol for Machine<C> {
                 }
                 Phase::Ready => {
                     self.phase = Phase::Ready;
-                    return self.read(cx, inbox, outbox);
+                    return self.read(cx, read_buffer, write_buffer);
                 }
                 Phase::Closed => return Ok(()),
             }

@@ -8,7 +8,7 @@ use super::{IfxCaller, Machine};
 use crate::limits as own;
 use crate::messages::client;
 use crate::types::decode;
-use headrace_core::{Fatal, Outbox, Room, limits};
+use headrace_core::{Fatal, Room, WriteBuffer, limits};
 use std::sync::atomic::Ordering;
 
 /// A query whose rows are being read, or were.
@@ -101,7 +101,7 @@ impl Query {
 
 impl<C: IfxCaller> Machine<C> {
     /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
-    pub(super) fn fetch_more(&mut self, at: usize, outbox: &mut Outbox) {
+    pub(super) fn fetch_more(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let size = self.buffer(own::FETCH_BYTES);
         let entry = &mut self.queue[at];
         let groups = entry.groups;
@@ -112,27 +112,27 @@ impl<C: IfxCaller> Machine<C> {
         let id = statement.id;
         let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
         for _ in groups..if large { 1 } else { own::FETCHES_IN_FLIGHT } {
-            client::id(outbox.tail(), id);
-            client::nfetch(outbox.tail(), size);
-            client::eot(outbox.tail());
+            client::id(write_buffer.tail(), id);
+            client::nfetch(write_buffer.tail(), size);
+            client::eot(write_buffer.tail());
             self.ask_for(at, Asked::Fetch);
         }
     }
 
     /// Asks for the next blocks while the first is still coming, if nothing else was asked for behind it.
-    pub(super) fn read_ahead(&mut self, outbox: &mut Outbox) {
+    pub(super) fn read_ahead(&mut self, write_buffer: &mut WriteBuffer) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let reading = self.groups.front().map(|group| group.entry);
         let Some(at) = self.queue.last_at() else { return };
         let entry = &self.queue[at];
         let whole = entry.request.cursor().is_none() && Some(entry.slot.id) == reading;
         if full && whole && entry.groups == 1 && entry.state() == State::Fetching && entry.slot.caller.is_some() {
-            self.fetch_more(at, outbox);
+            self.fetch_more(at, write_buffer);
         }
     }
 
     /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
-    pub(super) fn fetch_large(&mut self, at: usize, outbox: &mut Outbox) {
+    pub(super) fn fetch_large(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let entry = &mut self.queue[at];
         let Some((query, _, statement)) = entry.query_parts() else { return };
         let Some(columns) = &statement.columns else { return };
@@ -141,7 +141,7 @@ impl<C: IfxCaller> Machine<C> {
         for row in &query.held.rows {
             // Rows were checked when they came.
             for descriptor in decode::descriptors(&columns.decoders, row).unwrap_or_default() {
-                let out = outbox.tail();
+                let out = write_buffer.tail();
                 client::id(out, statement.id);
                 client::fetchblob(out, descriptor);
                 client::eot(out);

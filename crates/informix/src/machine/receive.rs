@@ -1,4 +1,4 @@
-//! The receiving half: from the inbox to the callers.
+//! The receiving half: from the read buffer to the callers.
 
 use super::batch::{Guard, Step};
 use super::entry::{Entry, Failure, Source, Stage, State, Used};
@@ -11,55 +11,60 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox};
+use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
 use std::sync::Arc;
 
 /// A transaction is already open.
 const ALREADY_OPEN: i32 = -535;
 
 impl<C: IfxCaller> Machine<C> {
-    pub(super) fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub(super) fn read(
+        &mut self,
+        cx: C::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         if self.queue.full().is_some() {
             return Ok(());
         }
-        if !self.may_be_whole(inbox)? {
-            self.read_ahead(outbox);
+        if !self.may_be_whole(read_buffer)? {
+            self.read_ahead(write_buffer);
             return Ok(());
         }
         while self.queue.full().is_none() {
-            if inbox.unread().starts_with(&[0, 14]) {
-                let consumed = self.rows(cx, inbox.unread())?;
+            if read_buffer.unread().starts_with(&[0, 14]) {
+                let consumed = self.rows(cx, read_buffer.unread())?;
                 if consumed > 0 {
-                    inbox.consume(consumed);
+                    read_buffer.consume(consumed);
                     continue;
                 }
             }
-            let (message, used) = match server::read(inbox.unread(), self.capabilities, self.codeset) {
+            let (message, used) = match server::read(read_buffer.unread(), self.capabilities, self.codeset) {
                 Ok(read) => read,
                 Err(Ok(total)) => {
                     self.needed = total;
-                    self.may_be_whole(inbox)?;
+                    self.may_be_whole(read_buffer)?;
                     // Not before: the end may have come together with the rows.
-                    self.read_ahead(outbox);
+                    self.read_ahead(write_buffer);
                     return Ok(());
                 }
                 Err(Err(fatal)) => return Err(fatal),
             };
-            self.message(cx, message, outbox)?;
-            inbox.consume(used);
+            self.message(cx, message, write_buffer)?;
+            read_buffer.consume(used);
             self.scan.reset();
         }
         Ok(())
     }
 
     /// Whether a message of which only the beginning had come can be whole by now; until then it is not read again.
-    pub(super) fn may_be_whole(&mut self, inbox: &mut Inbox) -> Result<bool, Fatal> {
-        let unread = inbox.unread();
+    pub(super) fn may_be_whole(&mut self, read_buffer: &mut ReadBuffer) -> Result<bool, Fatal> {
+        let unread = read_buffer.unread();
         if self.needed > 0 && unread.len() >= self.needed.min(2) {
             self.needed = self.needed.max(self.scan.needs(unread, self.capabilities)?);
         }
         if unread.len() < self.needed {
-            inbox.want(self.needed);
+            read_buffer.want(self.needed);
             return Ok(false);
         }
         self.needed = 0;
@@ -75,10 +80,10 @@ impl<C: IfxCaller> Machine<C> {
         self.queue.started_by_id_mut(id)
     }
 
-    fn message(&mut self, cx: C::Cx<'_>, message: Message<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn message(&mut self, cx: C::Cx<'_>, message: Message<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let group = self.group()?;
         match message {
-            Message::Eot => return self.end_of_group(cx, group, outbox),
+            Message::Eot => return self.end_of_group(cx, group, write_buffer),
             Message::Done { warnings, rows, serial } => {
                 self.reply.dones += 1;
                 self.reply.affected += rows;
@@ -164,7 +169,7 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    fn end_of_group(&mut self, cx: C::Cx<'_>, group: Group, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn end_of_group(&mut self, cx: C::Cx<'_>, group: Group, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         self.groups.pop_front();
         self.read_past_urgent();
         let reply = std::mem::take(&mut self.reply);
@@ -195,7 +200,7 @@ impl<C: IfxCaller> Machine<C> {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
             }
-            Asked::LocalePrepare | Asked::LocaleFetch => self.locale_answered(group, &reply, outbox)?,
+            Asked::LocalePrepare | Asked::LocaleFetch => self.locale_answered(group, &reply, write_buffer)?,
             Asked::Types => match reply.error {
                 Some(error) if error.sqlcode == own::INTERRUPTED => {
                     entry.slot.failure = Some(Failure::Server { error, row: None });
@@ -264,12 +269,12 @@ impl<C: IfxCaller> Machine<C> {
             Asked::GetRoutine | Asked::Routine | Asked::Object => self.routine_answered(group, reply),
             Asked::Begin | Asked::CleanUp | Asked::Copy => {}
         }
-        self.settle(cx, outbox);
+        self.settle(cx, write_buffer);
         Ok(())
     }
 
-    /// Keeps track of the transaction, by SQ_XACTSTAT or by what was asked. A BEGIN that fails has let what was sent behind
-    /// it run outside of a transaction: nothing good can come of such a connection.
+    /// Keeps track of the transaction, by SQ_XACTSTAT or by what was asked. A BEGIN that fails has let what was sent
+    /// behind it run outside of a transaction: nothing good can come of such a connection.
     fn transaction_answered(&mut self, group: Group, reply: &Reply) -> Result<(), Fatal> {
         match (&reply.error, group.asked) {
             (None, Asked::Begin) => self.open = true,
@@ -353,18 +358,18 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Finishes the entries at the front that have nothing left to send or to be told.
-    pub(super) fn settle(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn settle(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         while let Some(entry) = self.queue.first() {
-            if self.queue.started() == 0 || !entry.is_over() || self.retry(cx, outbox) {
+            if self.queue.started() == 0 || !entry.is_over() || self.retry(cx, write_buffer) {
                 return;
             }
             let Some(entry) = self.queue.pop_front() else { return };
-            self.finish(cx, entry, outbox);
+            self.finish(cx, entry, write_buffer);
         }
     }
 
     /// Tells the caller how it ended, and gives the statement back.
-    fn finish(&mut self, cx: C::Cx<'_>, mut entry: Entry<C>, outbox: &mut Outbox) {
+    fn finish(&mut self, cx: C::Cx<'_>, mut entry: Entry<C>, write_buffer: &mut WriteBuffer) {
         let refused = entry.is_refused();
         if let Some(Used { statement, source }) = entry.used.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
@@ -382,11 +387,11 @@ impl<C: IfxCaller> Machine<C> {
             match entry.request.cursor() {
                 Some(cursor) if statement.columns.is_some() && !stale => {
                     let keep = more && entry.slot.caller.is_some();
-                    self.keep_cursor(cursor, &entry.request, statement.clone(), keep, outbox);
+                    self.keep_cursor(cursor, &entry.request, statement.clone(), keep, write_buffer);
                 }
                 _ => {
                     let keep = source.is_kept() && !stale && (source != Source::Copy || self.take_back(&statement));
-                    self.clean_up(outbox, statement.id, opened, !keep);
+                    self.clean_up(write_buffer, statement.id, opened, !keep);
                 }
             }
             let rows = match entry.query() {
@@ -409,7 +414,7 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Has statements prepared again that are older than their tables. They had no effect, whatever the transaction.
     /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
-    fn retry(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+    fn retry(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(front) = self.queue.first() else { return false };
         if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads()) {
             return false;
@@ -424,12 +429,12 @@ impl<C: IfxCaller> Machine<C> {
             let wanted = entry.is_worth_retrying(self.statements.epoch())
                 && (!entry.is_batch() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
             if !wanted {
-                self.finish(cx, entry, outbox);
+                self.finish(cx, entry, write_buffer);
                 continue;
             }
             if let Some(Used { statement, .. }) = entry.used.take() {
                 self.statements.take(&*statement.sql);
-                self.clean_up(outbox, statement.id, false, true);
+                self.clean_up(write_buffer, statement.id, false, true);
             }
             // Blocks that were asked for ahead are still to fail.
             for group in self.groups.iter_mut().filter(|group| group.entry == entry.slot.id) {

@@ -13,7 +13,7 @@ use crate::messages::server::Returned;
 use crate::types::decode::{Decoder, Inner};
 use crate::types::{code, encode, returned};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Mismatch, Outbox, Parameters};
+use headrace_core::{Fatal, Mismatch, Parameters, WriteBuffer};
 use std::sync::Arc;
 
 /// How a routine is called.
@@ -26,7 +26,7 @@ pub(super) struct Handle {
 
 impl<C: IfxCaller> Machine<C> {
     /// Sends what a request about a routine or an object begins with.
-    pub(super) fn start_routine(&mut self, at: usize, outbox: &mut Outbox) {
+    pub(super) fn start_routine(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
         let entry = &mut self.queue[at];
         let request = entry.request.clone();
@@ -36,8 +36,8 @@ impl<C: IfxCaller> Machine<C> {
             }
             Request::Routine { signature, .. } => match codeset.encode(signature.as_bytes()) {
                 Ok(text) if client::fits(&text, capabilities) => {
-                    client::get_routine(outbox.tail(), &text, capabilities);
-                    client::eot(outbox.tail());
+                    client::get_routine(write_buffer.tail(), &text, capabilities);
+                    client::eot(write_buffer.tail());
                     entry.go(Event::StartPrepare, Stage::Preparing);
                     self.ask(Asked::GetRoutine);
                 }
@@ -45,13 +45,13 @@ impl<C: IfxCaller> Machine<C> {
                     .refuse("the routine's signature is too long, or has characters that the database has not".into()),
             },
             Request::ReadObject { object, bytes } => {
-                client::read_object(outbox.tail(), *object, *bytes);
-                client::eot(outbox.tail());
+                client::read_object(write_buffer.tail(), *object, *bytes);
+                client::eot(write_buffer.tail());
                 self.ask(Asked::Object);
             }
             Request::WriteObject { object, data } => {
-                client::write_object(outbox.tail(), *object, data);
-                client::eot(outbox.tail());
+                client::write_object(write_buffer.tail(), *object, data);
+                client::eot(write_buffer.tail());
                 self.ask(Asked::Object);
             }
             _ => {}
@@ -59,7 +59,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// The handle is known: calls the routine.
-    pub(super) fn call_routine(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn call_routine(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
@@ -84,10 +84,10 @@ impl<C: IfxCaller> Machine<C> {
         let begin = *begin;
         entry.go(Event::Executed, Stage::Sent);
         if begin && !self.in_block && self.logging != Logging::None {
-            self.begin(outbox);
+            self.begin(write_buffer);
         }
-        outbox.tail().extend_from_slice(&group);
-        client::eot(outbox.tail());
+        write_buffer.tail().extend_from_slice(&group);
+        client::eot(write_buffer.tail());
         self.ask(Asked::Routine);
     }
 

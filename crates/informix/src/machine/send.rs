@@ -1,4 +1,4 @@
-//! The sending half: from the queue to the outbox.
+//! The sending half: from the queue to the write buffer.
 
 use super::cursor::Opening;
 use super::entry::{Failure, Source, Stage, State, Used};
@@ -10,39 +10,42 @@ use crate::capabilities::Feature;
 use crate::messages::{client, kind, tag};
 use crate::types::encode;
 use crate::{lexer, limits as own};
-use headrace_core::{Mismatch, Outbox, Parameters, limits};
+use headrace_core::{Mismatch, Parameters, WriteBuffer, limits};
 use std::sync::atomic::Ordering;
 
 impl<C: IfxCaller> Machine<C> {
-    pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn send(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
-        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             match self.unread() {
                 Some((at, State::FetchMore)) => {
-                    self.fetch_more(at, outbox);
+                    self.fetch_more(at, write_buffer);
                     continue;
                 }
                 Some((at, _)) => {
-                    self.fetch_large(at, outbox);
+                    self.fetch_large(at, write_buffer);
                     continue;
                 }
                 None => {}
             }
             match self.queue.last().map(|entry| (entry.state(), entry.groups)) {
                 None | Some((State::Sent | State::Fetching, _)) => {
-                    self.settle(cx, outbox);
-                    if !self.queue.may_start() || self.has_urgent_byte_ahead(outbox) || !self.can_start(outbox) {
+                    self.settle(cx, write_buffer);
+                    if !self.queue.may_start()
+                        || self.has_urgent_byte_ahead(write_buffer)
+                        || !self.can_start(write_buffer)
+                    {
                         return;
                     }
-                    self.start_next(cx, outbox);
+                    self.start_next(cx, write_buffer);
                 }
-                Some((State::Queued, _)) => self.start_statement(outbox),
-                Some((State::Bindable, _)) if self.asks_for_types(outbox) => {}
-                Some((State::Bindable, _)) => self.bind_tail(cx, outbox),
-                Some((State::Sending, _)) => self.send_rows(cx, outbox),
-                Some((State::Draining, 0)) => self.end_batch(cx, outbox),
+                Some((State::Queued, _)) => self.start_statement(write_buffer),
+                Some((State::Bindable, _)) if self.asks_for_types(write_buffer) => {}
+                Some((State::Bindable, _)) => self.bind_tail(cx, write_buffer),
+                Some((State::Sending, _)) => self.send_rows(cx, write_buffer),
+                Some((State::Draining, 0)) => self.end_batch(cx, write_buffer),
                 Some(_) => return,
             }
         }
@@ -61,9 +64,9 @@ impl<C: IfxCaller> Machine<C> {
         self.groups.push_back(Group { entry: entry.slot.id, asked });
     }
 
-    fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn start_next(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         for id in self.statements.take_closed() {
-            self.clean_up(outbox, id, false, true);
+            self.clean_up(write_buffer, id, false, true);
         }
         if self.groups.is_empty() {
             // Everything is answered, so what was sent and what holds are one.
@@ -76,20 +79,20 @@ impl<C: IfxCaller> Machine<C> {
             entry.go(Event::StartWhole, Stage::Sent);
         }
         let (block, logging) = (self.in_block, self.logging);
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         match &entry.request {
             Request::Execute(_) | Request::Declare(_) => {}
-            Request::Fetch { .. } | Request::Scroll { .. } => self.fetch_cursor(cx, at, outbox),
+            Request::Fetch { .. } | Request::Scroll { .. } => self.fetch_cursor(cx, at, write_buffer),
             Request::Close { cursor } => {
                 let cursor = *cursor;
-                self.close_cursor(cursor, outbox);
+                self.close_cursor(cursor, write_buffer);
             }
             Request::Routine { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
-                self.start_routine(at, outbox);
+                self.start_routine(at, write_buffer);
             }
             Request::Savepoint(verb, name) => {
                 let (verb, name) = (*verb, name.clone());
-                self.savepoint(verb, &name, at, outbox);
+                self.savepoint(verb, &name, at, write_buffer);
             }
             Request::Commit { .. } if block || logging == Logging::Ansi => {
                 client::plain(out, tag::SQ_CMMTWORK);
@@ -103,7 +106,7 @@ impl<C: IfxCaller> Machine<C> {
                 self.in_block = false;
                 self.ask(Asked::Rollback);
             }
-            Request::Begin if !block && logging != Logging::None => self.begin(outbox),
+            Request::Begin if !block && logging != Logging::None => self.begin(write_buffer),
             Request::Commit { .. } | Request::Rollback | Request::Begin => {}
             Request::Ping => {
                 client::plain(out, tag::SQ_VERSION);
@@ -114,17 +117,17 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// BEGIN WORK, except in MODE ANSI, where a transaction begins by itself.
-    pub(super) fn begin(&mut self, outbox: &mut Outbox) {
+    pub(super) fn begin(&mut self, write_buffer: &mut WriteBuffer) {
         self.in_block = true;
         self.open |= self.logging == Logging::Ansi;
         if self.logging == Logging::Logged {
-            client::plain(outbox.tail(), tag::SQ_BEGIN);
-            client::eot(outbox.tail());
+            client::plain(write_buffer.tail(), tag::SQ_BEGIN);
+            client::eot(write_buffer.tail());
             self.ask(Asked::Begin);
         }
     }
 
-    fn savepoint(&mut self, verb: Savepoint, name: &str, at: usize, outbox: &mut Outbox) {
+    fn savepoint(&mut self, verb: Savepoint, name: &str, at: usize, write_buffer: &mut WriteBuffer) {
         let tag = match verb {
             Savepoint::Set => tag::SQ_SQLISETSVPT,
             Savepoint::Release => tag::SQ_SQLIRELSVPT,
@@ -132,8 +135,8 @@ impl<C: IfxCaller> Machine<C> {
         };
         match self.codeset.encode(name.as_bytes()) {
             Ok(name) if self.capabilities.has(Feature::Savepoints) => {
-                client::savepoint(outbox.tail(), tag, &name);
-                client::eot(outbox.tail());
+                client::savepoint(write_buffer.tail(), tag, &name);
+                client::eot(write_buffer.tail());
                 self.ask(Asked::Savepoint);
             }
             Ok(_) => self.queue[at].refuse("the server has no savepoints (it is older than 11.50)".into()),
@@ -144,7 +147,7 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    fn start_statement(&mut self, outbox: &mut Outbox) {
+    fn start_statement(&mut self, write_buffer: &mut WriteBuffer) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
@@ -153,13 +156,13 @@ impl<C: IfxCaller> Machine<C> {
         let alone = entry.request.cursor().is_some();
         let mut known = if alone { self.statements.take(&**sql) } else { self.statements.get(&**sql).cloned() };
         if let Some(outdated) = known.take_if(|known| self.queue.started() == 1 && self.statements.is_outdated(known)) {
-            // Its table may be another one now. Rows of a generator cannot be read again, and with others sent behind it
-            // nothing is repeated.
+            // Its table may be another one now. Rows of a generator cannot be read again, and with others sent behind
+            // it nothing is repeated.
             self.statements.take(&*outdated.sql);
             if self.copies.are_of(&outdated) {
                 self.release_copies();
             }
-            self.clean_up(outbox, outdated.id, false, true);
+            self.clean_up(write_buffer, outdated.id, false, true);
         }
         if let Some(known) = known {
             let copy = if alone { None } else { self.copy_for(&known) };
@@ -184,34 +187,35 @@ impl<C: IfxCaller> Machine<C> {
                 entry.refuse("the statement is longer than the server can read (65535 bytes)".into());
             }
             Ok(text) => {
-                client::prepare(outbox.tail(), &text, count as u16, capabilities);
-                client::eot(outbox.tail());
+                client::prepare(write_buffer.tail(), &text, count as u16, capabilities);
+                client::eot(write_buffer.tail());
                 entry.go(Event::StartPrepare, Stage::Preparing);
                 self.ask(Asked::Prepare);
             }
         }
     }
 
-    /// Asks for the types of the last started entry's parameters, where they decide how values are sent and are not known.
-    fn asks_for_types(&mut self, outbox: &mut Outbox) -> bool {
+    /// Asks for the types of the last started entry's parameters, where they decide how values are sent and are not
+    /// known.
+    fn asks_for_types(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_some()) else { return false };
         let Some(statement) = entry.statement().filter(|statement| statement.lacks_targets()) else {
             return false;
         };
-        client::id(outbox.tail(), statement.id);
-        client::plain(outbox.tail(), tag::SQ_CIDESCRIBE);
-        client::eot(outbox.tail());
+        client::id(write_buffer.tail(), statement.id);
+        client::plain(write_buffer.tail(), tag::SQ_CIDESCRIBE);
+        client::eot(write_buffer.tail());
         entry.go(Event::TypesAsked, Stage::Preparing);
         self.ask(Asked::Types);
         true
     }
 
     /// The statement of the last started entry is known: executes it, opens its cursor, or begins its batch.
-    fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn bind_tail(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         if let Request::Routine { .. } = entry.request {
-            return self.call_routine(cx, outbox);
+            return self.call_routine(cx, write_buffer);
         }
         let Some(statement) = entry.statement().cloned() else { return };
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
@@ -238,18 +242,18 @@ impl<C: IfxCaller> Machine<C> {
         let alone = !self.in_block;
         let control = statement.is_control();
         if begin && alone && !control && self.logging != Logging::None {
-            self.begin(outbox);
+            self.begin(write_buffer);
         }
         if batch {
-            self.begin_batch(cx, at, outbox);
+            self.begin_batch(cx, at, write_buffer);
         } else if let Some(columns) = &statement.columns {
             let opening = Opening::of(&self.queue[at].request);
-            self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, outbox);
+            self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, write_buffer);
             if statement.long.load(Ordering::Relaxed) && self.queue[at].request.cursor().is_none() {
-                self.fetch_more(at, outbox);
+                self.fetch_more(at, write_buffer);
             }
         } else {
-            let out = outbox.tail();
+            let out = write_buffer.tail();
             client::id(out, statement.id);
             out.extend_from_slice(&group);
             client::plain(out, tag::SQ_EXECUTE);
@@ -259,17 +263,17 @@ impl<C: IfxCaller> Machine<C> {
             match statement.kind {
                 kind::BEGIN => self.in_block = true,
                 kind::COMMIT | kind::ROLLBACK => self.in_block = false,
-                kind::DATABASE | kind::CREATE_DATABASE => self.ask_for_locale(outbox),
-                _ if alone && !begin && !control && self.logging == Logging::Ansi => self.auto_commit(outbox),
+                kind::DATABASE | kind::CREATE_DATABASE => self.ask_for_locale(write_buffer),
+                _ if alone && !begin && !control && self.logging == Logging::Ansi => self.auto_commit(write_buffer),
                 _ => {}
             }
         }
     }
 
     /// In MODE ANSI nothing is committed by itself, so autocommit is a COMMIT behind each statement.
-    fn auto_commit(&mut self, outbox: &mut Outbox) {
-        client::plain(outbox.tail(), tag::SQ_CMMTWORK);
-        client::eot(outbox.tail());
+    fn auto_commit(&mut self, write_buffer: &mut WriteBuffer) {
+        client::plain(write_buffer.tail(), tag::SQ_CMMTWORK);
+        client::eot(write_buffer.tail());
         self.ask(Asked::AutoCommit);
     }
 

@@ -1,9 +1,9 @@
 //! Queries side by side: a pipeline of SELECTs does not wait for one cursor to end before the next is opened.
 //!
-//! A prepared statement has one cursor. What is asked for many times over is therefore prepared several times ("copies"),
-//! as soon as enough executions of it wait. Only SELECTs stand side by side: whatever else is asked for waits until all
-//! of them have been read to their ends, so that it can neither close their cursors nor change what they still have to
-//! read.
+//! A prepared statement has one cursor. What is asked for many times over is therefore prepared several times
+//! ("copies"), as soon as enough executions of it wait. Only SELECTs stand side by side: whatever else is asked for
+//! waits until all of them have been read to their ends, so that it can neither close their cursors nor change what
+//! they still have to read.
 //!
 //! The entries in question are the last ones that were started; together they are called the *run*.
 
@@ -14,7 +14,7 @@ use super::{IfxCaller, Logging, Machine};
 use crate::limits as own;
 use crate::messages::server::Description;
 use crate::messages::{client, kind};
-use headrace_core::{Outbox, Prepared};
+use headrace_core::{Prepared, WriteBuffer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -55,9 +55,9 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Whether the next entry can be started now, while the run may still have something to read.
-    pub(super) fn can_start(&mut self, outbox: &mut Outbox) -> bool {
-        // Whether a transaction is open behind several statements, which database, and what tables are, is not known before
-        // they are answered.
+    pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
+        // Whether a transaction is open behind several statements, which database, and what tables are, is not known
+        // before they are answered.
         let unknown = |statement: &Arc<Statement>| {
             statement.several || statement.changes_database() || statement.changes_definitions()
         };
@@ -86,7 +86,7 @@ impl<C: IfxCaller> Machine<C> {
             Some(statement) if statement.kind == kind::SELECT && !self.statements.is_outdated(&statement) => {
                 let free = !self.is_in_use(&statement) || self.copies.is_free(&statement);
                 if !free {
-                    self.prepare_copies(&statement, outbox);
+                    self.prepare_copies(&statement, write_buffer);
                 }
                 free
             }
@@ -110,7 +110,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Prepares a query as often as it is waited for, if that is often enough to be worth it.
-    fn prepare_copies(&mut self, statement: &Arc<Statement>, outbox: &mut Outbox) {
+    fn prepare_copies(&mut self, statement: &Arc<Statement>, write_buffer: &mut WriteBuffer) {
         if self.copies.coming > 0 {
             return;
         }
@@ -127,8 +127,8 @@ impl<C: IfxCaller> Machine<C> {
         // What could be prepared once is text that the server can read.
         let Ok(text) = self.codeset.encode(statement.sql.as_bytes()) else { return };
         for _ in 0..waiting {
-            client::prepare(outbox.tail(), &text, statement.parameters as u16, self.capabilities);
-            client::eot(outbox.tail());
+            client::prepare(write_buffer.tail(), &text, statement.parameters as u16, self.capabilities);
+            client::eot(write_buffer.tail());
             self.groups.push_back(Group { entry: 0, asked: Asked::Copy });
         }
         self.copies.count += waiting;

@@ -1,6 +1,6 @@
-//! From the first byte to a session: CONREQ, then SQ_PROTOCOLS, SQ_INFO and SQ_DBOPEN in one flight, then the question for
-//! the database's code set unless the user named it. Where PAM asks questions, they come behind SQ_PROTOCOLS, and nothing
-//! is sent ahead of them.
+//! From the first byte to a session: CONREQ, then SQ_PROTOCOLS, SQ_INFO and SQ_DBOPEN in one flight, then the question
+//! for the database's code set unless the user named it. Where PAM asks questions, they come behind SQ_PROTOCOLS, and
+//! nothing is sent ahead of them.
 
 use super::Machine;
 use super::locale::{self, DEFAULT};
@@ -10,7 +10,7 @@ use crate::codeset::CodeSet;
 use crate::messages::login::{self, Answer, ConnectionRequest};
 use crate::messages::server::{Message, ServerError};
 use crate::messages::{client, tag};
-use headrace_core::{Epoch, Fatal, FatalKind, Inbox, Outbox};
+use headrace_core::{Epoch, Fatal, FatalKind, ReadBuffer, WriteBuffer};
 use std::fmt;
 use std::sync::Arc;
 
@@ -80,30 +80,30 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    pub(super) fn new(options: Options, outbox: &mut Outbox) -> Result<Self, Fatal> {
+    pub(super) fn new(options: Options, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         let mut startup = Self { options, state: State::Tls, error: None, accepted: false, locale: None };
-        startup.begin(outbox)?;
+        startup.begin(write_buffer)?;
         Ok(startup)
     }
 
-    fn begin(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn begin(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if self.options.tls {
             self.state = State::Tls;
             return Ok(());
         }
         self.state = State::Login;
-        self.log_in(outbox)
+        self.log_in(write_buffer)
     }
 
     /// Begins again with the server that another one has named; without a name it goes by that of the first.
-    pub(super) fn begin_again(&mut self, server: String, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub(super) fn begin_again(&mut self, server: String, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if !server.is_empty() {
             self.options.server = server;
         }
-        self.begin(outbox)
+        self.begin(write_buffer)
     }
 
-    fn log_in(&self, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn log_in(&self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let options = &self.options;
         let request = ConnectionRequest {
             user: &options.user,
@@ -115,12 +115,12 @@ impl Startup {
             directory: &options.directory,
             program: &options.program,
         };
-        request.write(outbox.tail())
+        request.write(write_buffer.tail())
     }
 
     /// Settings of the session, and its database.
-    fn open_session(&self, outbox: &mut Outbox) {
-        let out = outbox.tail();
+    fn open_session(&self, write_buffer: &mut WriteBuffer) {
+        let out = write_buffer.tail();
         client::info_environment(out, &self.options.session);
         client::eot(out);
         if let Some(database) = &self.options.database {
@@ -133,10 +133,10 @@ impl Startup {
         self.state == State::Tls
     }
 
-    pub(super) fn tls_ready(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub(super) fn tls_ready(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if self.state == State::Tls {
             self.state = State::Login;
-            self.log_in(outbox)?;
+            self.log_in(write_buffer)?;
         }
         Ok(())
     }
@@ -147,47 +147,52 @@ impl<C: super::IfxCaller> Machine<C> {
     pub(super) fn start(
         &mut self,
         startup: &mut Startup,
-        inbox: &mut Inbox,
-        outbox: &mut Outbox,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
     ) -> Result<Progress, Fatal> {
         match startup.state {
             // A server that names another one has no more to say.
             _ if self.redirect.is_some() => Ok(Progress::Wait),
             State::Tls => Ok(Progress::Wait),
             State::Login => {
-                let Some(total) = login::length(inbox.unread())? else { return Ok(Progress::Wait) };
-                let Some(packet) = inbox.unread().get(..total) else {
-                    inbox.want(total);
+                let Some(total) = login::length(read_buffer.unread())? else { return Ok(Progress::Wait) };
+                let Some(packet) = read_buffer.unread().get(..total) else {
+                    read_buffer.want(total);
                     return Ok(Progress::Wait);
                 };
                 let answer = login::answer(packet)?;
-                inbox.consume(total);
-                self.logged_in(startup, answer, outbox)?;
+                read_buffer.consume(total);
+                self.logged_in(startup, answer, write_buffer)?;
                 Ok(Progress::Again)
             }
             _ => {
-                if !self.may_be_whole(inbox)? {
+                if !self.may_be_whole(read_buffer)? {
                     return Ok(Progress::Wait);
                 }
                 let (message, used) =
-                    match crate::messages::server::read(inbox.unread(), self.capabilities, self.codeset) {
+                    match crate::messages::server::read(read_buffer.unread(), self.capabilities, self.codeset) {
                         Ok(read) => read,
                         Err(Ok(total)) => {
                             self.needed = total;
-                            self.may_be_whole(inbox)?;
+                            self.may_be_whole(read_buffer)?;
                             return Ok(Progress::Wait);
                         }
                         Err(Err(fatal)) => return Err(fatal),
                     };
-                let ready = self.set_up(startup, &message, outbox)?;
-                inbox.consume(used);
+                let ready = self.set_up(startup, &message, write_buffer)?;
+                read_buffer.consume(used);
                 self.scan.reset();
                 Ok(if ready { Progress::Ready } else { Progress::Again })
             }
         }
     }
 
-    fn logged_in(&mut self, startup: &mut Startup, answer: Answer, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn logged_in(
+        &mut self,
+        startup: &mut Startup,
+        answer: Answer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         match answer {
             Answer::Accepted { banner, process_id } => {
                 self.banner = banner;
@@ -210,21 +215,27 @@ impl<C: super::IfxCaller> Machine<C> {
                 return Ok(());
             }
         }
-        client::protocols(outbox.tail(), &capabilities::OFFER);
-        client::eot(outbox.tail());
+        client::protocols(write_buffer.tail(), &capabilities::OFFER);
+        client::eot(write_buffer.tail());
         if !startup.options.pam {
-            startup.open_session(outbox);
+            startup.open_session(write_buffer);
         }
         startup.state = State::Protocols;
         Ok(())
     }
 
-    fn set_up(&mut self, startup: &mut Startup, message: &Message<'_>, outbox: &mut Outbox) -> Result<bool, Fatal> {
+    fn set_up(
+        &mut self,
+        startup: &mut Startup,
+        message: &Message<'_>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<bool, Fatal> {
         match message {
             Message::Protocols(mask) if startup.state == State::Protocols => {
                 self.capabilities = Capabilities::negotiate(&capabilities::OFFER, mask);
                 if self.capabilities.has(Feature::Pam) && !startup.options.pam {
-                    // What was sent ahead stands where answers should: another connection has to wait for the questions.
+                    // What was sent ahead stands where answers should: another connection has to wait for the
+                    // questions.
                     self.asks_questions = true;
                     return Err(Fatal::new(
                         FatalKind::AuthenticationRefused,
@@ -248,7 +259,7 @@ impl<C: super::IfxCaller> Machine<C> {
                     self.locale = locale::in_row(columns, row)?;
                 }
             }
-            Message::Eot => return self.next_step(startup, outbox),
+            Message::Eot => return self.next_step(startup, write_buffer),
             Message::Done { .. } | Message::Cost | Message::XactStat { .. } => {}
             other => {
                 return Err(Fatal::peer(format!(
@@ -261,7 +272,7 @@ impl<C: super::IfxCaller> Machine<C> {
     }
 
     /// A group of the set-up is answered.
-    fn next_step(&mut self, startup: &mut Startup, outbox: &mut Outbox) -> Result<bool, Fatal> {
+    fn next_step(&mut self, startup: &mut Startup, write_buffer: &mut WriteBuffer) -> Result<bool, Fatal> {
         let failed = startup.error.take();
         match (startup.state, failed) {
             (State::LocalePrepare | State::LocaleFetch, Some(_)) => startup.locale = None,
@@ -272,7 +283,7 @@ impl<C: super::IfxCaller> Machine<C> {
             }
             _ => {}
         }
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         match startup.state {
             State::Protocols if startup.options.pam && self.capabilities.has(Feature::Pam) => {
                 client::plain(out, tag::SQ_ACK);
@@ -281,12 +292,12 @@ impl<C: super::IfxCaller> Machine<C> {
             }
             State::Protocols => {
                 if startup.options.pam {
-                    startup.open_session(outbox);
+                    startup.open_session(write_buffer);
                 }
                 startup.state = State::Info;
             }
             State::Pam if startup.accepted => {
-                startup.open_session(outbox);
+                startup.open_session(write_buffer);
                 startup.state = State::Info;
             }
             State::Pam => {
@@ -310,7 +321,7 @@ impl<C: super::IfxCaller> Machine<C> {
             }
             _ => {
                 if let Some((id, _)) = startup.locale.take() {
-                    self.clean_up(outbox, id, true, true);
+                    self.clean_up(write_buffer, id, true, true);
                 }
                 self.given_codeset = startup.options.codeset;
                 return self.settle_codeset().map(|()| true);

@@ -3,7 +3,7 @@
 use super::trace::trace;
 use super::{TestHandler, bytes};
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Inbox, Outbox, Session as _};
+use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
 use headrace_informix::machine::{Execute, Machine, Options, Request, Rows};
 use headrace_testkit::{Shared, TestValue, Trace, unhex};
 
@@ -17,8 +17,8 @@ pub const NEXT_BLOCK: [&str; 3] = ["SQ_ID 0", "SQ_NFETCH 131072", "SQ_EOT"];
 pub struct Session {
     /// The machine.
     pub machine: Machine<TestHandler>,
-    inbox: Inbox,
-    outbox: Outbox,
+    read_buffer: ReadBuffer,
+    write_buffer: WriteBuffer,
     /// Batches can be read again from their beginning.
     pub rewinds: bool,
 }
@@ -37,15 +37,15 @@ pub fn greeting() -> Vec<Vec<u8>> {
 impl Session {
     /// Before its login.
     pub fn new() -> Self {
-        let mut outbox = Outbox::new();
+        let mut write_buffer = WriteBuffer::new();
         let options = Options {
             user: "informix".into(),
             server: "informix".into(),
             database: Some("testdb".into()),
             ..Options::default()
         };
-        let machine = Machine::new(options, 16, &mut outbox).unwrap();
-        Self { machine, inbox: Inbox::new(), outbox, rewinds: false }
+        let machine = Machine::new(options, 16, &mut write_buffer).unwrap();
+        Self { machine, read_buffer: ReadBuffer::new(), write_buffer, rewinds: false }
     }
 
     /// Behind its login.
@@ -56,21 +56,21 @@ impl Session {
         }
         assert!(session.machine.is_ready());
         session.feed(&unhex("000c000c")).unwrap();
-        session.outbox.take();
+        session.write_buffer.take();
         session
     }
 
     /// The server says something, and nothing is sent then.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
-        self.inbox.extend(bytes);
-        self.machine.receive((), &mut self.inbox, &mut self.outbox)
+        self.read_buffer.extend(bytes);
+        self.machine.receive((), &mut self.read_buffer, &mut self.write_buffer)
     }
 
     /// The server says something.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
-        self.inbox.extend(bytes);
-        headrace_testkit::receive(&mut self.machine, &mut self.inbox, &mut self.outbox)?;
-        self.machine.transmit((), &mut self.outbox);
+        self.read_buffer.extend(bytes);
+        headrace_testkit::receive(&mut self.machine, &mut self.read_buffer, &mut self.write_buffer)?;
+        self.machine.transmit((), &mut self.write_buffer);
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl Session {
         let (mut handler, received) = TestHandler::new(row, batch);
         handler.rewinds = self.rewinds;
         self.machine.submit(request, handler);
-        self.machine.transmit((), &mut self.outbox);
+        self.machine.transmit((), &mut self.write_buffer);
         received
     }
 
@@ -99,6 +99,6 @@ impl Session {
 
     /// The messages that were sent since this was last asked.
     pub fn sent(&mut self) -> Trace {
-        trace(&self.outbox.take())
+        trace(&self.write_buffer.take())
     }
 }

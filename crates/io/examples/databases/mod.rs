@@ -2,7 +2,7 @@
 
 use headrace_connection::Connection;
 use headrace_core::rows::{Collector, Datum, Reply};
-use headrace_core::{Described, Diagnostics, Fatal, Outbox, Protocol};
+use headrace_core::{Described, Diagnostics, Fatal, Protocol, WriteBuffer};
 use headrace_informix::machine as informix;
 use headrace_informix::messages::server::ServerError as InformixError;
 use headrace_io::Address;
@@ -63,9 +63,9 @@ impl Database for Postgres {
             binding: postgres::Binding::Disable,
             methods: Vec::new(),
         };
-        let mut outbox = Outbox::new();
-        let machine = postgres::Machine::new(options, STATEMENTS, &mut outbox);
-        Ok(Connection::new(Box::new(machine), outbox, None))
+        let mut write_buffer = WriteBuffer::new();
+        let machine = postgres::Machine::new(options, STATEMENTS, &mut write_buffer);
+        Ok(Connection::new(Box::new(machine), write_buffer, None))
     }
     fn statement(sql: &str) -> postgres::Request {
         postgres::Request::Execute(postgres::Execute::new(sql))
@@ -83,7 +83,7 @@ impl Database for MySql {
             database: Some(target.database.clone()),
             ..mysql::Options::default()
         };
-        Ok(Connection::new(Box::new(mysql::Machine::new(options, STATEMENTS)?), Outbox::new(), None))
+        Ok(Connection::new(Box::new(mysql::Machine::new(options, STATEMENTS)?), WriteBuffer::new(), None))
     }
     fn statement(sql: &str) -> mysql::Request {
         let (sql, rows, text) = (sql.into(), mysql::Rows::One, mysql::AsText::IfUnprepared);
@@ -103,9 +103,9 @@ impl Database for Informix {
             database: Some(target.database.clone()),
             ..informix::Options::default()
         };
-        let mut outbox = Outbox::new();
-        let machine = informix::Machine::new(options, STATEMENTS, &mut outbox)?;
-        Ok(Connection::new(Box::new(machine), outbox, None))
+        let mut write_buffer = WriteBuffer::new();
+        let machine = informix::Machine::new(options, STATEMENTS, &mut write_buffer)?;
+        Ok(Connection::new(Box::new(machine), write_buffer, None))
     }
     fn statement(sql: &str) -> informix::Request {
         let (sql, rows) = (sql.into(), informix::Rows::One);

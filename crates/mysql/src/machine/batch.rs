@@ -38,7 +38,7 @@ use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::command::{self, Command};
 use crate::packets::frame;
 use crate::sql::{Insert, Scan};
-use headrace_core::Outbox;
+use headrace_core::WriteBuffer;
 use headrace_core::limits::{self, CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ pub(super) struct Batch {
     pub(super) chunks: u64,
     /// What is to be done about the failure, once all is answered.
     pub(super) remedy: Option<Remedy>,
-    /// Where it began in the outbox.
+    /// Where it began in the write buffer.
     mark: u64,
     /// Rows encoded.
     encoded: u64,
@@ -202,7 +202,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Sends what the batch at the tail can send now; says whether it did anything.
-    pub(super) fn advance_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+    pub(super) fn advance_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let held = self.queue.is_held();
         let (status, doubtful) = (self.session.status, self.session.doubtful);
         let Some(entry) = self.queue.last_mut() else { return false };
@@ -214,7 +214,7 @@ impl<C: MyCaller> Machine<C> {
             && !matches!(self.batch(), Some(batch) if matches!(batch.phase, Phase::Idle))
         {
             // It must not meet what ends the batch.
-            return self.take_kill(outbox);
+            return self.take_kill(write_buffer);
         }
         let Some(batch) = self.batch() else { return false };
         match &mut batch.phase {
@@ -226,25 +226,26 @@ impl<C: MyCaller> Machine<C> {
             }
             Phase::Idle if doubtful && batch.atomic => {
                 // The answer has the status that the last error did not have.
-                let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
+                let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
                 self.expect(next, Kind::Guard);
                 true
             }
             Phase::Idle => {
                 batch.set_guard(status);
-                self.open_batch(cx, outbox);
+                self.open_batch(cx, write_buffer);
                 true
             }
             Phase::Rows { .. } if given_up => {
                 batch.go(BatchEvent::GivenUp, Phase::Drain);
                 true
             }
-            Phase::Rows { .. } => self.send_rows(cx, outbox),
+            Phase::Rows { .. } => self.send_rows(cx, write_buffer),
             Phase::Drain if pending > 0 || held => false,
             Phase::Drain => {
                 match batch.remedy.take() {
                     Some(Remedy::NotInBulk) => self.start_over(cx),
-                    // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled again.
+                    // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled
+                    // again.
                     Some(Remedy::Repeat { chunk, number }) if batch.guard != Guard::None && !abandoned => {
                         let sql = match (number, batch.guard) {
                             (0, Guard::Savepoint) => "ROLLBACK TO SAVEPOINT headrace_batch".to_owned(),
@@ -252,7 +253,7 @@ impl<C: MyCaller> Machine<C> {
                             _ => format!("ROLLBACK TO SAVEPOINT headrace_chunk_{}", number % 2),
                         };
                         batch.go(BatchEvent::ChunkFailed, Phase::Undo { chunk });
-                        self.own_query(&sql, Kind::Undo, outbox);
+                        self.own_query(&sql, Kind::Undo, write_buffer);
                     }
                     remedy => {
                         // Not before all is undone.
@@ -267,18 +268,18 @@ impl<C: MyCaller> Machine<C> {
                 batch.go(BatchEvent::GivenUp, Phase::Close);
                 true
             }
-            Phase::Repeat { .. } => self.repeat(pending, outbox),
+            Phase::Repeat { .. } => self.repeat(pending, write_buffer),
             Phase::Close if pending > 0 || held => false,
             Phase::Close => {
                 let guard = batch.guard;
                 batch.go(BatchEvent::EndSent, Phase::Closing { lost: false });
-                self.close_batch(guard, given_up, outbox);
+                self.close_batch(guard, given_up, write_buffer);
                 true
             }
             Phase::Closing { .. } if pending > 0 => false,
             Phase::Closing { lost } if *lost => {
                 *lost = false;
-                self.own_query("ROLLBACK", Kind::Release, outbox);
+                self.own_query("ROLLBACK", Kind::Release, write_buffer);
                 true
             }
             Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) => {
@@ -341,8 +342,8 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// The first row: if there is none, or it does not fit, nothing is sent at all.
-    fn open_batch(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let mark = outbox.mark();
+    fn open_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        let mark = write_buffer.mark();
         match self.pull(cx) {
             Ok(Pulled::Row) => {}
             Ok(Pulled::End | Pulled::Failed) => return self.drop_tail(cx, None),
@@ -354,16 +355,16 @@ impl<C: MyCaller> Machine<C> {
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
         match guard {
             Guard::None => {}
-            Guard::Autocommit => self.own_query("SET autocommit=0", Kind::Guard, outbox),
-            Guard::Savepoint => self.own_query("SAVEPOINT headrace_batch", Kind::Guard, outbox),
+            Guard::Autocommit => self.own_query("SET autocommit=0", Kind::Guard, write_buffer),
+            Guard::Savepoint => self.own_query("SAVEPOINT headrace_batch", Kind::Guard, write_buffer),
         }
-        if !chunked && let Err(error) = self.send_row(cx, outbox) {
-            self.refuse(cx, error, 0, outbox);
+        if !chunked && let Err(error) = self.send_row(cx, write_buffer) {
+            self.refuse(cx, error, 0, write_buffer);
         }
     }
 
     /// Sends the current row as a command of its own.
-    fn send_row(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), C::Error> {
+    fn send_row(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), C::Error> {
         let Some(at) = self.queue.last_at() else { return Ok(()) };
         let entry = &mut self.queue[at];
         let statement = entry.statement().cloned();
@@ -374,7 +375,7 @@ impl<C: MyCaller> Machine<C> {
             // A fresh one could only be had by waiting for all rows before. As text, dates are no more than text.
             statement = Arc::new(Statement::text(statement.sql.clone()));
         }
-        let next = write_row(&mut self.wire, &self.session, caller, &statement, 0, cx, outbox)?;
+        let next = write_row(&mut self.wire, &self.session, caller, &statement, 0, cx, write_buffer)?;
         if let Stage::Batch(batch) = entry.stage_mut() {
             batch.encoded += 1;
         }
@@ -383,10 +384,10 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// The caller's own error about `row`. If nothing of the batch has left yet, nothing will.
-    fn refuse(&mut self, cx: C::Cx<'_>, error: C::Error, row: u64, outbox: &mut Outbox) {
+    fn refuse(&mut self, cx: C::Cx<'_>, error: C::Error, row: u64, write_buffer: &mut WriteBuffer) {
         let failure = Failure::Caller { error, row: Some(row) };
         let mark = self.batch().map_or(u64::MAX, |batch| batch.mark);
-        if self.take_back(outbox, mark, 0) {
+        if self.take_back(write_buffer, mark, 0) {
             return self.drop_tail(cx, Some(failure));
         }
         if let Some(entry) = self.queue.last_mut()
@@ -396,11 +397,11 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
-    /// Encodes and sends rows until the outbox or the window is full, or the rows are all sent.
-    fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+    /// Encodes and sends rows until the write buffer or the window is full, or the rows are all sent.
+    fn send_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let mut went_on = false;
         let in_flight = self.window;
-        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let pending = self.queue.last_mut().map_or(0, |entry| entry.pending);
             let Some(batch) = self.batch() else { return went_on };
             let chunked = batch.frame.is_some();
@@ -414,7 +415,7 @@ impl<C: MyCaller> Machine<C> {
                 if !room {
                     return went_on;
                 }
-                self.send_chunk(outbox);
+                self.send_chunk(write_buffer);
                 went_on = true;
                 continue;
             }
@@ -426,7 +427,7 @@ impl<C: MyCaller> Machine<C> {
             went_on = true;
             let sent = match pulled {
                 Ok(Pulled::Row) if chunked => Ok(()),
-                Ok(Pulled::Row) => self.send_row(cx, outbox),
+                Ok(Pulled::Row) => self.send_row(cx, write_buffer),
                 Ok(Pulled::End) => {
                     if let Some(Phase::Rows { exhausted }) = self.batch().map(|batch| &mut batch.phase) {
                         *exhausted = true;
@@ -437,7 +438,7 @@ impl<C: MyCaller> Machine<C> {
                 Err(error) => Err(error),
             };
             if let Err(error) = sent {
-                self.refuse(cx, error, row, outbox);
+                self.refuse(cx, error, row, write_buffer);
                 return true;
             }
         }
@@ -445,13 +446,13 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Sends the chunk that is being filled, behind its savepoint.
-    fn send_chunk(&mut self, outbox: &mut Outbox) {
+    fn send_chunk(&mut self, write_buffer: &mut WriteBuffer) {
         let Some(batch) = self.batch() else { return };
         let number = batch.chunks;
         batch.chunks += 1;
         if batch.guard != Guard::None && number > 0 {
             let sql = format!("SAVEPOINT headrace_chunk_{}", number % 2);
-            self.own_query(&sql, Kind::Guard, outbox);
+            self.own_query(&sql, Kind::Guard, write_buffer);
         }
         let Some(at) = self.queue.last_at() else { return };
         let Stage::Batch(batch) = self.queue[at].stage_mut() else { return };
@@ -459,16 +460,16 @@ impl<C: MyCaller> Machine<C> {
         let chunk = std::mem::replace(&mut batch.chunk, following);
         let Some(frame) = &batch.frame else { return };
         let rows = 0..chunk.rows();
-        let next = self.wire.write(outbox, |out| frame::packet(out, 0, |out| chunk.write(frame, rows, out)));
+        let next = self.wire.write(write_buffer, |out| frame::packet(out, 0, |out| chunk.write(frame, rows, out)));
         batch.flying.push_back(chunk);
         self.expect(next, Kind::Chunk);
     }
 
     /// Sends the rows of the chunk that failed, one by one.
-    fn repeat(&mut self, mut pending: usize, outbox: &mut Outbox) -> bool {
+    fn repeat(&mut self, mut pending: usize, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let (mut went_on, in_flight) = (false, self.window);
-        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let Stage::Batch(batch) = self.queue[at].stage_mut() else { return false };
             let (Phase::Repeat { chunk, next, found, .. }, Some(frame)) = (&mut batch.phase, &batch.frame) else {
                 return went_on;
@@ -484,7 +485,8 @@ impl<C: MyCaller> Machine<C> {
                 return went_on;
             }
             let row = *next..*next + 1;
-            let sequence = self.wire.write(outbox, |out| frame::packet(out, 0, |out| chunk.write(frame, row, out)));
+            let sequence =
+                self.wire.write(write_buffer, |out| frame::packet(out, 0, |out| chunk.write(frame, row, out)));
             *next += 1;
             pending += 1;
             went_on = true;
@@ -494,20 +496,22 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Sends what ends the guard.
-    fn close_batch(&mut self, guard: Guard, undo: bool, outbox: &mut Outbox) {
+    fn close_batch(&mut self, guard: Guard, undo: bool, write_buffer: &mut WriteBuffer) {
         match (guard, undo) {
             // Nothing to end: Closing goes on at once.
             (Guard::None, _) => {}
             (Guard::Autocommit, _) => {
                 let (sql, kind) = if undo { ("ROLLBACK", Kind::Release) } else { ("COMMIT", Kind::Commit) };
-                self.own_query(sql, kind, outbox);
-                self.own_query("SET autocommit=1", Kind::Restore, outbox);
+                self.own_query(sql, kind, write_buffer);
+                self.own_query("SET autocommit=1", Kind::Restore, write_buffer);
             }
             (Guard::Savepoint, true) => {
-                self.own_query("ROLLBACK TO SAVEPOINT headrace_batch", Kind::RollbackTo, outbox);
-                self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, outbox);
+                self.own_query("ROLLBACK TO SAVEPOINT headrace_batch", Kind::RollbackTo, write_buffer);
+                self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, write_buffer);
             }
-            (Guard::Savepoint, false) => self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, outbox),
+            (Guard::Savepoint, false) => {
+                self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, write_buffer)
+            }
         }
     }
 }

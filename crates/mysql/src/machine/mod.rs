@@ -1,8 +1,8 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one [`Queue`]; a reply always belongs to the first. An entry may send several commands; the replies
-//! to come stand in a queue of their own, in the order of the commands. Only the last started entry can still have something
-//! to send, so bytes leave in the order of the queue.
+//! Every request joins one [`Queue`]; a reply always belongs to the first. An entry may send several commands; the
+//! replies to come stand in a queue of their own, in the order of the commands. Only the last started entry can still
+//! have something to send, so bytes leave in the order of the queue.
 
 mod batch;
 mod batch_reply;
@@ -37,8 +37,8 @@ use crate::packets::reply::ServerError;
 use entry::Entry;
 use headrace_core::Session as _;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Fatal, Inbox, Mismatch, NextStep, Outbox, Protocol, Queue, Requests, Statements,
-    TransactionStatus, Verb,
+    Caller, Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, Statements,
+    TransactionStatus, Verb, WriteBuffer,
 };
 use reply::{Expect, Reply};
 use reservation::Reservation;
@@ -60,8 +60,8 @@ enum Phase {
 
 /// What COM_STMT_EXECUTE would execute that names the statement that was prepared last.
 ///
-/// MariaDB forgets it where a preparation fails, but not where `max_prepared_stmt_count` is reached: a statement that was
-/// executed behind its own preparation would then execute the one before it, with its own parameters.
+/// MariaDB forgets it where a preparation fails, but not where `max_prepared_stmt_count` is reached: a statement that
+/// was executed behind its own preparation would then execute the one before it, with its own parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastPrepared {
     /// Nothing was prepared, or it was closed.
@@ -197,16 +197,16 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
     }
 
     /// The fingerprint of the certificate is needed where the password vouches for it.
-    fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn tls_ready(&mut self, certificate: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match &mut self.phase {
-            Phase::Startup(startup) => startup.tls_ready(certificate, outbox),
+            Phase::Startup(startup) => startup.tls_ready(certificate, write_buffer),
             _ => Ok(()),
         }
     }
 
-    fn terminate(&mut self, outbox: &mut Outbox) {
+    fn terminate(&mut self, write_buffer: &mut WriteBuffer) {
         if self.is_ready() {
-            self.wire.write(outbox, |out| command::bare(out, Command::Quit));
+            self.wire.write(write_buffer, |out| command::bare(out, Command::Quit));
         }
         self.phase = Phase::Closed;
     }
@@ -227,8 +227,8 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
         }
     }
 
-    /// If KILL QUERY came between two statements, MySQL before 5.7 keeps it for the next one, and later versions do where it
-    /// meets the end of the one before: a statement of our own, in front of whatever is sent next, takes it.
+    /// If KILL QUERY came between two statements, MySQL before 5.7 keeps it for the next one, and later versions do
+    /// where it meets the end of the one before: a statement of our own, in front of whatever is sent next, takes it.
     fn cancel_sent(&mut self) {
         self.kill_due = true;
     }
@@ -315,12 +315,17 @@ impl<C: MyCaller> Protocol for Machine<C> {
         }
     }
 
-    fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        self.send(cx, outbox);
+    fn transmit(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        self.send(cx, write_buffer);
     }
 
-    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
-        self.read(cx, inbox, outbox)
+    fn receive(
+        &mut self,
+        cx: C::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        self.read(cx, read_buffer, write_buffer)
     }
 
     fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {

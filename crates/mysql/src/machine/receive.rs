@@ -1,4 +1,4 @@
-//! The receiving half: from the inbox to whole packets, their order, and the rows among them.
+//! The receiving half: from the read buffer to whole packets, their order, and the rows among them.
 
 use super::entry::Entry;
 use super::reply::{Expect, Kind, Reply};
@@ -10,37 +10,47 @@ use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError};
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Room, limits};
+use headrace_core::{Fatal, FatalKind, ReadBuffer, Room, WriteBuffer, limits};
 
 impl<C: MyCaller> Machine<C> {
-    /// Handles every whole packet in the inbox; answers that authentication needs go to the outbox.
+    /// Handles every whole packet in the read buffer; answers that authentication needs go to the write buffer.
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
-    pub fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub fn read(
+        &mut self,
+        cx: C::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         loop {
             let Some(algorithm) = self.wire.compression else {
-                self.read_plain(cx, inbox, outbox)?;
+                self.read_plain(cx, read_buffer, write_buffer)?;
                 match self.wire.compression {
                     Some(_) => continue,
                     None => return Ok(()),
                 }
             };
             let mut plain = std::mem::take(&mut self.wire.plain);
-            let done = self.read_plain(cx, &mut plain, outbox);
+            let done = self.read_plain(cx, &mut plain, write_buffer);
             self.wire.plain = plain;
             done?;
-            if self.queue.full().is_some() || !self.wire.unpack(algorithm, inbox)? {
+            if self.queue.full().is_some() || !self.wire.unpack(algorithm, read_buffer)? {
                 return Ok(());
             }
         }
     }
 
     /// Reads packets until one is not whole, or those behind it are compressed.
-    fn read_plain(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn read_plain(
+        &mut self,
+        cx: C::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let compressed = self.wire.compression.is_some();
         while self.wire.compression.is_some() == compressed && self.queue.full().is_none() {
-            let unread = inbox.unread();
+            let unread = read_buffer.unread();
             if let Phase::Startup(startup) = &self.phase
                 && startup.awaits_tls()
                 && !unread.is_empty()
@@ -50,14 +60,14 @@ impl<C: MyCaller> Machine<C> {
             if let Reply::Rows { .. } = self.reply {
                 let consumed = self.rows(cx, unread)?;
                 if consumed > 0 {
-                    inbox.consume(consumed);
+                    read_buffer.consume(consumed);
                     continue;
                 }
             }
             let Some((len, sequence)) = frame::header(unread) else { return Ok(()) };
             let total = HEADER_BYTES + len;
             if unread.len() < total {
-                inbox.want(total.min(limits::MESSAGE_BYTES));
+                read_buffer.want(total.min(limits::MESSAGE_BYTES));
                 return Ok(());
             }
             let payload = &unread[HEADER_BYTES..total];
@@ -65,21 +75,21 @@ impl<C: MyCaller> Machine<C> {
                 self.check_parts()?;
                 self.count(sequence, payload)?;
                 let whole = self.wire.assembler.push(payload)?;
-                inbox.consume(total);
+                read_buffer.consume(total);
                 if let Some(whole) = whole {
-                    self.packet(cx, sequence, &whole, outbox)?;
+                    self.packet(cx, sequence, &whole, write_buffer)?;
                 }
                 continue;
             }
             self.count(sequence, payload)?;
-            self.packet(cx, sequence, payload, outbox)?;
-            inbox.consume(total);
+            self.packet(cx, sequence, payload, write_buffer)?;
+            read_buffer.consume(total);
         }
         Ok(())
     }
 
-    /// A packet in several parts, which may grow to [`limits::MESSAGE_BYTES`], can only be a row: nothing else that a server
-    /// sends comes near 16 MiB, and compressed that much costs the sender next to nothing.
+    /// A packet in several parts, which may grow to [`limits::MESSAGE_BYTES`], can only be a row: nothing else that a
+    /// server sends comes near 16 MiB, and compressed that much costs the sender next to nothing.
     fn check_parts(&self) -> Result<(), Fatal> {
         let fetched = matches!(self.expects.front(), Some(Expect { kind: Kind::Fetch, .. }));
         match self.reply {
@@ -160,10 +170,10 @@ impl<C: MyCaller> Machine<C> {
         cx: C::Cx<'_>,
         sequence: u8,
         payload: &[u8],
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         if let Phase::Startup(startup) = &mut self.phase {
-            return match startup.packet(sequence, payload, outbox)? {
+            return match startup.packet(sequence, payload, write_buffer)? {
                 Progress::Going => Ok(()),
                 Progress::Refused(error) => {
                     let reason = Fatal::new(FatalKind::LoginRefused, error.message.clone());
@@ -181,7 +191,7 @@ impl<C: MyCaller> Machine<C> {
         let kind = self.kind()?;
         let deprecate_eof = self.session.capabilities.contains(Capabilities::DEPRECATE_EOF);
         match std::mem::replace(&mut self.reply, Reply::First) {
-            Reply::First => self.first(cx, kind, sequence, payload, outbox),
+            Reply::First => self.first(cx, kind, sequence, payload, write_buffer),
             Reply::Definitions { left, mut draft } => {
                 draft.push(payload);
                 if draft.len() < left {

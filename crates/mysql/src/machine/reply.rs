@@ -16,7 +16,7 @@ use crate::sql::{Modes, Scan};
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Outbox};
+use headrace_core::{Fatal, FatalKind, WriteBuffer};
 use std::sync::Arc;
 
 /// `ER_UNKNOWN_STMT_HANDLER`: the server has forgotten the statement.
@@ -134,7 +134,7 @@ impl<C: MyCaller> Machine<C> {
         kind: Kind,
         sequence: u8,
         payload: &[u8],
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         match (kind, payload) {
             (_, [header::ERR, ..]) => self.failed(cx, kind, ServerError::read(payload)?),
@@ -160,14 +160,14 @@ impl<C: MyCaller> Machine<C> {
                     caller.columns(cx, &columns);
                 }
                 self.reply = Reply::Rows { columns };
-                self.packet(cx, sequence, payload, outbox)
+                self.packet(cx, sequence, payload, write_buffer)
             }
             (_, [header::OK, ..]) => {
                 let (ok, changes) = Completion::read_ok(payload, self.session.capabilities)?;
                 self.completed(cx, kind, Some(ok.affected_rows), ok, changes)
             }
             (_, [header::LOCAL_INFILE_REQUEST, name @ ..]) => {
-                self.local_infile(cx, name, sequence.wrapping_add(1), outbox)
+                self.local_infile(cx, name, sequence.wrapping_add(1), write_buffer)
             }
             _ => {
                 let mut body = Body::new("column count", payload);
@@ -221,8 +221,8 @@ impl<C: MyCaller> Machine<C> {
         payload: &[u8],
     ) -> Result<(), Fatal> {
         let (params_left, columns_left) = if params_left > 0 {
-            // What MySQL says of a parameter is a guess, but it expects a VECTOR only where one is stored or computed with.
-            // MariaDB says nothing.
+            // What MySQL says of a parameter is a guess, but it expects a VECTOR only where one is stored or computed
+            // with. MariaDB says nothing.
             let at = self.definitions(ok.params) - params_left;
             if self.session.settles_types() && at < usize::from(ok.params) {
                 let column = Column::read(payload, self.session.capabilities)?;

@@ -1,4 +1,4 @@
-//! The sending half: from the queue to the outbox.
+//! The sending half: from the queue to the write buffer.
 
 use super::batch::Batch;
 use super::entry::{Entry, Failure, Stage, Used};
@@ -14,23 +14,23 @@ use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
-use headrace_core::{Caller, Mismatch, Outbox, Parameters, limits};
+use headrace_core::{Caller, Mismatch, Parameters, WriteBuffer, limits};
 use std::sync::Arc;
 
 impl<C: MyCaller> Machine<C> {
-    pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn send(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
-        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let went_on = match self.queue.last().map(Entry::state) {
                 None | Some(State::Sent) => true,
                 Some(State::Bindable) => {
-                    self.bind_tail(cx, outbox);
+                    self.bind_tail(cx, write_buffer);
                     true
                 }
-                Some(State::Batch) => self.advance_batch(cx, outbox),
-                Some(State::Uploading) => self.abandon_upload(outbox),
+                Some(State::Batch) => self.advance_batch(cx, write_buffer),
+                Some(State::Uploading) => self.abandon_upload(write_buffer),
                 Some(State::Preparing | State::Queued) => false,
             };
             if !went_on {
@@ -40,7 +40,7 @@ impl<C: MyCaller> Machine<C> {
                 if !self.may_start() {
                     return;
                 }
-                self.start_next(cx, outbox);
+                self.start_next(cx, write_buffer);
             }
         }
     }
@@ -81,10 +81,10 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
-    /// Takes back what the last started entry has put into the outbox since `mark`, when `pending` replies were to come
-    /// for it, if none of it has left; says whether it could.
-    pub(super) fn take_back(&mut self, outbox: &mut Outbox, mark: u64, pending: usize) -> bool {
-        if !outbox.truncate(mark) {
+    /// Takes back what the last started entry has put into the write buffer since `mark`, when `pending` replies were
+    /// to come for it, if none of it has left; says whether it could.
+    pub(super) fn take_back(&mut self, write_buffer: &mut WriteBuffer, mark: u64, pending: usize) -> bool {
+        if !write_buffer.truncate(mark) {
             return false;
         }
         if let Some(at) = self.queue.last_at() {
@@ -96,49 +96,49 @@ impl<C: MyCaller> Machine<C> {
         true
     }
 
-    fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn start_next(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let at = self.queue.start();
         for id in self.statements.take_closed() {
-            self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, id));
+            self.wire.write(write_buffer, |out| command::statement(out, Command::StmtClose, id));
         }
-        self.take_kill(outbox);
+        self.take_kill(write_buffer);
         if std::mem::take(&mut self.manual_due) {
-            self.own_query("SET autocommit=0", Kind::Manual, outbox);
+            self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
         }
         let entry = &mut self.queue[at];
         if !matches!(entry.request, Request::Execute(_) | Request::Prepare { .. }) {
             entry.go(Event::StartWhole, Stage::Sent);
         }
         match entry.request.clone() {
-            Request::Execute(execute) => self.start_execute(at, &execute, cx, outbox),
-            Request::Prepare { sql } => self.start_prepare(at, &sql, cx, outbox),
+            Request::Execute(execute) => self.start_execute(at, &execute, cx, write_buffer),
+            Request::Prepare { sql } => self.start_prepare(at, &sql, cx, write_buffer),
             Request::Query { sql, .. } => {
-                let next = self.wire.write(outbox, |out| command::text(out, Command::Query, sql.as_bytes()));
+                let next = self.wire.write(write_buffer, |out| command::text(out, Command::Query, sql.as_bytes()));
                 self.expect(next, Kind::Result { binary: false });
             }
-            Request::Fetch { cursor, rows } => self.start_fetch(at, cursor, rows, cx, outbox),
+            Request::Fetch { cursor, rows } => self.start_fetch(at, cursor, rows, cx, write_buffer),
             Request::CloseCursor { cursor } => match self.cursors.remove(&cursor) {
                 Some(statement) => {
                     let id = statement.id.unwrap_or(LAST_PREPARED);
-                    let next = self.wire.write(outbox, |out| command::statement(out, Command::StmtReset, id));
+                    let next = self.wire.write(write_buffer, |out| command::statement(out, Command::StmtReset, id));
                     self.expect(next, Kind::Simple);
                     self.keep(statement);
                 }
                 None => self.drop_tail(cx, None),
             },
             Request::InitDb { schema } => {
-                let next = self.wire.write(outbox, |out| command::text(out, Command::InitDb, schema.as_bytes()));
+                let next = self.wire.write(write_buffer, |out| command::text(out, Command::InitDb, schema.as_bytes()));
                 self.expect(next, Kind::Simple);
             }
             Request::Ping => {
-                let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
+                let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
                 self.expect(next, Kind::Simple);
             }
             Request::Reserve => {
                 self.reserve(self.queue[at].slot.id);
                 if self.session.doubtful {
                     // The answer has the status that the last error did not have.
-                    let next = self.wire.write(outbox, |out| command::bare(out, Command::Ping));
+                    let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
                     self.expect(next, Kind::Simple);
                 } else {
                     self.drop_tail(cx, None);
@@ -151,30 +151,31 @@ impl<C: MyCaller> Machine<C> {
                 self.statements.lost_all();
                 self.cursors.clear();
                 self.last_prepared = LastPrepared::Unknown;
-                let next = self.wire.write(outbox, |out| command::bare(out, Command::ResetConnection));
+                let next = self.wire.write(write_buffer, |out| command::bare(out, Command::ResetConnection));
                 self.expect(next, Kind::Simple);
-                self.own_query("SET NAMES utf8mb4", Kind::Guard, outbox);
+                self.own_query("SET NAMES utf8mb4", Kind::Guard, write_buffer);
             }
         }
     }
 
-    /// Sends what takes a KILL QUERY that has come too late for the statement that it was meant for, where one may have;
-    /// returns whether it did. It has no table: MySQL 5.6 reads the mark after it, where there is nothing to interrupt.
-    pub(super) fn take_kill(&mut self, outbox: &mut Outbox) -> bool {
+    /// Sends what takes a KILL QUERY that has come too late for the statement that it was meant for, where one may
+    /// have; returns whether it did. It has no table: MySQL 5.6 reads the mark after it, where there is nothing to
+    /// interrupt.
+    pub(super) fn take_kill(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let due = std::mem::take(&mut self.kill_due);
         if due {
-            self.own_query("DO 0", Kind::Kill, outbox);
+            self.own_query("DO 0", Kind::Kill, write_buffer);
         }
         due
     }
 
     /// Sends a statement of our own.
-    pub(super) fn own_query(&mut self, sql: &str, kind: Kind, outbox: &mut Outbox) {
-        let next = self.wire.write(outbox, |out| command::text(out, Command::Query, sql.as_bytes()));
+    pub(super) fn own_query(&mut self, sql: &str, kind: Kind, write_buffer: &mut WriteBuffer) {
+        let next = self.wire.write(write_buffer, |out| command::text(out, Command::Query, sql.as_bytes()));
         self.expect(next, kind);
     }
 
-    fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(statement) = self.cursors.get(&cursor).cloned() else {
             let error = ServerError {
                 code: 1421,
@@ -186,19 +187,19 @@ impl<C: MyCaller> Machine<C> {
         let id = statement.id.unwrap_or(LAST_PREPARED);
         let entry = &mut self.queue[at];
         entry.used = Some(Used::Own(statement));
-        let next = self.wire.write(outbox, |out| command::fetch(out, id, rows));
+        let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));
         self.expect(next, Kind::Fetch);
     }
 
-    fn prepare(&mut self, sql: &str, outbox: &mut Outbox) {
+    fn prepare(&mut self, sql: &str, write_buffer: &mut WriteBuffer) {
         if self.last_prepared == LastPrepared::None {
             self.last_prepared = LastPrepared::Ours;
         }
-        let next = self.wire.write(outbox, |out| command::text(out, Command::StmtPrepare, sql.as_bytes()));
+        let next = self.wire.write(write_buffer, |out| command::text(out, Command::StmtPrepare, sql.as_bytes()));
         self.expect(next, Kind::Prepare);
     }
 
-    fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         match self.statements.get(sql).cloned() {
             Some(statement) => {
                 if let (Some(columns), Some(caller)) = (statement.columns(), &mut self.queue[at].slot.caller) {
@@ -208,12 +209,12 @@ impl<C: MyCaller> Machine<C> {
             }
             None => {
                 self.queue[at].go(Event::StartPrepare, Stage::Preparing);
-                self.prepare(sql, outbox);
+                self.prepare(sql, write_buffer);
             }
         }
     }
 
-    fn start_execute(&mut self, at: usize, execute: &Execute, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn start_execute(&mut self, at: usize, execute: &Execute, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let sql = &execute.sql;
         if let Some(batch) = Batch::without_preparing(execute, &self.session) {
             self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch)));
@@ -232,7 +233,7 @@ impl<C: MyCaller> Machine<C> {
         if let Some(statement) = known {
             entry.used = Some(if always { Used::Own(statement) } else { Used::Cached(statement) });
             entry.go(Event::StartKnown, Stage::Bindable);
-            return self.bind_tail(cx, outbox);
+            return self.bind_tail(cx, write_buffer);
         }
         let scan = Scan::new(sql, self.session.modes());
         if scan.lists && !scan.uncertain && !scan.several {
@@ -241,7 +242,7 @@ impl<C: MyCaller> Machine<C> {
             entry.used = Some(Used::Own(statement.clone()));
             entry.go(Event::StartKnown, Stage::Bindable);
             self.keep(statement);
-            return self.bind_tail(cx, outbox);
+            return self.bind_tail(cx, write_buffer);
         }
         entry.go(Event::StartPrepare, Stage::Preparing);
         // It must be certain how many parameters the server will count.
@@ -250,38 +251,38 @@ impl<C: MyCaller> Machine<C> {
         let one = execute.rows == Rows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
-            return self.execute_ahead(at, sql, cx, outbox);
+            return self.execute_ahead(at, sql, cx, write_buffer);
         }
-        self.prepare(sql, outbox);
+        self.prepare(sql, write_buffer);
     }
 
     /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE. What was prepared before is not the last one any more: see
     /// [`LastPrepared`].
-    fn execute_ahead(&mut self, at: usize, sql: &str, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        let (mark, pending) = (outbox.mark(), self.queue[at].pending);
+    fn execute_ahead(&mut self, at: usize, sql: &str, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        let (mark, pending) = (write_buffer.mark(), self.queue[at].pending);
         if self.last_prepared == LastPrepared::Ours {
-            let next = self.wire.write(outbox, |out| command::text(out, Command::StmtPrepare, b"DO 0"));
+            let next = self.wire.write(write_buffer, |out| command::text(out, Command::StmtPrepare, b"DO 0"));
             self.expect(next, Kind::Displaced);
-            self.wire.write(outbox, |out| command::statement(out, Command::StmtClose, LAST_PREPARED));
+            self.wire.write(write_buffer, |out| command::statement(out, Command::StmtClose, LAST_PREPARED));
         }
-        self.prepare(sql, outbox);
+        self.prepare(sql, write_buffer);
         let Some(caller) = &mut self.queue[at].slot.caller else { return };
         let lists = |_| self.session.lists(sql);
         let how = (LAST_PREPARED, false, 0);
-        match write_execute(&mut self.wire, &self.session, caller, how, lists, cx, outbox) {
+        match write_execute(&mut self.wire, &self.session, caller, how, lists, cx, write_buffer) {
             Ok(next) => {
                 self.queue[at].ahead = true;
                 self.expect(next, Kind::Result { binary: true });
             }
             Err(error) => {
-                self.take_back(outbox, mark, pending);
+                self.take_back(write_buffer, mark, pending);
                 self.drop_tail(cx, Some(Failure::Caller { error, row: None }));
             }
         }
     }
 
     /// The statement of the last started entry is known: executes it, or begins its batch.
-    fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn bind_tail(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement().cloned()) else {
@@ -304,16 +305,16 @@ impl<C: MyCaller> Machine<C> {
             entry.used = None;
             self.statements.take(&execute.sql);
             self.statements.close(&statement);
-            return self.prepare(&execute.sql, outbox);
+            return self.prepare(&execute.sql, write_buffer);
         }
         let cursor = execute.cursor.filter(|_| statement.id.is_some() && self.session.opens_cursor(&execute.sql));
         let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
-        match write_row(&mut self.wire, &self.session, caller, &statement, flags, cx, outbox) {
+        match write_row(&mut self.wire, &self.session, caller, &statement, flags, cx, write_buffer) {
             Ok(next) => {
                 entry.go(Event::Executed, Stage::Sent);
                 self.expect(next, Kind::Result { binary: statement.id.is_some() });
                 if let (Some(rows), Some(id)) = (cursor, statement.id) {
-                    let next = self.wire.write(outbox, |out| command::fetch(out, id, rows));
+                    let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));
                     self.expect(next, Kind::Fetch);
                 }
             }
@@ -336,7 +337,7 @@ pub(super) fn write_row<C: MyCaller>(
     statement: &Statement,
     flags: u8,
     cx: C::Cx<'_>,
-    outbox: &mut Outbox,
+    write_buffer: &mut WriteBuffer,
 ) -> Result<u8, C::Error> {
     if let Some(id) = statement.id {
         let given = caller.params(cx).count();
@@ -348,7 +349,7 @@ pub(super) fn write_row<C: MyCaller>(
             false if statement.vectors.contains(&i) => Lists::Vector,
             false => Lists::Refused,
         };
-        return write_execute(wire, session, caller, (id, statement.stores(), flags), lists, cx, outbox);
+        return write_execute(wire, session, caller, (id, statement.stores(), flags), lists, cx, write_buffer);
     }
     let sql = &statement.sql;
     let params = caller.params(cx);
@@ -363,7 +364,7 @@ pub(super) fn write_row<C: MyCaller>(
         return Err(count_mismatch(scan.placeholders.len(), params.count()).into());
     }
     let lists = session.lists_of(&scan);
-    wire.try_write(outbox, |out| {
+    wire.try_write(write_buffer, |out| {
         frame::try_packet(out, 0, |out| {
             out.push(Command::Query as u8);
             let mut at = 0;
@@ -387,10 +388,10 @@ fn write_execute<C: Caller>(
     (id, stored, flags): (u32, bool, u8),
     lists: impl Fn(usize) -> Lists,
     cx: C::Cx<'_>,
-    outbox: &mut Outbox,
+    write_buffer: &mut WriteBuffer,
 ) -> Result<u8, C::Error> {
     let params = caller.params(cx);
-    wire.try_write(outbox, |out| {
+    wire.try_write(write_buffer, |out| {
         command::execute(out, id, flags, params.count(), |i, out| {
             let value = params.get(i)?;
             match session.mariadb {

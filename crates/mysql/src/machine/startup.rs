@@ -7,7 +7,7 @@ use crate::packets::frame;
 use crate::packets::handshake::{ClientHello, HandshakeResponse41, HandshakeV10, auth_switch_request};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use headrace_core::{Certificate, Fatal, FatalKind, Outbox, limits};
+use headrace_core::{Certificate, Fatal, FatalKind, WriteBuffer, limits};
 
 /// Whether the connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,12 +160,12 @@ impl Startup {
         matches!(self.state, State::AwaitTls)
     }
 
-    fn send(&mut self, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) {
-        self.sequence = frame::packet(outbox.tail(), self.sequence, write);
+    fn send(&mut self, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) {
+        self.sequence = frame::packet(write_buffer.tail(), self.sequence, write);
     }
 
     /// One packet of the server.
-    pub fn packet(&mut self, sequence: u8, payload: &[u8], outbox: &mut Outbox) -> Result<Progress, Fatal> {
+    pub fn packet(&mut self, sequence: u8, payload: &[u8], write_buffer: &mut WriteBuffer) -> Result<Progress, Fatal> {
         if let [header::ERR, ..] = payload {
             return Ok(Progress::Refused(ServerError::read(payload)?));
         }
@@ -177,7 +177,7 @@ impl Startup {
         }
         self.sequence = sequence.wrapping_add(1);
         match (&mut self.state, payload) {
-            (State::Greeting, _) => self.greeting(payload, outbox)?,
+            (State::Greeting, _) => self.greeting(payload, write_buffer)?,
             (State::Authenticating(authenticator), [header::OK, ..]) => {
                 let (ok, changes) = Completion::read_ok(payload, self.capabilities)?;
                 if let (true, Channel::Tls) = (self.options.certificate_by_password, self.channel) {
@@ -202,17 +202,17 @@ impl Startup {
                 let mut authenticator = self.authenticator(&name)?;
                 let answer = authenticator.start(&data)?;
                 self.state = State::Authenticating(Box::new(authenticator));
-                self.send(outbox, |out| out.extend_from_slice(&answer));
+                self.send(write_buffer, |out| out.extend_from_slice(&answer));
             }
             (State::Authenticating(authenticator), [header::AUTH_MORE_DATA, data @ ..]) => {
                 if let Some(answer) = authenticator.more(data)? {
-                    self.send(outbox, |out| out.extend_from_slice(&answer));
+                    self.send(write_buffer, |out| out.extend_from_slice(&answer));
                 }
             }
             // parsec's salt comes without the byte of AuthMoreData.
             (State::Authenticating(authenticator), data) if authenticator.plugin() == Plugin::Parsec => {
                 if let Some(answer) = authenticator.more(data)? {
-                    self.send(outbox, |out| out.extend_from_slice(&answer));
+                    self.send(write_buffer, |out| out.extend_from_slice(&answer));
                 }
             }
             _ => return Err(Fatal::peer("the server sent a packet that has no place in the handshake")),
@@ -246,7 +246,7 @@ impl Startup {
         Ok(Authenticator::new(plugin, self.options.password.clone(), self.channel, key))
     }
 
-    fn greeting(&mut self, payload: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn greeting(&mut self, payload: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let greeting = HandshakeV10::read(payload)?;
         self.capabilities = self.wanted() & greeting.capabilities;
         if !greeting.capabilities.contains(Capabilities::LONG_PASSWORD) {
@@ -260,7 +260,7 @@ impl Startup {
         self.greeting = Some(greeting);
         if self.capabilities.contains(Capabilities::SSL) {
             let hello = self.hello();
-            self.send(outbox, |out| hello.write(out));
+            self.send(write_buffer, |out| hello.write(out));
             self.state = State::AwaitTls;
             return Ok(());
         }
@@ -270,7 +270,7 @@ impl Startup {
                 "the server does not offer TLS, but the TLS mode asks for it",
             ));
         }
-        self.respond(outbox)
+        self.respond(write_buffer)
     }
 
     fn wanted(&self) -> Capabilities {
@@ -315,7 +315,7 @@ impl Startup {
     }
 
     /// The TLS layer is in place.
-    pub fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub fn tls_ready(&mut self, certificate: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if !self.awaits_tls() {
             return Ok(());
         }
@@ -325,11 +325,11 @@ impl Startup {
             // The password need not vouch for it.
             self.options.certificate_by_password = false;
         }
-        self.respond(outbox)
+        self.respond(write_buffer)
     }
 
     /// Sends HandshakeResponse41.
-    fn respond(&mut self, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn respond(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let Some(greeting) = self.greeting.clone() else { return Err(Fatal::peer("there was no greeting")) };
         // Without CLIENT_PLUGIN_AUTH there is only one.
         let named = match greeting.auth_plugin_name.as_str() {
@@ -365,7 +365,7 @@ impl Startup {
                 _ => 0,
             },
         };
-        self.sequence = frame::packet(outbox.tail(), self.sequence, |out| response.write(out));
+        self.sequence = frame::packet(write_buffer.tail(), self.sequence, |out| response.write(out));
         self.state = State::Authenticating(Box::new(authenticator));
         Ok(())
     }

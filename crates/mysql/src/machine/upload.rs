@@ -9,7 +9,7 @@ use super::stage::{Event, State};
 use super::{Machine, MyCaller, Request};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
-use headrace_core::{Fatal, Outbox};
+use headrace_core::{Fatal, WriteBuffer};
 
 /// Where a LOAD DATA LOCAL stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,32 +36,33 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; says whether it was.
-    pub fn infile_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+    pub fn infile_data(&mut self, id: u64, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let Some(entry) = self.queue.by_id_mut(id) else { return false };
         let Stage::Uploading { sequence, .. } = entry.stage_mut() else { return false };
         let mut data = Vec::new();
         write(&mut data);
         // An empty packet would end the file.
         for part in data.chunks(frame::MAX_PAYLOAD_BYTES - 1) {
-            self.wire
-                .write_on(outbox, |out| *sequence = frame::packet(out, *sequence, |out| out.extend_from_slice(part)));
+            self.wire.write_on(write_buffer, |out| {
+                *sequence = frame::packet(out, *sequence, |out| out.extend_from_slice(part))
+            });
         }
         true
     }
 
     /// Ends the file. The protocol knows no way to take back what was sent: whoever gives up half-way rolls the
     /// transaction back.
-    pub fn infile_end(&mut self, id: u64, outbox: &mut Outbox) {
+    pub fn infile_end(&mut self, id: u64, write_buffer: &mut WriteBuffer) {
         let Some(entry) = self.queue.by_id_mut(id) else { return };
         let Stage::Uploading { sequence, .. } = *entry.stage() else { return };
         entry.go(Event::FileEnded, Stage::Uploaded);
-        self.end_file(outbox, sequence);
+        self.end_file(write_buffer, sequence);
     }
 
     /// Sends the empty packet that ends a file. The reply counts on from it.
-    fn end_file(&mut self, outbox: &mut Outbox, sequence: u8) {
+    fn end_file(&mut self, write_buffer: &mut WriteBuffer, sequence: u8) {
         let mut next = sequence;
-        self.wire.write_on(outbox, |out| next = frame::packet(out, sequence, |_| {}));
+        self.wire.write_on(write_buffer, |out| next = frame::packet(out, sequence, |_| {}));
         if let Some(expect) = self.expects.front_mut() {
             expect.sequence = next;
         }
@@ -73,7 +74,7 @@ impl<C: MyCaller> Machine<C> {
         cx: C::Cx<'_>,
         name: &[u8],
         sequence: u8,
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         if self.expects.len() > 1 || !self.local_infile {
             // What was sent behind it is being taken for the file, or it was never agreed.
@@ -95,17 +96,17 @@ impl<C: MyCaller> Machine<C> {
                     sqlstate: "HY000".into(),
                     message: "LOAD DATA LOCAL INFILE is refused: no data were handed over for it".into(),
                 });
-                self.end_file(outbox, sequence);
+                self.end_file(write_buffer, sequence);
             }
         }
         Ok(())
     }
 
     /// Ends the file of an upload whose caller is gone; says whether it was so.
-    pub(super) fn abandon_upload(&mut self, outbox: &mut Outbox) -> bool {
+    pub(super) fn abandon_upload(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         match self.queue.last_mut().map(|entry| (entry.slot.id, entry.slot.caller.is_none())) {
             Some((id, true)) => {
-                self.infile_end(id, outbox);
+                self.infile_end(id, write_buffer);
                 true
             }
             _ => false,

@@ -2,7 +2,7 @@
 
 use crate::packets::compress::{self, Algorithm};
 use crate::packets::frame::Assembler;
-use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
 use std::convert::Infallible;
 
 /// Both directions of the framing.
@@ -13,7 +13,7 @@ pub(super) struct Wire {
     /// Parts of a payload of 16 MiB or more.
     pub assembler: Assembler,
     /// What was inside the compressed packets, and not read yet.
-    pub plain: Inbox,
+    pub plain: ReadBuffer,
     scratch: Vec<u8>,
     /// The number that the next compressed packet of this exchange must have.
     sequence: u8,
@@ -21,8 +21,8 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Appends one command, which `write` writes as packets; returns what `write` returns.
-    pub fn write<R>(&mut self, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        let done = self.try_write(outbox, |out| Ok::<R, Infallible>(write(out)));
+    pub fn write<R>(&mut self, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        let done = self.try_write(write_buffer, |out| Ok::<R, Infallible>(write(out)));
         match done {
             Ok(value) => value,
             Err(never) => match never {},
@@ -32,32 +32,32 @@ impl Wire {
     /// [`Wire::write`] for what can fail; `write` must take back what it has written then.
     pub fn try_write<R, E>(
         &mut self,
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
         write: impl FnOnce(&mut Vec<u8>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let Some(algorithm) = self.compression else { return write(outbox.tail()) };
+        let Some(algorithm) = self.compression else { return write(write_buffer.tail()) };
         self.scratch.clear();
         let value = write(&mut self.scratch)?;
-        compress::compress(algorithm, &self.scratch, 0, outbox.tail());
-        self.scratch.shrink_to(headrace_core::limits::OUTBOX_HIGH_BYTES);
+        compress::compress(algorithm, &self.scratch, 0, write_buffer.tail());
+        self.scratch.shrink_to(headrace_core::limits::WRITE_BUFFER_HIGH_BYTES);
         Ok(value)
     }
 
     /// Appends a packet that continues an exchange (the data of LOAD DATA LOCAL).
-    pub fn write_on(&mut self, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some(algorithm) = self.compression else { return write(outbox.tail()) };
+    pub fn write_on(&mut self, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some(algorithm) = self.compression else { return write(write_buffer.tail()) };
         self.scratch.clear();
         write(&mut self.scratch);
-        self.sequence = compress::compress(algorithm, &self.scratch, self.sequence, outbox.tail());
+        self.sequence = compress::compress(algorithm, &self.scratch, self.sequence, write_buffer.tail());
     }
 
-    /// Unpacks the compressed packet at the front of `inbox`; says whether it was whole.
-    pub fn unpack(&mut self, algorithm: Algorithm, inbox: &mut Inbox) -> Result<bool, Fatal> {
-        let unread = inbox.unread();
+    /// Unpacks the compressed packet at the front of `read_buffer`; says whether it was whole.
+    pub fn unpack(&mut self, algorithm: Algorithm, read_buffer: &mut ReadBuffer) -> Result<bool, Fatal> {
+        let unread = read_buffer.unread();
         let Some((len, sequence, plain_len)) = compress::header(unread) else { return Ok(false) };
         let total = compress::HEADER_BYTES + len;
         if unread.len() < total {
-            inbox.want(total);
+            read_buffer.want(total);
             return Ok(false);
         }
         // The numbers are not compared: servers disagree on how the two levels of them are coupled.
@@ -68,7 +68,7 @@ impl Wire {
         } else {
             self.plain.extend(&compress::decompress(algorithm, payload, plain_len)?);
         }
-        inbox.consume(total);
+        read_buffer.consume(total);
         Ok(true)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::support::session::Session;
 use crate::support::trace;
-use headrace_core::{Certificate, NextStep, Outbox, Protocol, Session as _};
+use headrace_core::{Certificate, NextStep, Protocol, Session as _, WriteBuffer};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
@@ -158,10 +158,10 @@ pub fn tls_is_a_step_that_its_owner_performs() {
     assert_eq!(session.peer.heard.len(), 36, "SSLRequest and nothing else");
     assert_eq!(session.peer.heard[3], 1);
     assert!(session.peer.heard[5] & 0x08 != 0, "CLIENT_SSL");
-    session.machine.tls_ready(Certificate::default(), &mut session.outbox).unwrap();
+    session.machine.tls_ready(Certificate::default(), &mut session.write_buffer).unwrap();
     assert_eq!(session.machine.next_step(), NextStep::Exchange);
-    assert_eq!(session.outbox.pending()[3], 2);
-    assert!(session.outbox.pending().windows(4).any(|part| part == b"\x03pw\0"), "over TLS it is allowed");
+    assert_eq!(session.write_buffer.pending()[3], 2);
+    assert!(session.write_buffer.pending().windows(4).any(|part| part == b"\x03pw\0"), "over TLS it is allowed");
     session.peer.says.push_back(packet(3, OK));
     session.start().unwrap();
 
@@ -188,7 +188,7 @@ pub fn a_certificate_that_only_the_password_vouches_for() {
         let mut session = connecting(options, vec![greeting("11.4.5-MariaDB", plugin, mysql8())]);
         let _ = session.start();
         let certificate = Certificate { fingerprint: Some([7; 32]), ..Certificate::default() };
-        session.machine.tls_ready(certificate, &mut session.outbox)?;
+        session.machine.tls_ready(certificate, &mut session.write_buffer)?;
         let mut ok = OK.to_vec();
         put_lenenc_bytes(&mut ok, info);
         session.peer.says.push_back(packet(3, &ok));
@@ -339,8 +339,8 @@ pub fn out_of_step_is_the_end() {
         let mut end = session.run();
         if end.is_ok() {
             end = session.start();
-            session.inbox.extend(b"");
-            end = end.and_then(|()| session.machine.receive((), &mut session.inbox, &mut Outbox::new()));
+            session.read_buffer.extend(b"");
+            end = end.and_then(|()| session.machine.receive((), &mut session.read_buffer, &mut WriteBuffer::new()));
         }
         assert!(end.as_ref().is_err_and(|end| end.message.contains(why)), "{why}: {end:?}");
         assert!(told.get().end.is_some());
@@ -350,8 +350,8 @@ pub fn out_of_step_is_the_end() {
 #[test]
 pub fn a_server_that_says_goodbye_is_quoted() {
     let mut session = session(mysql8());
-    session.inbox.extend(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected because of inactivity."));
-    let gone = session.machine.receive((), &mut session.inbox, &mut Outbox::new()).unwrap_err();
+    session.read_buffer.extend(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected because of inactivity."));
+    let gone = session.machine.receive((), &mut session.read_buffer, &mut WriteBuffer::new()).unwrap_err();
     assert!(gone.message.contains("inactivity"), "{gone}");
     assert_eq!(session.machine.last_words().map(|error| error.code), Some(4031));
 }
@@ -393,8 +393,8 @@ pub fn a_query_that_may_load_a_file_has_nothing_behind_it() {
     session.ask(Request::Execute(execute), vec![V::Int(1)], vec![]);
     session.query("/*! LOAD data local infile 'x' into table t */");
     session.query("select 2");
-    session.machine.transmit((), &mut session.outbox);
-    assert_eq!(trace(&session.outbox.take()), ["COM_QUERY select 1"]);
+    session.machine.transmit((), &mut session.write_buffer);
+    assert_eq!(trace(&session.write_buffer.take()), ["COM_QUERY select 1"]);
     session.peer.says.push_back(reply(&[OK]));
     session.peer.says.push_back(reply(&[b"\xfbx"]));
     session.peer.says.push_back(packet(3, OK));

@@ -117,8 +117,8 @@ fn uploading() -> (Session<Script>, u64, Shared) {
 #[test]
 pub fn a_file_is_fed_to_the_server_that_asks_for_it() {
     let (mut session, id, told) = uploading();
-    assert!(session.machine.infile_data(id, &mut session.outbox, |out| out.extend_from_slice(b"1\n")));
-    session.machine.infile_end(id, &mut session.outbox);
+    assert!(session.machine.infile_data(id, &mut session.write_buffer, |out| out.extend_from_slice(b"1\n")));
+    session.machine.infile_end(id, &mut session.write_buffer);
     answer(&mut session, vec![packet(4, OK)]);
     assert_eq!(end(&told), "done");
     let sent = session.peer.sent();
@@ -128,8 +128,8 @@ pub fn a_file_is_fed_to_the_server_that_asks_for_it() {
 #[test]
 pub fn a_second_file_within_the_first_ends_the_session() {
     let (mut session, ..) = uploading();
-    session.inbox.extend(&packet(2, b"\xfby"));
-    assert!(session.machine.receive((), &mut session.inbox, &mut session.outbox).is_err());
+    session.read_buffer.extend(&packet(2, b"\xfby"));
+    assert!(session.machine.receive((), &mut session.read_buffer, &mut session.write_buffer).is_err());
 }
 
 /// A batch of two rows in bulk, and what the server says to it.

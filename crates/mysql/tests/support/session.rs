@@ -1,7 +1,7 @@
 //! A session: a machine, its buffers, and the other side of the wire.
 
 use super::TestHandler;
-use headrace_core::{Certificate, Fatal, Inbox, NextStep, Outbox, Protocol, Session as _};
+use headrace_core::{Certificate, Fatal, NextStep, Protocol, ReadBuffer, Session as _, WriteBuffer};
 use headrace_mysql::machine::{AsText, Execute, Machine, Options, Request, Road, Rows};
 use headrace_testkit::{Peer, Shared, Step, TestValue};
 use std::io::{Read, Write};
@@ -56,8 +56,8 @@ impl Peer for Socket {
 pub struct Session<P: Peer> {
     pub machine: Machine<TestHandler>,
     pub peer: P,
-    pub inbox: Inbox,
-    pub outbox: Outbox,
+    pub read_buffer: ReadBuffer,
+    pub write_buffer: WriteBuffer,
     /// The peer can do TLS.
     pub tls: bool,
 }
@@ -65,15 +65,15 @@ pub struct Session<P: Peer> {
 impl<P: Peer> Session<P> {
     pub fn new(options: Options, peer: P) -> Self {
         let machine = Machine::new(options, 16).expect("the options are fine");
-        Self { machine, peer, inbox: Inbox::new(), outbox: Outbox::new(), tls: false }
+        Self { machine, peer, read_buffer: ReadBuffer::new(), write_buffer: WriteBuffer::new(), tls: false }
     }
 
     pub fn flush(&mut self) {
-        self.machine.transmit((), &mut self.outbox);
-        while !self.outbox.is_empty() {
-            let bytes = self.outbox.take();
+        self.machine.transmit((), &mut self.write_buffer);
+        while !self.write_buffer.is_empty() {
+            let bytes = self.write_buffer.take();
             self.peer.send(&bytes);
-            self.machine.transmit((), &mut self.outbox);
+            self.machine.transmit((), &mut self.write_buffer);
         }
     }
 
@@ -82,12 +82,13 @@ impl<P: Peer> Session<P> {
         self.flush();
         while !done(&self.machine) {
             let Some(bytes) = self.peer.receive() else { return Err(Fatal::gone("the server said no more")) };
-            self.inbox.extend(&bytes);
-            headrace_testkit::receive(&mut self.machine, &mut self.inbox, &mut self.outbox)?;
+            self.read_buffer.extend(&bytes);
+            headrace_testkit::receive(&mut self.machine, &mut self.read_buffer, &mut self.write_buffer)?;
             self.flush();
             if self.tls && matches!(self.machine.next_step(), NextStep::StartTls { .. }) {
                 let fingerprint = self.peer.start_tls();
-                self.machine.tls_ready(Certificate { fingerprint, ..Certificate::default() }, &mut self.outbox)?;
+                self.machine
+                    .tls_ready(Certificate { fingerprint, ..Certificate::default() }, &mut self.write_buffer)?;
                 self.flush();
             }
         }

@@ -11,11 +11,11 @@ use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
 use crate::types::Format;
-use headrace_core::{Mismatch, Outbox, Outcome, Parameters, Slot, limits};
+use headrace_core::{Mismatch, Outcome, Parameters, Slot, WriteBuffer, limits};
 
 impl<C: PgCaller> Machine<C> {
     /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
-    pub(super) fn bind_tail(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn bind_tail(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let Stage::Bindable { unsent } = *entry.stage() else { return };
@@ -36,12 +36,12 @@ impl<C: PgCaller> Machine<C> {
             return;
         };
         if statement.name.is_empty() {
-            frontend::parse(outbox.tail(), "", &statement.sql, &statement.parameters);
+            frontend::parse(write_buffer.tail(), "", &statement.sql, &statement.parameters);
         }
         if entry.slot.caller.is_none() {
             // Discarded while it waited for its description.
             if begun {
-                self.poison(at, outbox);
+                self.poison(at, write_buffer);
             } else {
                 if let Request::Execute(execute) = &mut entry.request {
                     // Nothing else of it would be answered, also in a group of requests.
@@ -54,49 +54,49 @@ impl<C: PgCaller> Machine<C> {
         if execute.rows.is_batch() {
             entry.go(Event::BatchBegun, Stage::Sending { unsent });
             self.note_statement(at);
-            self.send_rows(cx, outbox);
+            self.send_rows(cx, write_buffer);
             return;
         }
-        match send_row(entry, &statement, cx, outbox) {
+        match send_row(entry, &statement, cx, write_buffer) {
             Ok(()) => {
                 entry.answer.owed = 1;
                 entry.go(Event::RowSent, Stage::AwaitSync);
             }
-            Err(error) => self.refuse(at, error, None, unsent, cx, outbox),
+            Err(error) => self.refuse(at, error, None, unsent, cx, write_buffer),
         }
     }
 
-    /// Sends rows of the batch that the last started entry is, until the outbox is full or the rows are all sent.
-    pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    /// Sends rows of the batch that the last started entry is, until the write buffer is full or the rows are all sent.
+    pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let mut entry = &mut self.queue[at];
         let Stage::Sending { unsent } = *entry.stage() else { return };
         let Some(mut statement) = entry.statement().cloned() else { return };
-        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             if entry.slot.caller.is_none() {
-                self.poison(at, outbox);
+                self.poison(at, write_buffer);
                 return;
             }
             let sent = match entry.take_row(cx) {
                 Ok(true) => match entry.suits(cx) {
-                    Ok(true) => send_row(entry, &statement, cx, outbox),
+                    Ok(true) => send_row(entry, &statement, cx, write_buffer),
                     Ok(false) => {
-                        if !self.change_statement(at, cx, outbox) {
+                        if !self.change_statement(at, cx, write_buffer) {
                             return;
                         }
                         entry = &mut self.queue[at];
                         if let Some(other) = entry.statement() {
                             statement = other.clone();
                         }
-                        send_row(entry, &statement, cx, outbox)
+                        send_row(entry, &statement, cx, write_buffer)
                     }
                     Err(error) => Err(error),
                 },
                 Ok(false) => {
                     entry.go(Event::RowsSent, Stage::Answering);
-                    if !self.end_of_batch(outbox) {
+                    if !self.end_of_batch(write_buffer) {
                         // Whoever gathers answers, a pooler for one, is to let them go.
-                        frontend::flush(outbox.tail());
+                        frontend::flush(write_buffer.tail());
                     }
                     return;
                 }
@@ -111,7 +111,7 @@ impl<C: PgCaller> Machine<C> {
                 }
                 Err(error) => {
                     let row = Some(entry.answer.owed);
-                    self.refuse(at, error, row, unsent, cx, outbox);
+                    self.refuse(at, error, row, unsent, cx, write_buffer);
                     return;
                 }
             }
@@ -126,17 +126,17 @@ impl<C: PgCaller> Machine<C> {
         row: Option<u64>,
         unsent: Unsent,
         cx: C::Cx<'_>,
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) {
         let open = self.group_is_open(at) && at > 0;
         let entry = &mut self.queue[at];
         let is_taken_back = match unsent {
-            Unsent::Whole(mark) | Unsent::Described(mark) => outbox.truncate(mark),
+            Unsent::Whole(mark) | Unsent::Described(mark) => write_buffer.truncate(mark),
             Unsent::Nothing => false,
         };
         if !is_taken_back {
             entry.slot.failure = Some(Failure::Caller { error, row });
-            self.poison(at, outbox);
+            self.poison(at, write_buffer);
             return;
         }
         self.registry.forget();
@@ -147,7 +147,7 @@ impl<C: PgCaller> Machine<C> {
             let entry = &mut self.queue[at];
             let failed = std::mem::replace(entry, Entry::new(Slot::own(entry.slot.id, entry.slot.lane), Request::Sync));
             self.queue[at] = failed.again();
-            self.start_statement(at, cx, outbox);
+            self.start_statement(at, cx, write_buffer);
             return;
         }
         let entry = &mut self.queue[at];
@@ -198,8 +198,8 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Rows of an abandoned batch are on their way: makes the server fail what it has, so that none of it stays.
-    pub(super) fn poison(&mut self, at: usize, outbox: &mut Outbox) {
-        frontend::parse(outbox.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
+    pub(super) fn poison(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
+        frontend::parse(write_buffer.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
         self.queue[at].go(Event::Poisoned, Stage::AwaitSync);
     }
 }
@@ -228,7 +228,7 @@ fn send_row<C: PgCaller>(
     entry: &mut Entry<C>,
     statement: &Statement,
     cx: C::Cx<'_>,
-    outbox: &mut Outbox,
+    write_buffer: &mut WriteBuffer,
 ) -> Result<(), C::Error> {
     let Request::Execute(execute) = &entry.request else { return Ok(()) };
     let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
@@ -242,7 +242,7 @@ fn send_row<C: PgCaller>(
         return Err(count_mismatch(expected, params.count()).into());
     }
     let formats = statement.columns.as_ref().map_or(&[0u8, 0][..], |columns| &columns.formats);
-    let out = outbox.tail();
+    let out = write_buffer.tail();
     let start = out.len();
     let written = frontend::bind(out, portal, &statement.name, expected, formats, |i, out| {
         let value = params.get(i)?;

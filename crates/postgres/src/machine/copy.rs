@@ -10,7 +10,7 @@ use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
 use crate::messages::tag::{self, Target};
 use crate::types::{self, Encoder};
-use headrace_core::{Fatal, Outbox};
+use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
@@ -28,37 +28,37 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Appends CopyData, written by `write`, to a COPY that is streaming; says whether it was.
-    pub fn copy_data(&mut self, id: u64, outbox: &mut Outbox, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+    pub fn copy_data(&mut self, id: u64, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let streaming = self.copy_state(id) == CopyState::Streaming;
         if streaming {
-            frontend::message(outbox.tail(), tag::frontend::COPY_DATA, write);
+            frontend::message(write_buffer.tail(), tag::frontend::COPY_DATA, write);
         }
         streaming
     }
 
     /// Ends a COPY, with a reason to make it fail. Does nothing when it is over already.
-    pub fn copy_end(&mut self, id: u64, outbox: &mut Outbox, failure: Option<&str>) {
+    pub fn copy_end(&mut self, id: u64, write_buffer: &mut WriteBuffer, failure: Option<&str>) {
         if self.copy_state(id) != CopyState::Streaming {
             return;
         }
         match failure {
-            None => frontend::copy_done(outbox.tail()),
-            Some(reason) => frontend::copy_fail(outbox.tail(), reason),
+            None => frontend::copy_done(write_buffer.tail()),
+            Some(reason) => frontend::copy_fail(write_buffer.tail(), reason),
         }
         if let Some(entry) = self.queue.by_id_mut(id) {
             entry.go(Event::CopyEnded, Stage::Sent);
             if !entry.request.is_script() {
-                frontend::sync(outbox.tail());
+                frontend::sync(write_buffer.tail());
             }
         }
     }
 
     /// Sends what describes the columns of the COPY that the last started entry is. There is no Sync before its end, so
     /// that all of it is one transaction, and the table is locked from here on.
-    pub(super) fn describe_copy(&mut self, at: usize, outbox: &mut Outbox) {
+    pub(super) fn describe_copy(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let entry = &mut self.queue[at];
         let Request::Copy(copy) = &entry.request else { return };
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         frontend::parse(out, "", &copy.query, &[]);
         frontend::describe(out, Target::Statement, "");
         if let Some(left_out) = &copy.left_out {
@@ -79,7 +79,7 @@ impl<C: PgCaller> Machine<C> {
         &mut self,
         cx: C::Cx<'_>,
         described: Vec<Field>,
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
         let Request::Copy(Copy { left_out, .. }) = &entry.request else { return Ok(()) };
@@ -87,11 +87,11 @@ impl<C: PgCaller> Machine<C> {
         if let Stage::DescribingCopy { fields, .. } = entry.stage_mut() {
             *fields = Some(described);
         }
-        if whole { self.copy_described(cx, outbox) } else { Ok(()) }
+        if whole { self.copy_described(cx, write_buffer) } else { Ok(()) }
     }
 
     /// The columns of the COPY are known: chooses the format, and begins it.
-    pub(super) fn copy_described(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub(super) fn copy_described(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
         let Stage::DescribingCopy { fields, left_out } = entry.stage_mut() else { return Ok(()) };
         let Some(mut fields) = fields.take() else {
@@ -120,14 +120,14 @@ impl<C: PgCaller> Machine<C> {
             let entry = self.front("RowDescription")?;
             entry.work = Work::Copy { looked_up: true };
             entry.go(Event::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });
-            frontend::query(outbox.tail(), "", &query);
+            frontend::query(write_buffer.tail(), "", &query);
             return Ok(());
         }
-        self.begin_copy(cx, fields, outbox);
+        self.begin_copy(cx, fields, write_buffer);
         Ok(())
     }
 
-    fn begin_copy(&mut self, cx: C::Cx<'_>, fields: Vec<Field>, outbox: &mut Outbox) {
+    fn begin_copy(&mut self, cx: C::Cx<'_>, fields: Vec<Field>, write_buffer: &mut WriteBuffer) {
         let registry = &self.registry;
         let Some(entry) = self.queue.first_mut() else { return };
         let Request::Copy(copy) = &entry.request else { return };
@@ -142,7 +142,7 @@ impl<C: PgCaller> Machine<C> {
             entry.go(Event::Abandoned, Stage::AwaitSync);
             return;
         }
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         frontend::parse(out, "", binary.unwrap_or(&copy.text), &[]);
         frontend::bind_empty(out, "", "");
         frontend::execute(out, "", 0);
@@ -168,7 +168,7 @@ impl<C: PgCaller> Machine<C> {
         cx: C::Cx<'_>,
         tag: u8,
         body: &[u8],
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         let (binary, columns) = backend::copy_response(body)?;
         let entry = self.front("CopyResponse")?;
@@ -201,10 +201,10 @@ impl<C: PgCaller> Machine<C> {
                     (true, false) => "cancelled by the client",
                     _ => "COPY FROM STDIN has to be fed: use copy() or copy_in()",
                 };
-                frontend::copy_fail(outbox.tail(), reason);
+                frontend::copy_fail(write_buffer.tail(), reason);
                 if !entry.request.is_script() {
                     // In the extended protocol the server ignores a Sync that comes before.
-                    frontend::sync(outbox.tail());
+                    frontend::sync(write_buffer.tail());
                 }
                 entry.go(Event::CopyRefused, Stage::Sent);
             }
@@ -221,13 +221,13 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Makes a COPY fail whose caller is gone; says whether it was so.
-    pub(super) fn abandon_copy(&mut self, outbox: &mut Outbox) -> bool {
+    pub(super) fn abandon_copy(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_none()) else { return false };
         entry.go(Event::CopyEnded, Stage::Sent);
         let extended = !entry.request.is_script();
-        frontend::copy_fail(outbox.tail(), "cancelled by the client");
+        frontend::copy_fail(write_buffer.tail(), "cancelled by the client");
         if extended {
-            frontend::sync(outbox.tail());
+            frontend::sync(write_buffer.tail());
         }
         true
     }

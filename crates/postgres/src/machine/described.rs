@@ -9,7 +9,7 @@ use super::{Machine, PgCaller};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
 use crate::types::{self, Encoder, Oid};
-use headrace_core::{Fatal, Outbox};
+use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
@@ -23,16 +23,21 @@ impl<C: PgCaller> Machine<C> {
         Ok(())
     }
 
-    pub(super) fn row_description(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub(super) fn row_description(
+        &mut self,
+        cx: C::Cx<'_>,
+        body: &[u8],
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let fields = backend::row_description(body)?;
         let entry = self.front("RowDescription")?;
         if entry.portal_is_described() {
             return self.portal_described(cx, fields);
         }
         match entry.stage() {
-            Stage::Describing { .. } => self.described(Some(fields), outbox),
+            Stage::Describing { .. } => self.described(Some(fields), write_buffer),
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } | Stage::LookingUp { .. } => Ok(()),
-            Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, outbox),
+            Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, write_buffer),
             _ if entry.request.is_script() => self.script_described(cx, fields),
             _ => Err(Fatal::peer("the server described rows although no description was asked for")),
         }
@@ -67,7 +72,11 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The answer to Describe is complete.
-    pub(super) fn described(&mut self, fields: Option<Vec<Field>>, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub(super) fn described(
+        &mut self,
+        fields: Option<Vec<Field>>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let entry = self.front("NoData")?;
         let Stage::Describing { draft, parameters } = entry.stage_mut() else {
             return Err(Fatal::peer("the server sent NoData although no statement was described"));
@@ -91,14 +100,14 @@ impl<C: PgCaller> Machine<C> {
             Vec::new()
         };
         if missing.is_empty() {
-            self.plan(&statement, Event::Described, outbox);
+            self.plan(&statement, Event::Described, write_buffer);
             return Ok(());
         }
         let query = types::introspection_query(&missing);
         self.registry.mark_asked(&missing);
         let entry = self.front("NoData")?;
         entry.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         if entry.answer.owed == 0 {
             frontend::query(out, "", &query);
         } else {
@@ -112,7 +121,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The catalogue has told what it knows of the types of the first entry's statement, which can go on.
-    pub(super) fn introspected(&mut self, outbox: &mut Outbox) {
+    pub(super) fn introspected(&mut self, write_buffer: &mut WriteBuffer) {
         let Some(entry) = self.queue.first_mut() else { return };
         let rows = entry.catalogue_rows().map(std::mem::take).unwrap_or_default();
         for row in &rows {
@@ -121,15 +130,15 @@ impl<C: PgCaller> Machine<C> {
         match entry.stage() {
             Stage::Introspecting { statement, .. } => {
                 let statement = statement.clone();
-                self.plan(&statement, Event::CatalogueRead, outbox);
+                self.plan(&statement, Event::CatalogueRead, write_buffer);
             }
             // Outside of a transaction block the query has ended the transaction that the description was part of.
-            _ => self.describe_copy(0, outbox),
+            _ => self.describe_copy(0, write_buffer),
         }
     }
 
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
-    fn plan(&mut self, described: &Statement, event: Event, outbox: &Outbox) {
+    fn plan(&mut self, described: &Statement, event: Event, write_buffer: &WriteBuffer) {
         let registry = &self.registry;
         let hints = self.queue.first().map_or(&[][..], Entry::hints);
         let encoder = |(i, oid): (usize, &Oid)| {
@@ -155,7 +164,7 @@ impl<C: PgCaller> Machine<C> {
         let Work::Statement(preparation) = &mut entry.work else { return };
         let hints = preparation.hints.clone();
         preparation.source = Some(Source::Described(statement.clone()));
-        let unsent = if entry.answer.owed > 0 { Unsent::Nothing } else { Unsent::Described(outbox.mark()) };
+        let unsent = if entry.answer.owed > 0 { Unsent::Nothing } else { Unsent::Described(write_buffer.mark()) };
         entry.go(event, Stage::Bindable { unsent });
         let keep = match &entry.request {
             Request::DescribePortal { .. } => false,

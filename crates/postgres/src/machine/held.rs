@@ -1,9 +1,9 @@
 //! Results that cannot be decoded when they come.
 //!
-//! The simple protocol has no description before the rows, all of them are text, and the text of a composite value does not
-//! say what its attributes are; composite types with an attribute that has no binary form here are text everywhere. From the
-//! first result on whose types have to be looked up, the messages of a request are held. Once the request is over its
-//! types are looked up, composite types each time, and what was held is decoded.
+//! The simple protocol has no description before the rows, all of them are text, and the text of a composite value does
+//! not say what its attributes are; composite types with an attribute that has no binary form here are text everywhere.
+//! From the first result on whose types have to be looked up, the messages of a request are held. Once the request is
+//! over its types are looked up, composite types each time, and what was held is decoded.
 
 use super::answer::Answer;
 use super::entry::{Entry, Failure, Stage};
@@ -18,7 +18,7 @@ use crate::messages::frontend;
 use crate::messages::tag::backend as tag;
 use crate::types::{self, Decoder, Oid, TypeRegistry};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Mismatch, Outbox, Room, Session};
+use headrace_core::{Fatal, Mismatch, Room, Session, WriteBuffer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -94,8 +94,8 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether that is
-    /// still so is looked at behind it.
+    /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether
+    /// that is still so is looked at behind it.
     pub(super) fn hold_end_of_copy(&mut self) {
         let Some(Entry { request: Request::Copy(copy), work: Work::Copy { looked_up: true }, answer, .. }) =
             self.queue.first_mut()
@@ -137,12 +137,12 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Sends what looks up the types of the entry `at`.
-    pub(super) fn look_up(&mut self, at: usize, outbox: &mut Outbox) {
+    pub(super) fn look_up(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let entry = &mut self.queue[at];
         let Entry { request, work: Work::Decode(held) | Work::Check(held), .. } = entry else { return };
         held.oids.sort_unstable();
         held.oids.dedup();
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         frontend::parse(out, "", &types::introspection_query_behind(&held.oids), &[]);
         frontend::bind_empty(out, "", "");
         frontend::execute(out, "", 0);

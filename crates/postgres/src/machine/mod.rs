@@ -1,7 +1,8 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
 //! Every request joins one [`Queue`]; a reply always belongs to the first. Only the last started entry can still have
-//! something to send (rows of a batch, or what had to wait for a description), so bytes leave in the order of the queue.
+//! something to send (rows of a batch, or what had to wait for a description), so bytes leave in the order of the
+//! queue.
 
 mod answer;
 mod bind;
@@ -37,8 +38,8 @@ use crate::types::TypeRegistry;
 use answer::Ending;
 use entry::{Entry, Stage};
 use headrace_core::{
-    Caller, Cancellation, Certificate, Fatal, Inbox, Mismatch, NextStep, Outbox, Outcome, Protocol, Queue, Requests,
-    Session, Statements, TransactionStatus, Verb, limits,
+    Caller, Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Requests,
+    Session, Statements, TransactionStatus, Verb, WriteBuffer, limits,
 };
 use portals::Portals;
 use startup::Startup;
@@ -61,8 +62,8 @@ pub enum CopyState {
     Ended,
 }
 
-/// Who answers. A pooler may prepare a statement again, on another server connection and after another session has changed
-/// its tables: what was described once then vouches for nothing.
+/// Who answers. A pooler may prepare a statement again, on another server connection and after another session has
+/// changed its tables: what was described once then vouches for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Server {
     /// Nobody knows yet.
@@ -87,8 +88,8 @@ enum Phase {
 pub struct Machine<C: Caller> {
     phase: Phase,
     queue: Queue<Entry<C>>,
-    /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a statement
-    /// of the user's that begins or ends one: only its answer tells.
+    /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a
+    /// statement of the user's that begins or ends one: only its answer tells.
     in_block: Option<bool>,
     /// The portals that are open as of what has been sent.
     portals: Portals,
@@ -129,10 +130,10 @@ pub struct Machine<C: Caller> {
 }
 
 impl<C: PgCaller> Machine<C> {
-    /// A machine whose first bytes are in `outbox`. `statements` is how many prepared statements it may keep.
-    pub fn new(options: Options, statements: usize, outbox: &mut Outbox) -> Self {
+    /// A machine whose first bytes are in `write_buffer`. `statements` is how many prepared statements it may keep.
+    pub fn new(options: Options, statements: usize, write_buffer: &mut WriteBuffer) -> Self {
         Self {
-            phase: Phase::Startup(Box::new(Startup::new(options, outbox))),
+            phase: Phase::Startup(Box::new(Startup::new(options, write_buffer))),
             queue: Queue::default(),
             in_block: Some(false),
             portals: Portals::default(),
@@ -268,16 +269,16 @@ impl<C: PgCaller> Session for Machine<C> {
         }
     }
 
-    fn tls_ready(&mut self, certificate: Certificate, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn tls_ready(&mut self, certificate: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if let Phase::Startup(startup) = &mut self.phase {
-            startup.tls_ready(certificate.end_point, outbox);
+            startup.tls_ready(certificate.end_point, write_buffer);
         }
         Ok(())
     }
 
-    fn terminate(&mut self, outbox: &mut Outbox) {
+    fn terminate(&mut self, write_buffer: &mut WriteBuffer) {
         if self.is_ready() {
-            frontend::terminate(outbox.tail());
+            frontend::terminate(write_buffer.tail());
         }
         self.phase = Phase::Closed;
     }
@@ -318,8 +319,8 @@ impl<C: PgCaller> Session for Machine<C> {
         self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage(), Stage::Copying))
     }
 
-    /// While a portal has the connection for itself, answers to others' round trips may be under way in front of its next
-    /// rows: whoever waits has to read them.
+    /// While a portal has the connection for itself, answers to others' round trips may be under way in front of its
+    /// next rows: whoever waits has to read them.
     fn is_kept_waiting(&self, id: u64) -> bool {
         let answers_come = self.reserved.is_some() && self.queue.started() > 0;
         self.is_occupied() && !answers_come && self.queue.waiting().any(|entry| entry.slot.id == id)
@@ -412,12 +413,17 @@ impl<C: PgCaller> Protocol for Machine<C> {
         }
     }
 
-    fn transmit(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        self.send(cx, outbox);
+    fn transmit(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        self.send(cx, write_buffer);
     }
 
-    fn receive(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
-        self.read(cx, inbox, outbox)
+    fn receive(
+        &mut self,
+        cx: C::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        self.read(cx, read_buffer, write_buffer)
     }
 
     fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {

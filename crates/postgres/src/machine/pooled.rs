@@ -1,11 +1,11 @@
 //! Poolers that prepare statements by themselves (PgBouncer 1.21 and later).
 //!
-//! A session's statements are then prepared again on other server connections, unseen, perhaps after another session has
-//! changed a table. The portal of each execution is described in the same round trip, and statements are prepared with the
-//! types that the server chose for their parameters the first time: values in binary form of an `int4` would be
-//! something else for a parameter of another type. The server itself needs neither, as it compares a statement's columns with
-//! what they were when it was prepared. So once a statement was used again, the process that answers is asked for its
-//! number: the one that the connection was opened to has no pooler in front of it.
+//! A session's statements are then prepared again on other server connections, unseen, perhaps after another session
+//! has changed a table. The portal of each execution is described in the same round trip, and statements are prepared
+//! with the types that the server chose for their parameters the first time: values in binary form of an `int4` would
+//! be something else for a parameter of another type. The server itself needs neither, as it compares a statement's
+//! columns with what they were when it was prepared. So once a statement was used again, the process that answers is
+//! asked for its number: the one that the connection was opened to has no pooler in front of it.
 
 use super::entry::Entry;
 use super::request::Request;
@@ -13,12 +13,12 @@ use super::statement::{Key, Lookup, Statement};
 use super::work::Source;
 use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
-use headrace_core::Outbox;
+use headrace_core::WriteBuffer;
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
-    /// Asks for the process that answers before the next request, where that matters. Outside of a transaction block and in a
-    /// group of its own, so that it does no harm if the server refuses to tell.
+    /// Asks for the process that answers before the next request, where that matters. Outside of a transaction block
+    /// and in a group of its own, so that it does no harm if the server refuses to tell.
     pub(super) fn ask_for_server(&mut self) {
         let at = self.queue.started();
         let grouped = at > 0 && !self.queue[at - 1].request.syncs();
@@ -34,7 +34,7 @@ impl<C: PgCaller> Machine<C> {
         &mut self,
         at: usize,
         known: Arc<Statement>,
-        outbox: &mut Outbox,
+        write_buffer: &mut WriteBuffer,
     ) -> Option<Source> {
         if self.server == Server::Unknown {
             self.server = Server::Wanted;
@@ -51,7 +51,7 @@ impl<C: PgCaller> Machine<C> {
         let key = Key { sql: known.sql.clone(), hints: entry.hints().to_vec() };
         self.statement_number += 1;
         let name = format!("headrace_{}", self.statement_number);
-        frontend::parse(outbox.tail(), &name, &known.sql, &known.parameters);
+        frontend::parse(write_buffer.tail(), &name, &known.sql, &known.parameters);
         let typed = Arc::new(Statement {
             name,
             typed: true,
@@ -66,8 +66,8 @@ impl<C: PgCaller> Machine<C> {
         Some(Source::Reprepared(typed))
     }
 
-    /// An entry is over that has prepared its statement without waiting: where it failed, nobody knows whether the server
-    /// has the statement.
+    /// An entry is over that has prepared its statement without waiting: where it failed, nobody knows whether the
+    /// server has the statement.
     pub(super) fn forget_unbound(&mut self, entry: &Entry<C>) {
         let Some(unbound) = entry.preparation().filter(|preparation| !preparation.bound) else { return };
         let Some((hints, statement)) = unbound.reprepared() else { return };

@@ -1,4 +1,4 @@
-//! The receiving half: from the inbox to the callers.
+//! The receiving half: from the read buffer to the callers.
 
 use super::answer::Prelude;
 use super::entry::{Entry, Failure, Stage};
@@ -13,22 +13,27 @@ use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
 use crate::types::DateOrder;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Inbox, Outbox, Outcome, Room, Session, limits};
+use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer, limits};
 
 impl<C: PgCaller> Machine<C> {
-    /// Handles every whole message in the inbox; answers that authentication needs go to the outbox.
+    /// Handles every whole message in the read buffer; answers that authentication needs go to the write buffer.
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
-    pub fn read(&mut self, cx: C::Cx<'_>, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub fn read(
+        &mut self,
+        cx: C::Cx<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         while self.queue.full().is_none() {
-            let unread = inbox.unread();
+            let unread = read_buffer.unread();
             if let Phase::Startup(startup) = &mut self.phase {
                 match startup.state {
                     State::SslReply if unread.is_empty() => return Ok(()),
                     State::SslReply => {
-                        startup.ssl_reply(unread, outbox)?;
-                        inbox.consume(1);
+                        startup.ssl_reply(unread, write_buffer)?;
+                        read_buffer.consume(1);
                         continue;
                     }
                     State::AwaitTls if !unread.is_empty() => {
@@ -40,17 +45,17 @@ impl<C: PgCaller> Machine<C> {
             }
             let Some((tag, total)) = header(unread)? else { return Ok(()) };
             if unread.len() < total {
-                inbox.want(total);
+                read_buffer.want(total);
                 return Ok(());
             }
             let consumed = match tag {
                 tag::DATA_ROW => self.rows(cx, unread)?,
                 _ => {
-                    self.message(cx, tag, &unread[5..total], outbox)?;
+                    self.message(cx, tag, &unread[5..total], write_buffer)?;
                     total
                 }
             };
-            inbox.consume(consumed);
+            read_buffer.consume(consumed);
         }
         Ok(())
     }
@@ -114,10 +119,10 @@ impl<C: PgCaller> Machine<C> {
         Ok(bytes)
     }
 
-    fn message(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn message(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match tag {
-            tag::COMMAND_COMPLETE => self.command_complete(cx, body, outbox),
-            tag::READY_FOR_QUERY => self.ready_for_query(cx, body, outbox),
+            tag::COMMAND_COMPLETE => self.command_complete(cx, body, write_buffer),
+            tag::READY_FOR_QUERY => self.ready_for_query(cx, body, write_buffer),
             tag::PARSE_COMPLETE | tag::BIND_COMPLETE | tag::CLOSE_COMPLETE => {
                 const NAME: &str = "ParseComplete, BindComplete or CloseComplete";
                 backend::empty(NAME, body)?;
@@ -157,12 +162,12 @@ impl<C: PgCaller> Machine<C> {
                 Ok(())
             }
             tag::AUTHENTICATION => match &mut self.phase {
-                Phase::Startup(startup) => startup.authentication(body, outbox),
+                Phase::Startup(startup) => startup.authentication(body, write_buffer),
                 _ => Err(Fatal::peer("the server asked for authentication in the middle of the session")),
             },
             tag::NEGOTIATE_PROTOCOL_VERSION if !self.is_ready() => Ok(()),
             tag::PARAMETER_DESCRIPTION => self.parameter_description(body),
-            tag::ROW_DESCRIPTION => self.row_description(cx, body, outbox),
+            tag::ROW_DESCRIPTION => self.row_description(cx, body, write_buffer),
             tag::NO_DATA => {
                 backend::empty("NoData", body)?;
                 let entry = self.front("NoData")?;
@@ -170,9 +175,9 @@ impl<C: PgCaller> Machine<C> {
                     return Ok(());
                 }
                 if let Stage::DescribingCopy { .. } = entry.stage() {
-                    return self.copy_query_described(cx, Vec::new(), outbox);
+                    return self.copy_query_described(cx, Vec::new(), write_buffer);
                 }
-                self.described(None, outbox)
+                self.described(None, write_buffer)
             }
             tag::PORTAL_SUSPENDED => {
                 backend::empty("PortalSuspended", body)?;
@@ -199,7 +204,7 @@ impl<C: PgCaller> Machine<C> {
                 self.after_result(cx)
             }
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
-                self.copy_response(cx, tag, body, outbox)
+                self.copy_response(cx, tag, body, write_buffer)
             }
             tag::COPY_DATA => {
                 let entry = self.front("CopyData")?;
@@ -219,7 +224,7 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
         // A rollback undoes what its transaction has changed, and either end what a SET LOCAL has.
         let mut changed = is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.changed_in_block);
@@ -236,7 +241,7 @@ impl<C: PgCaller> Machine<C> {
         match entry.stage() {
             Stage::LookingUp { .. } => return self.types_are_known(cx),
             Stage::Introspecting { .. } if entry.answer.owed > 0 => {
-                self.introspected(outbox);
+                self.introspected(write_buffer);
                 return Ok(());
             }
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => return Ok(()),
@@ -250,7 +255,7 @@ impl<C: PgCaller> Machine<C> {
             return Ok(());
         }
         if matches!(entry.stage(), Stage::DescribingCopy { .. }) {
-            return self.copy_described(cx, outbox);
+            return self.copy_described(cx, write_buffer);
         }
         entry.answer.results += 1;
         entry.block.completed(tag);
@@ -365,7 +370,7 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn ready_for_query(&mut self, cx: C::Cx<'_>, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn ready_for_query(&mut self, cx: C::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let status = match body {
             b"I" => TransactionStatus::Idle,
             b"T" => TransactionStatus::InTransaction,
@@ -406,7 +411,7 @@ impl<C: PgCaller> Machine<C> {
         }
         let sent = match entry.stage() {
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => {
-                self.introspected(outbox);
+                self.introspected(write_buffer);
                 return Ok(());
             }
             Stage::Sent => true,
@@ -419,7 +424,7 @@ impl<C: PgCaller> Machine<C> {
             && entry.slot.failure.is_some()
         {
             // Rows that came later have got a pooler to keep a server connection for us, until the next answer.
-            frontend::sync(outbox.tail());
+            frontend::sync(write_buffer.tail());
             return Ok(());
         }
         if skipping {
@@ -480,8 +485,8 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Forgets a stale statement, and runs its request again where that changes nothing else: outside a transaction, or
-    /// in one that has seen nothing but this request's own BEGIN, which is then rolled back first; and with nothing sent
-    /// behind it that relies on the order.
+    /// in one that has seen nothing but this request's own BEGIN, which is then rolled back first; and with nothing
+    /// sent behind it that relies on the order.
     fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
         let status = self.status;
         let forgotten = self.front_sqlstate() == Some("26000");
@@ -536,8 +541,8 @@ impl<C: PgCaller> Entry<C> {
     }
 }
 
-/// Whether tables, types or functions may be others after a command with this tag. A procedure may do anything, too, but
-/// where programs call some again and again, each statement would be prepared as often.
+/// Whether tables, types or functions may be others after a command with this tag. A procedure may do anything, too,
+/// but where programs call some again and again, each statement would be prepared as often.
 fn is_about_schema(tag: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 4] = [b"ALTER ", b"CREATE ", b"DROP ", b"IMPORT FOREIGN SCHEMA"];
     tag == b"DO" || BEGINNINGS.iter().any(|beginning| tag.starts_with(beginning))

@@ -1,4 +1,4 @@
-//! The sending half: from the queue to the outbox.
+//! The sending half: from the queue to the write buffer.
 
 use super::answer::{Ending, Prelude};
 use super::bind::too_many;
@@ -12,31 +12,31 @@ use super::work::{Source, Work};
 use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
-use headrace_core::{Outbox, limits};
+use headrace_core::{WriteBuffer, limits};
 use std::sync::Arc;
 
 impl<C: PgCaller> Machine<C> {
-    pub(super) fn send(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    pub(super) fn send(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
-        while outbox.len() < limits::OUTBOX_HIGH_BYTES {
+        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let blocked = match self.queue.last().map(Entry::stage) {
                 None | Some(Stage::Sent) => false,
                 Some(Stage::AwaitSync) => {
-                    self.sync_tail(outbox);
+                    self.sync_tail(write_buffer);
                     false
                 }
                 Some(Stage::Bindable { .. }) => {
-                    self.bind_tail(cx, outbox);
+                    self.bind_tail(cx, write_buffer);
                     false
                 }
                 Some(Stage::Sending { .. }) => {
-                    self.send_rows(cx, outbox);
+                    self.send_rows(cx, write_buffer);
                     false
                 }
-                Some(Stage::Answering) => !self.end_of_batch(outbox),
-                Some(Stage::Copying) => !self.abandon_copy(outbox),
+                Some(Stage::Answering) => !self.end_of_batch(write_buffer),
+                Some(Stage::Copying) => !self.abandon_copy(write_buffer),
                 Some(_) => true,
             };
             if blocked {
@@ -46,7 +46,7 @@ impl<C: PgCaller> Machine<C> {
                 if !self.has_next() {
                     return;
                 }
-                self.start_next(cx, outbox);
+                self.start_next(cx, write_buffer);
             }
         }
     }
@@ -68,8 +68,8 @@ impl<C: PgCaller> Machine<C> {
         self.queue.may_start() && !self.must_wait()
     }
 
-    /// Puts a Sync next where the server waits for one, and may have kept back its answers until then; says whether it does.
-    /// A cancel request cannot hit it, and is over only when what it was for has been answered.
+    /// Puts a Sync next where the server waits for one, and may have kept back its answers until then; says whether it
+    /// does. A cancel request cannot hit it, and is over only when what it was for has been answered.
     fn end_group(&mut self) -> bool {
         let Some(last) = self.queue.last().filter(|last| !last.request.syncs()) else { return false };
         let lane = last.slot.lane;
@@ -79,9 +79,9 @@ impl<C: PgCaller> Machine<C> {
         true
     }
 
-    /// Whether a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection to somebody
-    /// else in the middle of the next request: it does as soon as it has passed on an answer for each Sync that it has
-    /// seen, and sees a large request in parts. In a transaction block it waits for its end.
+    /// Whether a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection to
+    /// somebody else in the middle of the next request: it does as soon as it has passed on an answer for each Sync
+    /// that it has seen, and sees a large request in parts. In a transaction block it waits for its end.
     fn may_lose_server(&self) -> bool {
         let at = self.queue.started();
         self.unnamed && !self.block_is_open(at) && !self.group_is_open(at)
@@ -99,9 +99,9 @@ impl<C: PgCaller> Machine<C> {
         })
     }
 
-    /// Whether the next request has to wait for the answers to those in front of it. A pooler gives the server connection
-    /// to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits for an answer
-    /// before its own Sync would wait for ever.
+    /// Whether the next request has to wait for the answers to those in front of it. A pooler gives the server
+    /// connection to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits
+    /// for an answer before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
         let Some(entry) = self.queue.next() else { return false };
         let execute = match &entry.request {
@@ -119,22 +119,22 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Sends the Sync that an abandoned entry still owes.
-    fn sync_tail(&mut self, outbox: &mut Outbox) {
+    fn sync_tail(&mut self, write_buffer: &mut WriteBuffer) {
         if let Some(entry) = self.queue.last_mut() {
             entry.go(Event::SyncSent, Stage::Sent);
             if entry.request.syncs() {
-                frontend::sync(outbox.tail());
+                frontend::sync(write_buffer.tail());
             }
         }
     }
 
-    /// Ends a batch whose rows are all sent, once most of them are answered, or its caller is gone; says whether it did.
-    /// Behind its Sync nothing could take it back.
-    pub(super) fn end_of_batch(&mut self, outbox: &mut Outbox) -> bool {
+    /// Ends a batch whose rows are all sent, once most of them are answered, or its caller is gone; says whether it
+    /// did. Behind its Sync nothing could take it back.
+    pub(super) fn end_of_batch(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let entry = &mut self.queue[at];
         if entry.slot.caller.is_none() {
-            self.poison(at, outbox);
+            self.poison(at, write_buffer);
         } else if entry.answer.owed.saturating_sub(entry.answer.results) <= limits::ROWS_UNANSWERED {
             entry.go(Event::FewUnanswered, Stage::AwaitSync);
         } else {
@@ -156,13 +156,13 @@ impl<C: PgCaller> Machine<C> {
         self.queue.iter().take(at).all(|entry| !entry.request.syncs())
     }
 
-    fn close_evicted(&mut self, outbox: &mut Outbox) {
+    fn close_evicted(&mut self, write_buffer: &mut WriteBuffer) {
         for name in self.statements.take_closed() {
-            frontend::close(outbox.tail(), Target::Statement, &name);
+            frontend::close(write_buffer.tail(), Target::Statement, &name);
         }
     }
 
-    fn start_next(&mut self, cx: C::Cx<'_>, outbox: &mut Outbox) {
+    fn start_next(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
         self.ask_for_server();
         let at = self.queue.start();
         let entry = &self.queue[at];
@@ -177,7 +177,7 @@ impl<C: PgCaller> Machine<C> {
             return;
         }
         if let Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) = self.queue[at].request {
-            self.start_statement(at, cx, outbox);
+            self.start_statement(at, cx, write_buffer);
             return;
         }
         let open = self.block_is_open(at);
@@ -191,13 +191,13 @@ impl<C: PgCaller> Machine<C> {
                 (Event::StartDescribe, Stage::Describing { draft: Arc::new(draft), parameters: Vec::new() })
             }
             Request::LookUp { .. } => {
-                self.look_up(at, outbox);
+                self.look_up(at, write_buffer);
                 return;
             }
             _ => (Event::StartWhole, Stage::Sent),
         };
         entry.go(event, stage);
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         match &entry.request {
             Request::Script { sql, prelude, ends_block, .. } => {
                 let prelude = prelude.as_deref().filter(|_| !open);
@@ -275,14 +275,14 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    pub(super) fn start_statement(&mut self, at: usize, cx: C::Cx<'_>, outbox: &mut Outbox) {
-        self.close_evicted(outbox);
-        let unsent = Unsent::Whole(outbox.mark());
+    pub(super) fn start_statement(&mut self, at: usize, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+        self.close_evicted(write_buffer);
+        let unsent = Unsent::Whole(write_buffer.mark());
         let open = self.block_is_open(at);
         self.in_block = Some(open);
         let entry = &mut self.queue[at];
         if let Some(prelude) = entry.request.prelude().filter(|_| !open) {
-            let out = outbox.tail();
+            let out = write_buffer.tail();
             frontend::parse(out, "", prelude, &[]);
             frontend::bind_empty(out, "", "");
             frontend::execute(out, "", 0);
@@ -305,7 +305,7 @@ impl<C: PgCaller> Machine<C> {
             }
         }
         if let Request::Copy(_) = &entry.request {
-            self.describe_copy(at, outbox);
+            self.describe_copy(at, write_buffer);
             return;
         }
         let (sql, ..) = entry_statement(&entry.request);
@@ -325,32 +325,32 @@ impl<C: PgCaller> Machine<C> {
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
             preparation.source = Some(Source::Expected(Arc::new(statement)));
             entry.go(Event::StartKnown, Stage::Bindable { unsent });
-            self.bind_tail(cx, outbox);
+            self.bind_tail(cx, write_buffer);
             return;
         }
         if let Err(error) = entry.begin_typing(cx) {
-            self.refuse(at, error, Some(0), unsent, cx, outbox);
+            self.refuse(at, error, Some(0), unsent, cx, write_buffer);
             return;
         }
-        let known = self.known(at, open, outbox);
+        let known = self.known(at, open, write_buffer);
         let entry = &mut self.queue[at];
         if let (Some(known), Work::Statement(preparation)) = (known, &mut entry.work) {
             preparation.source = Some(known);
             entry.go(Event::StartKnown, Stage::Bindable { unsent });
-            self.bind_tail(cx, outbox);
+            self.bind_tail(cx, write_buffer);
             return;
         }
         if let Some(error) = too_many(entry, cx) {
-            self.refuse(at, error, None, unsent, cx, outbox);
+            self.refuse(at, error, None, unsent, cx, write_buffer);
             return;
         }
-        self.describe(at, outbox);
+        self.describe(at, write_buffer);
     }
 
     /// The statement of the entry `at` from the cache, unless it has to be described again: this session has changed
-    /// something since, or it names a cursor or a prepared statement that may be another one by now, and how to ask for its
-    /// columns is to be said before the portal can be described.
-    fn known(&mut self, at: usize, open: bool, outbox: &mut Outbox) -> Option<Source> {
+    /// something since, or it names a cursor or a prepared statement that may be another one by now, and how to ask for
+    /// its columns is to be said before the portal can be described.
+    fn known(&mut self, at: usize, open: bool, write_buffer: &mut WriteBuffer) -> Option<Source> {
         let entry = &self.queue[at];
         let (sql, _) = entry_statement(&entry.request);
         let known = self.statements.get(&(sql.as_ref(), entry.hints()) as &dyn Lookup).cloned()?;
@@ -372,7 +372,7 @@ impl<C: PgCaller> Machine<C> {
         if self.server == Server::Own || known.is_same_everywhere() {
             return Some(Source::Cached(known));
         }
-        self.known_to_a_pooler(at, known, outbox)
+        self.known_to_a_pooler(at, known, write_buffer)
     }
 
     /// Whether this session may have changed something since a statement was prepared: it has, or what is in flight in
@@ -389,7 +389,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
     /// transaction stays open, until the statement is executed.
-    pub(super) fn describe(&mut self, at: usize, outbox: &mut Outbox) {
+    pub(super) fn describe(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let entry = &mut self.queue[at];
         let (sql, prepare) = entry_statement(&entry.request);
         let named =
@@ -400,7 +400,7 @@ impl<C: PgCaller> Machine<C> {
         } else {
             String::new()
         };
-        let out = outbox.tail();
+        let out = write_buffer.tail();
         frontend::parse(out, &name, sql, entry.hints());
         frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);

@@ -3,7 +3,7 @@
 use crate::messages::backend::Body;
 use crate::messages::frontend;
 use crate::messages::tag::tls_answer;
-use headrace_core::{Fatal, FatalKind, NextStep, Outbox};
+use headrace_core::{Fatal, FatalKind, NextStep, WriteBuffer};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use std::fmt;
@@ -120,12 +120,12 @@ impl fmt::Debug for Startup {
 }
 
 impl Startup {
-    pub fn new(options: Options, outbox: &mut Outbox) -> Self {
+    pub fn new(options: Options, write_buffer: &mut WriteBuffer) -> Self {
         let mut startup = Self { state: State::Auth, encrypted: false, end_point: None, bound: false, options };
         match startup.options.tls {
-            Tls::No => startup.hello(outbox),
+            Tls::No => startup.hello(write_buffer),
             Tls::Prefer | Tls::Require => {
-                frontend::ssl_request(outbox.tail());
+                frontend::ssl_request(write_buffer.tail());
                 startup.state = State::SslReply;
             }
             Tls::Direct => {
@@ -143,20 +143,20 @@ impl Startup {
         }
     }
 
-    fn hello(&mut self, outbox: &mut Outbox) {
+    fn hello(&mut self, write_buffer: &mut WriteBuffer) {
         if let Purpose::Cancel(message) = &self.options.purpose {
-            outbox.tail().extend_from_slice(message);
+            write_buffer.tail().extend_from_slice(message);
             self.state = State::CancelSent;
             return;
         }
         let parameters = self.options.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        frontend::startup(outbox.tail(), parameters);
+        frontend::startup(write_buffer.tail(), parameters);
         self.state = State::Auth;
     }
 
     /// The one byte that answers SSLRequest, with nothing behind it: bytes that came before the handshake could be
     /// an attacker's (CVE-2021-23222).
-    pub fn ssl_reply(&mut self, unread: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub fn ssl_reply(&mut self, unread: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match unread {
             [tls_answer::WILLING] => {
                 self.state = State::AwaitTls;
@@ -166,7 +166,7 @@ impl Startup {
                 Err(Fatal::peer("the server sent data before the TLS handshake; someone may be in between"))
             }
             [tls_answer::UNWILLING, ..] if self.options.tls == Tls::Prefer => {
-                self.hello(outbox);
+                self.hello(write_buffer);
                 Ok(())
             }
             [tls_answer::UNWILLING, ..] => {
@@ -183,10 +183,10 @@ impl Startup {
         }
     }
 
-    pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, outbox: &mut Outbox) {
+    pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, write_buffer: &mut WriteBuffer) {
         self.encrypted = true;
         self.end_point = end_point;
-        self.hello(outbox);
+        self.hello(write_buffer);
     }
 
     fn allow(&self, method: Method) -> Result<(), Fatal> {
@@ -220,7 +220,7 @@ impl Startup {
     }
 
     /// An Authentication message.
-    pub fn authentication(&mut self, body: &[u8], outbox: &mut Outbox) -> Result<(), Fatal> {
+    pub fn authentication(&mut self, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let mut body = Body::new("Authentication", body);
         match (body.u32()?, &mut self.state) {
             (0, State::Auth) => {
@@ -230,23 +230,23 @@ impl Startup {
             (0, State::ScramFinal | State::Settled) => self.state = State::Settled,
             (3, State::Auth) => {
                 self.allow(Method::Password)?;
-                frontend::password(outbox.tail(), self.secret()?);
+                frontend::password(write_buffer.tail(), self.secret()?);
                 self.state = State::Settled;
             }
             (5, State::Auth) => {
                 self.allow(Method::Md5)?;
                 let salt = body.bytes(4)?.try_into().expect("four bytes were read");
                 let answer = md5_hash(self.options.user.as_bytes(), self.secret()?, salt);
-                frontend::password(outbox.tail(), answer.as_bytes());
+                frontend::password(write_buffer.tail(), answer.as_bytes());
                 self.state = State::Settled;
             }
             (10, State::Auth) => {
                 self.allow(Method::ScramSha256)?;
-                self.sasl(&mut body, outbox)?;
+                self.sasl(&mut body, write_buffer)?;
             }
             (11, State::Scram(scram)) => {
                 scram.update(body.rest()).map_err(|e| Fatal::peer(format!("SCRAM authentication failed: {e}")))?;
-                frontend::sasl_response(outbox.tail(), scram.message());
+                frontend::sasl_response(write_buffer.tail(), scram.message());
             }
             (12, State::Scram(scram)) => {
                 scram.finish(body.rest()).map_err(|e| {
@@ -276,7 +276,7 @@ impl Startup {
         Ok(())
     }
 
-    fn sasl(&mut self, body: &mut Body<'_>, outbox: &mut Outbox) -> Result<(), Fatal> {
+    fn sasl(&mut self, body: &mut Body<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let (mut plain, mut plus) = (false, false);
         loop {
             match body.cstr()? {
@@ -308,7 +308,7 @@ impl Startup {
             }
         };
         let scram = ScramSha256::new(self.secret()?, binding);
-        frontend::sasl_initial_response(outbox.tail(), mechanism, scram.message());
+        frontend::sasl_initial_response(write_buffer.tail(), mechanism, scram.message());
         self.state = State::Scram(Box::new(scram));
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Batches whose values decide the types of their parameters, row by row, as they do for a statement executed alone.
 //!
-//! The values of a row choose a statement: the same text with other parameter types. Consecutive rows of the same types share
-//! one; a row of other types goes on with another in the same group, without a Sync and, where the server has nothing to
-//! tell that is not known, without waiting. Where a value is only assigned to a column, and the assignment would
-//! convert it to what is sent for the column's own type, the type is left to the server: whole numbers of all sizes then
-//! need one statement.
+//! The values of a row choose a statement: the same text with other parameter types. Consecutive rows of the same types
+//! share one; a row of other types goes on with another in the same group, without a Sync and, where the server has
+//! nothing to tell that is not known, without waiting. Where a value is only assigned to a column, and the assignment
+//! would convert it to what is sent for the column's own type, the type is left to the server: whole numbers of all
+//! sizes then need one statement.
 
 use super::entry::Entry;
 use super::request::{Execute, Prepare, Request};
@@ -14,7 +14,7 @@ use super::{Machine, PgCaller, Server};
 use crate::messages::frontend;
 use crate::sql;
 use crate::types::{self, Encoder, Kind, Oid, TypeRegistry};
-use headrace_core::{Outbox, Parameters, Value, ValueKind, limits};
+use headrace_core::{Parameters, Value, ValueKind, WriteBuffer, limits};
 use std::sync::Arc;
 
 /// What a batch knows of the types of its rows, and of the statements that it has used.
@@ -139,8 +139,8 @@ impl Typing {
     }
 }
 
-/// Whether a value that is assigned to a column of the type `target` becomes the same there, be it sent as the type that it
-/// shows by itself, or as the column's.
+/// Whether a value that is assigned to a column of the type `target` becomes the same there, be it sent as the type
+/// that it shows by itself, or as the column's.
 #[inline]
 fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool {
     match kind {
@@ -238,9 +238,9 @@ impl<C: PgCaller> Machine<C> {
         typing.remember(hints.clone(), source.clone());
     }
 
-    /// Goes on with the statement that the current row of the batch `at` chooses; false if the server has to describe it
-    /// first.
-    pub(super) fn change_statement(&mut self, at: usize, cx: C::Cx<'_>, outbox: &mut Outbox) -> bool {
+    /// Goes on with the statement that the current row of the batch `at` chooses; false if the server has to describe
+    /// it first.
+    pub(super) fn change_statement(&mut self, at: usize, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let entry = &mut self.queue[at];
         let Request::Execute(execute) = &entry.request else { return true };
         let Work::Statement(Preparation { hints, source, typing: Some(typing), .. }) = &mut entry.work else {
@@ -261,7 +261,7 @@ impl<C: PgCaller> Machine<C> {
             typing.remember(hints.clone(), known.clone());
             known
         } else if typing.needs_description || typing.returns_rows {
-            self.describe(at, outbox);
+            self.describe(at, write_buffer);
             return false;
         } else {
             let named = execute.prepare == Prepare::Named && self.statements.capacity() > 0 && typing.has_room();
@@ -271,7 +271,7 @@ impl<C: PgCaller> Machine<C> {
                 name = format!("headrace_{}", self.statement_number);
                 // The Close goes out once the batch is over: nothing describes it, so nobody else can use it.
                 self.statements.close_name(name.clone());
-                frontend::parse(outbox.tail(), &name, &execute.sql, hints);
+                frontend::parse(write_buffer.tail(), &name, &execute.sql, hints);
             }
             let encoder = |(i, oid): (usize, &Oid)| match typing.encoders.get(i) {
                 Some(encoder) if *oid == 0 && typing.assigned.get(i) == Some(&true) => encoder.clone(),
@@ -285,7 +285,7 @@ impl<C: PgCaller> Machine<C> {
         };
         let statement = next.statement().clone();
         if statement.name.is_empty() && !typing.unnamed.as_ref().is_some_and(|now| Arc::ptr_eq(now, &statement)) {
-            frontend::parse(outbox.tail(), "", &statement.sql, &statement.parameters);
+            frontend::parse(write_buffer.tail(), "", &statement.sql, &statement.parameters);
             typing.unnamed = Some(statement.clone());
         }
         *source = Some(next);

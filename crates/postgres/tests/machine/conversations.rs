@@ -57,8 +57,8 @@ pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until
         assert!(session.said().is_empty());
         if discarded {
             assert_eq!(session.machine.discard(1), Discarded::Alone, "the server is at it");
-            session.machine.transmit((), &mut session.outbox);
-            let sent = session.outbox.take();
+            session.machine.transmit((), &mut session.write_buffer);
+            let sent = session.write_buffer.take();
             assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "{sent:?}");
             session.feed(&answer.repeat(1025)).unwrap();
             session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
@@ -122,7 +122,7 @@ pub fn nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open
             )
             .unwrap();
         session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer(status)].concat()).unwrap();
-        session.outbox.take();
+        session.write_buffer.take();
         session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
         assert!(session.said().ends_with(&["Bind", "Execute", "Sync"]));
         let second = session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
@@ -150,7 +150,7 @@ pub fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
                 .concat(),
             )
             .unwrap();
-        session.outbox.take();
+        session.write_buffer.take();
         session.execute("select 1", None, Vec::new(), true);
         assert_eq!(session.said().is_empty(), waits, "{sql}");
     }
@@ -159,8 +159,8 @@ pub fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
     let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
     let request = Request::Script { sql, prelude: None, copy: false, ends_block: false, discarded: None };
     session.machine.submit(request, handler);
-    session.machine.transmit((), &mut session.outbox);
-    session.outbox.take();
+    session.machine.transmit((), &mut session.write_buffer);
+    session.write_buffer.take();
     session.execute("select 1", None, Vec::new(), true);
     assert!(session.said().is_empty(), "behind a script");
     session.feed(&[msg(backend::COMMAND_COMPLETE, b"COPY 1\0"), ready(b'I')].concat()).unwrap();
@@ -179,8 +179,11 @@ pub fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
         session.machine.submit(request, handler);
         assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
         session.machine.hold(false);
-        session.machine.transmit((), &mut session.outbox);
-        assert_eq!(session.outbox.take(), if kept { msg(tag::frontend::QUERY, b"ROLLBACK\0") } else { Vec::new() });
+        session.machine.transmit((), &mut session.write_buffer);
+        assert_eq!(
+            session.write_buffer.take(),
+            if kept { msg(tag::frontend::QUERY, b"ROLLBACK\0") } else { Vec::new() }
+        );
     }
 }
 
@@ -200,9 +203,9 @@ pub fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
             &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(b'I')].concat(),
         )
         .unwrap();
-    session.outbox.take();
+    session.write_buffer.take();
     let told = session.execute("insert", Some(vec![vec![1.into()], vec![70_000.into()]]), Vec::new(), true);
-    assert_eq!(session.outbox.len(), 0, "nothing may be sent");
+    assert_eq!(session.write_buffer.len(), 0, "nothing may be sent");
     let end = told.get().end.clone().unwrap();
     assert!(end.contains("does not fit int2") && end.ends_with("at row 1"), "{end}");
     assert!(session.machine.is_idle());
@@ -211,11 +214,11 @@ pub fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
 #[test]
 pub fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
     let mut session = Session::start();
-    // More rows than the outbox takes at once, and the last one bad.
+    // More rows than the write buffer takes at once, and the last one bad.
     let mut rows: Vec<Vec<TestValue>> = (0..20_000i64).map(|i| vec![i.into()]).collect();
     rows.push(vec![TestValue::Other]);
     let told = session.execute("insert", Some(rows), Vec::new(), true);
-    session.outbox.take();
+    session.write_buffer.take();
     session
         .feed(
             &[
@@ -228,12 +231,12 @@ pub fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
         .unwrap();
     let mut sent = Vec::new();
     loop {
-        let some = session.outbox.take();
+        let some = session.write_buffer.take();
         if some.is_empty() {
             break;
         }
         sent.extend(some);
-        session.machine.transmit((), &mut session.outbox);
+        session.machine.transmit((), &mut session.write_buffer);
     }
     assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "the batch is poisoned");
     for _ in 0..20_000 {
@@ -287,7 +290,7 @@ pub fn a_forgotten_statement_is_prepared_again() {
         .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'I')].concat())
         .unwrap();
     let told = session.execute("s", None, Vec::new(), true);
-    session.outbox.take();
+    session.write_buffer.take();
     session.feed(&[error("26000"), ready(b'I')].concat()).unwrap();
     assert!(told.get().end.is_none());
     assert_eq!(session.said(), ["Parse", "Describe", "Flush"], "it is prepared again");
@@ -333,7 +336,7 @@ pub fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
             &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"ALTER TABLE\0"), ready(b'I')].concat(),
         )
         .unwrap();
-    session.outbox.take();
+    session.write_buffer.take();
     let told = session.execute("insert", None, vec![70_000.into()], true);
     assert!(told.get().end.is_none());
     session
@@ -487,7 +490,7 @@ pub fn nobody_leaves_an_answer_unread_that_is_under_way_in_front_of_a_portals_en
         let (mut handler, received) = TestHandler::new(Vec::new(), Vec::new());
         handler.lane = lane;
         let id = session.machine.submit(request, handler);
-        session.machine.transmit((), &mut session.outbox);
+        session.machine.transmit((), &mut session.write_buffer);
         (id, received)
     };
     let stream = Execute {

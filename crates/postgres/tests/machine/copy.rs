@@ -35,8 +35,8 @@ fn feeding() -> (Session, u64, Shared) {
 #[test]
 pub fn rows_are_fed_once_the_server_takes_them() {
     let (mut session, id, told) = feeding();
-    assert!(session.machine.copy_data(id, &mut session.outbox, |out| out.extend_from_slice(b"x\n")));
-    session.machine.copy_end(id, &mut session.outbox, None);
+    assert!(session.machine.copy_data(id, &mut session.write_buffer, |out| out.extend_from_slice(b"x\n")));
+    session.machine.copy_end(id, &mut session.write_buffer, None);
     assert_eq!(session.said(), ["CopyData", "CopyDone", "Sync"]);
     session.tell(&[completed("COPY 1"), ready(b'I')]);
     assert_eq!(told.get().end.as_deref(), Some("done"));
@@ -105,7 +105,7 @@ pub fn a_script_feeds_each_of_its_copies() {
     assert_eq!(session.said(), ["Query"]);
     for rows in ["COPY 1", "COPY 2"] {
         session.tell(&[copy_response(COPY_IN)]);
-        session.machine.copy_end(id, &mut session.outbox, None);
+        session.machine.copy_end(id, &mut session.write_buffer, None);
         assert_eq!(session.said(), ["CopyDone"], "{rows}");
         session.tell(&[completed(rows)]);
     }
@@ -154,8 +154,8 @@ pub fn where_nobody_has_rows_the_server_is_told_so() {
     assert_eq!(session.said(), ["Query", "CopyFail"]);
 }
 
-/// Executions of COPY by the extended protocol: with all sent, with the Sync that waits for room, with rows to be sent and
-/// with rows that are unanswered.
+/// Executions of COPY by the extended protocol: with all sent, with the Sync that waits for room, with rows to be sent
+/// and with rows that are unanswered.
 #[test]
 pub fn a_copy_that_is_executed_is_refused_whatever_was_sent_of_it() {
     let large = || "x".repeat(300_000).into();

@@ -1,5 +1,5 @@
-//! Messages that a server may send, in any order, to requests of every kind: whoever waits is told once how it ended, and no
-//! state is entered that the table does not allow.
+//! Messages that a server may send, in any order, to requests of every kind: whoever waits is told once how it ended,
+//! and no state is entered that the table does not allow.
 
 use crate::session::*;
 use crate::support::TestHandler;
@@ -77,13 +77,13 @@ proptest! {
         messages in proptest::collection::vec(message(), 1..24),
         discards: u8,
     ) {
-        let Session { mut machine, mut inbox, mut outbox } = Session::start();
+        let Session { mut machine, mut read_buffer, mut write_buffer } = Session::start();
         let submit = |(request, row, batch)| {
             let (handler, told) = TestHandler::new(row, batch);
             machine.submit(request, handler);
             told
         };
         let told: Vec<Shared> = requests.into_iter().map(submit).collect();
-        drive(&mut machine, (&mut inbox, &mut outbox), &messages.concat(), discards, &told);
+        drive(&mut machine, (&mut read_buffer, &mut write_buffer), &messages.concat(), discards, &told);
     }
 }

@@ -71,8 +71,8 @@ pub fn nothing_is_received_for_a_full_handler_and_the_rest_is_there_when_it_take
         let mut session = Session::start();
         let told = session.execute("select $1", None, vec![5.into()], true);
         session.replay(&reply, 0, describe_reply().len()).unwrap();
-        session.inbox.extend(&reply[describe_reply().len()..]);
-        session.machine.read((), &mut session.inbox, &mut session.outbox).unwrap();
+        session.read_buffer.extend(&reply[describe_reply().len()..]);
+        session.machine.read((), &mut session.read_buffer, &mut session.write_buffer).unwrap();
         assert_eq!((told.get().rows.len(), told.get().end), (1, None));
         (session, told)
     };

@@ -2,7 +2,7 @@
 
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Inbox, Outbox, Session as _};
+use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
 use headrace_postgres::machine::{Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls};
 use headrace_postgres::messages::backend::header;
 use headrace_postgres::messages::tag::{self, backend};
@@ -11,8 +11,8 @@ use headrace_testkit::{Completion, Received, Shared, TestValue, Trace};
 /// A connection in a test.
 pub struct Session {
     pub machine: Machine<TestHandler>,
-    pub inbox: Inbox,
-    pub outbox: Outbox,
+    pub read_buffer: ReadBuffer,
+    pub write_buffer: WriteBuffer,
 }
 
 pub fn msg(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -59,7 +59,7 @@ pub fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
 impl Session {
     /// The names of the messages that were sent since this was last asked.
     pub fn said(&mut self) -> Trace {
-        Trace::read(&self.outbox.take(), |sent| {
+        Trace::read(&self.write_buffer.take(), |sent| {
             let (tag, total) = header(sent).unwrap()?;
             Some((tag::frontend::name(tag)?.to_owned(), total))
         })
@@ -75,9 +75,9 @@ impl Session {
             binding: Binding::Prefer,
             methods: Vec::new(),
         };
-        let mut outbox = Outbox::new();
-        let machine = Machine::new(options, 16, &mut outbox);
-        let mut session = Self { machine, inbox: Inbox::new(), outbox };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Machine::new(options, 16, &mut write_buffer);
+        let mut session = Self { machine, read_buffer: ReadBuffer::new(), write_buffer };
         session
             .feed(
                 &[
@@ -89,14 +89,14 @@ impl Session {
             )
             .unwrap();
         assert!(session.machine.is_ready());
-        session.outbox.take();
+        session.write_buffer.take();
         session
     }
 
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
-        self.inbox.extend(bytes);
-        headrace_testkit::receive(&mut self.machine, &mut self.inbox, &mut self.outbox)?;
-        self.machine.transmit((), &mut self.outbox);
+        self.read_buffer.extend(bytes);
+        headrace_testkit::receive(&mut self.machine, &mut self.read_buffer, &mut self.write_buffer)?;
+        self.machine.transmit((), &mut self.write_buffer);
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Session {
             pipeline: 0,
         });
         self.machine.submit(request, handler);
-        self.machine.transmit((), &mut self.outbox);
+        self.machine.transmit((), &mut self.write_buffer);
         received
     }
 }
@@ -231,7 +231,7 @@ impl Session {
         let (mut handler, received) = TestHandler::new(row, batch);
         handler.rewinds = false;
         let id = self.machine.submit(request, handler);
-        self.machine.transmit((), &mut self.outbox);
+        self.machine.transmit((), &mut self.write_buffer);
         (id, received)
     }
 

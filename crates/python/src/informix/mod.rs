@@ -114,7 +114,7 @@ impl InformixWire {
         wire.check_open(py, &state)?;
         if let Io::Transport { transport } = &state.io {
             let transport = transport.clone_ref(py);
-            let unsent = !state.connection.buffers.outbox.is_empty();
+            let unsent = !state.connection.buffers.write_buffer.is_empty();
             drop(state);
             // A byte that overtakes its statement is read before there is anything to interrupt.
             if unsent || transport.call_method0(py, pyo3::intern!(py, "get_write_buffer_size"))?.is_truthy(py)? {
@@ -133,8 +133,8 @@ impl InformixWire {
         }
     }
 
-    /// Queues the opening of a cursor that stays open: its first rows up to so many `bytes`, but at least one; none of a
-    /// scroll cursor. `cursor` is a number of the caller's own.
+    /// Queues the opening of a cursor that stays open: its first rows up to so many `bytes`, but at least one; none of
+    /// a scroll cursor. `cursor` is a number of the caller's own.
     #[pyo3(signature = (cursor, sql, params=None, *, name=None, scroll=false, hold=false, begin=false, bytes=65536))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn declare(
@@ -207,8 +207,8 @@ impl InformixWire {
         wire.bare::<Informix>(py, Request::WriteObject { object, data: data.into() })
     }
 
-    /// What the session is: the server's banner, the database's locale (None unless the server was asked), its code set,
-    /// and how it treats transactions (`none`, `logged`, `ansi`).
+    /// What the session is: the server's banner, the database's locale (None unless the server was asked), its code
+    /// set, and how it treats transactions (`none`, `logged`, `ansi`).
     fn session(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -237,8 +237,8 @@ impl InformixWire {
     fn respond(slf: &Bound<'_, Self>, py: Python<'_>, answer: &str) -> PyResult<()> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
-        let (machine, outbox) = state.parts();
-        machine.of::<Informix>(py)?.respond(answer, outbox);
+        let (machine, write_buffer) = state.parts();
+        machine.of::<Informix>(py)?.respond(answer, write_buffer);
         if let Io::Transport { .. } = state.io {
             drop(state);
             wire.flush(py)?;

@@ -4,7 +4,7 @@ use super::dialect::IfxMachine;
 use crate::errors;
 use crate::globals::globals;
 use crate::wire::setup::{Prepared, get, statements, tls_settings};
-use headrace_core::Outbox;
+use headrace_core::WriteBuffer;
 use headrace_informix::codeset::CodeSet;
 use headrace_informix::machine::{Options, Secret};
 use headrace_informix::types::extended;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// By the options that the Python side makes of a URL.
-pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut WriteBuffer) -> PyResult<Prepared> {
     let text = |name: &str| get::<String>(options, name);
     let tls = match text("tls")?.as_deref() {
         None | Some("no") => None,
@@ -40,7 +40,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox)
         directory: text("directory")?.unwrap_or_default(),
         process_id: std::process::id() as i32,
     };
-    let machine = IfxMachine::new(startup, statements(options)?, outbox);
+    let machine = IfxMachine::new(startup, statements(options)?, write_buffer);
     let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;
     Ok(Prepared { machine: Box::new(machine), tls, loaders: Some(locators(py)?) })
 }

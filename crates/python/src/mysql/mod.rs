@@ -110,10 +110,10 @@ impl MySqlWire {
         MySql::error(py, &ServerError::of_warning(code, text), None, row).into_value(py).into_any()
     }
 
-    /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `prepared` they
-    /// never are, and what the server cannot prepare is its error; with `block` it is a
-    /// stream, whose rows are taken in lists of so many while they come, the rest with its result. `reservation` is the
-    /// number of the one that it is within.
+    /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `prepared`
+    /// they never are, and what the server cannot prepare is its error; with `block` it is a stream, whose rows are
+    /// taken in lists of so many while they come, the rest with its result. `reservation` is the number of the one that
+    /// it is within.
     #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -143,8 +143,8 @@ impl MySqlWire {
         wire.enqueue_within(py, state, request, call, reservation)
     }
 
-    /// Queues a query whose rows stay in a cursor on the server, and `rows` of which are fetched at first. Gives its number
-    /// with its ticket: another thread may have received its result before this one could ask.
+    /// Queues a query whose rows stay in a cursor on the server, and `rows` of which are fetched at first. Gives its
+    /// number with its ticket: another thread may have received its result before this one could ask.
     fn open_cursor(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -356,16 +356,16 @@ impl MySqlWire {
         })
     }
 
-    /// Puts a block of a LOAD DATA LOCAL into the outbox; says whether the server still takes any.
+    /// Puts a block of a LOAD DATA LOCAL into the write buffer; says whether the server still takes any.
     fn infile_data(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.id_of(&state, ticket) else { return Ok(false) };
-        let (machine, outbox) = state.parts();
+        let (machine, write_buffer) = state.parts();
         let machine = machine.of::<MySql>(py)?;
-        for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
-            if !machine.infile_data(id, outbox, |out| out.extend_from_slice(block)) {
+        for block in data.chunks(limits::WRITE_BUFFER_HIGH_BYTES) {
+            if !machine.infile_data(id, write_buffer, |out| out.extend_from_slice(block)) {
                 return Ok(false);
             }
         }
@@ -374,16 +374,16 @@ impl MySqlWire {
         Ok(true)
     }
 
-    /// The statement that loads rows which [`Self::infile_rows`] writes for these columns, into `table`, a name as SQL has
-    /// it. `duplicates` is its word for rows whose key is there already, if any.
+    /// The statement that loads rows which [`Self::infile_rows`] writes for these columns, into `table`, a name as SQL
+    /// has it. `duplicates` is its word for rows whose key is there already, if any.
     #[staticmethod]
     fn load_statement(py: Python<'_>, table: &str, columns: &Bound<'_, Columns>, duplicates: &str) -> PyResult<String> {
         let columns = columns.get().of::<machine::Columns>(py)?;
         Ok(headrace_mysql::sql::load_data(table, &columns.fields, duplicates))
     }
 
-    /// Encodes rows for a LOAD DATA LOCAL of these columns until the outbox is full; gives how many there were, and whether
-    /// they are at their end. `first` is the number of the first row.
+    /// Encodes rows for a LOAD DATA LOCAL of these columns until the write buffer is full; gives how many there were,
+    /// and whether they are at their end. `first` is the number of the first row.
     fn infile_rows(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -399,12 +399,12 @@ impl MySqlWire {
         wire.check_open(py, &state)?;
         let Some(id) = wire.id_of(&state, ticket) else { return Ok((0, true)) };
         let settings = state.settings.clone();
-        let (machine, outbox) = state.parts();
+        let (machine, write_buffer) = state.parts();
         let machine = machine.of::<MySql>(py)?;
         let mut rows = rows.clone();
         let (mut count, mut ended, mut fault) = (0, false, None);
-        let mut block = Vec::with_capacity(limits::OUTBOX_HIGH_BYTES);
-        while outbox.len() + block.len() < limits::OUTBOX_HIGH_BYTES {
+        let mut block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES);
+        while write_buffer.len() + block.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let Some(row) = rows.next() else {
                 ended = true;
                 break;
@@ -421,7 +421,7 @@ impl MySqlWire {
             }
             count += 1;
         }
-        let taken = machine.infile_data(id, outbox, |out| out.append(&mut block));
+        let taken = machine.infile_data(id, write_buffer, |out| out.append(&mut block));
         drop(state);
         if let Some(fault) = fault {
             return Err(errors::fault(py, fault, Some(first + count)));
@@ -435,9 +435,9 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let id = wire.id_of(&state, ticket);
-        let (machine, outbox) = state.parts();
+        let (machine, write_buffer) = state.parts();
         if let Some(id) = id {
-            machine.of::<MySql>(py)?.infile_end(id, outbox);
+            machine.of::<MySql>(py)?.infile_end(id, write_buffer);
         }
         drop(state);
         wire.flush(py)

@@ -3,7 +3,7 @@
 use super::dialect::MyMachine;
 use crate::errors;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
-use headrace_core::{Outbox, limits};
+use headrace_core::{WriteBuffer, limits};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{Options, Tls};
 use headrace_mysql::packets::compress::Algorithm;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// By the options that the Python side makes of a URL.
-pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut Outbox) -> PyResult<Prepared> {
+pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut WriteBuffer) -> PyResult<Prepared> {
     let text = |name: &str| get::<String>(options, name);
     let flag = |name: &str| get::<bool>(options, name).map(Option::unwrap_or_default);
     let mode = choose(

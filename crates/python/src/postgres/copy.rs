@@ -128,9 +128,9 @@ impl Wire {
 
 #[pymethods]
 impl PostgresWire {
-    /// Queues a COPY of rows, whose data arrives in `buffer`, its columns too. `query` is one with the columns that are copied,
-    /// `left_out` one for the numbers of those that are not; `binary` and `text` are the statement in the two formats, of
-    /// which the columns decide; without `binary` it is text.
+    /// Queues a COPY of rows, whose data arrives in `buffer`, its columns too. `query` is one with the columns that are
+    /// copied, `left_out` one for the numbers of those that are not; `binary` and `text` are the statement in the two
+    /// formats, of which the columns decide; without `binary` it is text.
     #[pyo3(signature = (buffer, query, left_out, binary, text, into, *, prelude=None))]
     #[allow(clippy::too_many_arguments)]
     fn copy(
@@ -214,10 +214,10 @@ impl PostgresWire {
         let mut state = wire.hold(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(false) };
-        let (machine, outbox) = state.parts();
+        let (machine, write_buffer) = state.parts();
         let machine = machine.of::<Postgres>(py)?;
-        for block in data.chunks(limits::OUTBOX_HIGH_BYTES) {
-            if !machine.copy_data(id, outbox, |out| out.extend_from_slice(block)) {
+        for block in data.chunks(limits::WRITE_BUFFER_HIGH_BYTES) {
+            if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(block)) {
                 return Ok(false);
             }
         }
@@ -229,12 +229,13 @@ impl PostgresWire {
     /// Bytes that wait to be sent.
     fn backlog(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<usize> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.buffers.outbox.len())
+        Ok(wire.hold(py)?.connection.buffers.write_buffer.len())
     }
 
-    /// Encodes rows until the outbox is full, and gives how many there were; with the outbox not full the iterator is at its
-    /// end. `buffer` has the columns and the format; where it has no columns, as in a COPY of the user's own, the values
-    /// say what they are and go as text. `first` says that the header of the binary format must go in front.
+    /// Encodes rows until the write buffer is full, and gives how many there were; with the write buffer not full the
+    /// iterator is at its end. `buffer` has the columns and the format; where it has no columns, as in a COPY of the
+    /// user's own, the values say what they are and go as text. `first` says that the header of the binary format must
+    /// go in front.
     fn copy_rows(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -262,17 +263,17 @@ impl PostgresWire {
         }
         let of_any_type = Encoder::new(registry, 0);
         let settings = state.settings.clone();
-        let (machine, outbox) = state.parts();
+        let (machine, write_buffer) = state.parts();
         let machine = machine.of::<Postgres>(py)?;
-        if binary && first && !machine.copy_data(id, outbox, |out| out.extend_from_slice(copy_binary::HEADER)) {
+        if binary && first && !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(copy_binary::HEADER)) {
             return Ok((0, true));
         }
         let mut rows = rows.clone();
         let mut count = 0;
-        let mut block = Vec::with_capacity(limits::OUTBOX_HIGH_BYTES / 2);
+        let mut block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES / 2);
         let mut ended = false;
         let mut fault: Option<Fault> = None;
-        while outbox.len() + block.len() < limits::OUTBOX_HIGH_BYTES {
+        while write_buffer.len() + block.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let row = match rows.next() {
                 None => {
                     ended = true;
@@ -295,7 +296,7 @@ impl PostgresWire {
             }
             count += 1;
         }
-        if !machine.copy_data(id, outbox, |out| out.extend_from_slice(&block)) {
+        if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(&block)) {
             return Ok((0, true));
         }
         if fault.is_some() {
@@ -338,9 +339,9 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         if let Some(id) = wire.copy_id(py, &state, ticket)? {
-            let (machine, outbox) = state.parts();
+            let (machine, write_buffer) = state.parts();
             let machine = machine.of::<Postgres>(py)?;
-            machine.copy_end(id, outbox, failure);
+            machine.copy_end(id, write_buffer, failure);
         }
         drop(state);
         wire.flush(py)

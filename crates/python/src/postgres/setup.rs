@@ -2,13 +2,13 @@
 
 use super::dialect::PgMachine;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
-use headrace_core::Outbox;
+use headrace_core::WriteBuffer;
 use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// By the options that `headrace.postgres.attempts` makes of a conninfo.
-pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox) -> PyResult<Prepared> {
+pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut WriteBuffer) -> PyResult<Prepared> {
     let text = |name: &str| get::<String>(options, name);
     let purpose = match get::<Vec<u8>>(options, "cancel")? {
         Some(message) => Purpose::Cancel(message),
@@ -41,6 +41,6 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, outbox: &mut Outbox)
         Tls::No => None,
         _ => Some(tls_settings(py, options)?),
     };
-    let machine = PgMachine::new(startup, statements(options)?, outbox);
+    let machine = PgMachine::new(startup, statements(options)?, write_buffer);
     Ok(Prepared { machine: Box::new(machine), tls, loaders: None })
 }

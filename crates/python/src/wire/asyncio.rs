@@ -9,20 +9,20 @@ use pyo3::types::PyBytes;
 use std::os::raw::c_int;
 use std::sync::atomic::Ordering;
 
-/// The part of the inbox that the loop reads into.
+/// The part of the read buffer that the loop reads into.
 ///
-/// The buffer it lends is the landing place of `Buffers`: memory of the inbox itself, or the one for ciphertext. Both are
-/// freed with the `Wire`, which the view keeps alive, not with the transport. The inbox moves or reallocates only in
-/// `get_buffer`, which refuses to while a buffer is lent out, and in `State::rest`, which is not called then; the other one
-/// never does once there is TLS.
+/// The buffer it lends is the landing place of `Buffers`: memory of the read buffer itself, or the one for ciphertext.
+/// Both are freed with the `Wire`, which the view keeps alive, not with the transport. The read buffer moves or
+/// reallocates only in `get_buffer`, which refuses to while a buffer is lent out, and in `State::rest`, which is not
+/// called then; the other one never does once there is TLS.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
-pub struct InboxView {
+pub struct ReadBufferView {
     wire: Py<Wire>,
 }
 
 #[pymethods]
-impl InboxView {
+impl ReadBufferView {
     #[new]
     fn new(wire: Py<Wire>) -> Self {
         Self { wire }
@@ -224,8 +224,8 @@ impl Wire {
         self.arrivals.load(Ordering::Relaxed)
     }
 
-    /// For how many seconds nothing may move, where the transport has something `unsent` or nothing, and why the connection
-    /// is given up after that.
+    /// For how many seconds nothing may move, where the transport has something `unsent` or nothing, and why the
+    /// connection is given up after that.
     fn silence(&self, unsent: bool) -> Option<(f64, String)> {
         self.limits.silence(unsent).map(|silence| (silence.limit.as_secs_f64(), silence.reason().message))
     }

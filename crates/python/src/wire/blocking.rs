@@ -10,14 +10,15 @@ use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a thread that waits for a stream's or COPY's end sleeps at most: a wake-up between its look and its sleep is lost.
+/// How long a thread that waits for a stream's or COPY's end sleeps at most: a wake-up between its look and its sleep
+/// is lost.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How often [`Wire::nudge`] sends and reads at most.
 const NUDGE_TURNS: usize = 16;
 
-/// How often it moves bytes at most. A system call for each statement of a pipeline would cost more than the statement; in
-/// this time a program queues some dozens, which keep a server busy for longer than it takes to queue as many again.
+/// How often it moves bytes at most. A system call for each statement of a pipeline would cost more than the statement;
+/// in this time a program queues some dozens, which keep a server busy for longer than it takes to queue as many again.
 const NUDGE_PAUSE: Duration = Duration::from_micros(250);
 
 /// How long it waits at most for what nothing more can be sent without.
@@ -30,11 +31,12 @@ const MANY: usize = 128;
 const GATHER: Duration = Duration::from_micros(100);
 
 impl Wire {
-    /// Lets answers gather where many are to come: the end of a pipeline. A server that has to wake its client for every
-    /// answer takes twice as long, by `pipeline_execute` of the race, and each is read by a system call of its own.
+    /// Lets answers gather where many are to come: the end of a pipeline. A server that has to wake its client for
+    /// every answer takes twice as long, by `pipeline_execute` of the race, and each is read by a system call of its
+    /// own.
     fn gather(&self, py: Python<'_>, state: &mut State) {
-        let (machine, outbox) = state.parts();
-        if machine.in_flight() >= MANY && outbox.is_empty() && !self.is_wanted() {
+        let (machine, write_buffer) = state.parts();
+        if machine.in_flight() >= MANY && write_buffer.is_empty() && !self.is_wanted() {
             py.detach(|| std::thread::sleep(GATHER));
         }
     }
@@ -143,8 +145,8 @@ impl Wire {
     }
 
     /// Moves bytes until `done` gives something: as the leader, or until another thread has brought it about, which
-    /// `is_done` says without the lock. Where only the lock can tell, `patience` is how long to leave the lead to others.
-    /// `asked` is the ticket of the request, where it is one that is waited for.
+    /// `is_done` says without the lock. Where only the lock can tell, `patience` is how long to leave the lead to
+    /// others. `asked` is the ticket of the request, where it is one that is waited for.
     ///
     /// `None` when `is_done`, or the time is up. Signal handlers run without the lock.
     pub(crate) fn drive<T>(
@@ -220,7 +222,8 @@ impl Wire {
         }
     }
 
-    /// Whether the request of a ticket is not begun with because a stream, a COPY or a load has the connection for itself.
+    /// Whether the request of a ticket is not begun with because a stream, a COPY or a load has the connection for
+    /// itself.
     fn is_kept_waiting(&self, state: &State, ticket: &Bound<'_, PyAny>) -> bool {
         self.id_of(state, ticket).is_some_and(|id| state.connection.machine.is_kept_waiting(id))
     }
@@ -253,8 +256,8 @@ impl Wire {
         done.unwrap_or_else(|| Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up")))
     }
 
-    /// Waits until a request that was abandoned has left the connection: its reply was read and dropped. Without an `id`
-    /// until a cancel request has nothing more to do.
+    /// Waits until a request that was abandoned has left the connection: its reply was read and dropped. Without an
+    /// `id` until a cancel request has nothing more to do.
     ///
     /// After `timeout` seconds it raises TimeoutError.
     #[pyo3(signature = (id=None, timeout=None))]
@@ -269,12 +272,12 @@ impl Wire {
         done.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 
-    /// Sends what the socket takes at once, and reads what is there: a pipeline is on its way while more of it is queued.
-    /// Does nothing where it was called a moment ago.
+    /// Sends what the socket takes at once, and reads what is there: a pipeline is on its way while more of it is
+    /// queued. Does nothing where it was called a moment ago.
     ///
     /// Where nothing more can be sent before an answer has come, the description of a new statement, it waits a little,
-    /// but not again before something has come. A connection that is lost tells those who wait for an answer, and whoever
-    /// queues something next.
+    /// but not again before something has come. A connection that is lost tells those who wait for an answer, and
+    /// whoever queues something next.
     fn nudge(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.hold(py)?;
         let now = Instant::now();
@@ -289,8 +292,8 @@ impl Wire {
             if state.connection.machine.is_occupied() || !state.connection.may_read() {
                 break;
             }
-            let (machine, outbox) = state.parts();
-            let stuck = machine.in_flight() < machine.queued() && outbox.len() < limits::OUTBOX_HIGH_BYTES;
+            let (machine, write_buffer) = state.parts();
+            let stuck = machine.in_flight() < machine.queued() && write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES;
             let until = if stuck && !state.nudged_in_vain { now + NUDGE_WAIT } else { now };
             match self.turn(py, &mut state, Some(until))? {
                 Progress::Received => state.nudged_in_vain = false,
@@ -318,7 +321,7 @@ impl Wire {
         let mut looked = Instant::now();
         loop {
             self.transmit(py, &mut state);
-            if state.connection.buffers.outbox.len() <= limit {
+            if state.connection.buffers.write_buffer.len() <= limit {
                 if !state.connection.machine.is_occupied() {
                     self.tell_waiting();
                 }
@@ -334,7 +337,7 @@ impl Wire {
                 state = self.hold(py)?;
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now())
-                && state.connection.buffers.outbox.len() > limit
+                && state.connection.buffers.write_buffer.len() > limit
             {
                 return Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up"));
             }

@@ -5,10 +5,10 @@
 //!
 //! Locking: the state is behind one mutex. Of the threads that wait for answers one, the *leader*, holds it while the
 //! interpreter is detached, moves the bytes of all of them, and tells the others (*followers*) what came; they look for
-//! interrupts and deadlines of their own meanwhile. A thread that wants the lock for something else wakes the leader, which
-//! lets it pass: see [`turns`]. Python code that runs while the lock is held (an iterator of `executemany`, a dumper) must
-//! not use the connection, and gets a clear error instead of a deadlock. Nothing that may call back into this object (a
-//! transport's `write`) is called with the lock held, and signal handlers run without it.
+//! interrupts and deadlines of their own meanwhile. A thread that wants the lock for something else wakes the leader,
+//! which lets it pass: see [`turns`]. Python code that runs while the lock is held (an iterator of `executemany`, a
+//! dumper) must not use the connection, and gets a clear error instead of a deadlock. Nothing that may call back into
+//! this object (a transport's `write`) is called with the lock held, and signal handlers run without it.
 
 mod asyncio;
 pub(crate) mod blocking;
@@ -19,7 +19,7 @@ pub(crate) mod setup;
 mod states;
 mod turns;
 
-pub use asyncio::InboxView;
+pub use asyncio::ReadBufferView;
 pub(crate) use fork::after_fork_in_child;
 pub use states::{Discarded, Transfer};
 pub(crate) use turns::{Held, thread_number};
@@ -29,7 +29,7 @@ use crate::engine::Engine;
 use crate::errors;
 use crate::sink::Settings;
 use headrace_connection::{Connection, Limits};
-use headrace_core::{Cancellation, Fatal, NextStep, Outbox, TransactionStatus};
+use headrace_core::{Cancellation, Fatal, NextStep, TransactionStatus, WriteBuffer};
 use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::TlsClient;
 use pyo3::prelude::*;
@@ -52,7 +52,8 @@ pub(crate) enum Io {
 
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Everything but the socket. Its buffers are lent to the loop, so they stay where they are when the transport goes.
+    /// Everything but the socket. Its buffers are lent to the loop, so they stay where they are when the transport
+    /// goes.
     pub(crate) connection: Connection<dyn Engine>,
     pub(crate) io: Io,
     queries: Py<PyDict>,
@@ -65,7 +66,7 @@ pub(crate) struct State {
     ready: Option<Completion>,
     /// Who waits for notifications: each looks for one when some have come.
     notified: Vec<Completion>,
-    /// Who waits for the outbox to have room.
+    /// Who waits for the write buffer to have room.
     drained: Option<Completion>,
     /// Called before a request is queued: each may refuse it.
     gates: Vec<Py<PyAny>>,
@@ -114,13 +115,13 @@ pub struct Wire {
     waker: OnceLock<Option<Arc<Waker>>>,
     /// Cancel requests under way: nothing new is started meanwhile.
     holds: AtomicUsize,
-    /// How many buffers of the inbox are lent out.
+    /// How many buffers of the read buffer are lent out.
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
     paused: AtomicBool,
     /// The transport was told not to read, as a response handler is full.
     full: AtomicBool,
-    /// A flush of the outbox is scheduled on the loop.
+    /// A flush of the write buffer is scheduled on the loop.
     flush_due: AtomicBool,
     closed: AtomicBool,
     /// Another thread is closing the connection under a request.
@@ -161,13 +162,13 @@ impl Wire {
         self.cancellation.lock().map_or(Cancellation::Impossible, |cancellation| cancellation.clone())
     }
 
-    /// Handles what is in the inbox; a fatal error ends the connection for everyone.
+    /// Handles what is in the read buffer; a fatal error ends the connection for everyone.
     fn digest(&self, py: Python<'_>, state: &mut State) {
         let handled = state.connection.handle(py);
         self.digested(py, state, handled);
     }
 
-    /// What was in the inbox was handled, so that those may be told who wait for something other than a request.
+    /// What was in the read buffer was handled, so that those may be told who wait for something other than a request.
     fn digested(&self, py: Python<'_>, state: &mut State, handled: Result<(), Fatal>) {
         if let Err(fatal) = handled {
             self.die(py, state, &fatal);
@@ -196,7 +197,7 @@ impl Wire {
         }
     }
 
-    /// Handles what was left in the inbox by a response handler that was full, where it is no more.
+    /// Handles what was left in the read buffer by a response handler that was full, where it is no more.
     fn digest_due(&self, py: Python<'_>, state: &mut State) {
         if state.connection.is_due() && state.connection.ended().is_none() {
             self.digest(py, state);
@@ -289,8 +290,8 @@ impl State {
     }
 
     /// The machine, and where it writes.
-    pub(crate) fn parts(&mut self) -> (&mut dyn Engine, &mut Outbox) {
-        (&mut *self.connection.machine, &mut self.connection.buffers.outbox)
+    pub(crate) fn parts(&mut self) -> (&mut dyn Engine, &mut WriteBuffer) {
+        (&mut *self.connection.machine, &mut self.connection.buffers.write_buffer)
     }
 
     fn tls_client(&self) -> Option<&TlsClient> {
@@ -314,8 +315,8 @@ impl Wire {
     #[getter(closed)]
     fn is_closed(&self, py: Python<'_>) -> bool {
         if self.state.is_poisoned() && !self.closed() {
-            // The engine has panicked. Whoever takes its lock next closes the connection; one that has it already does so
-            // now.
+            // The engine has panicked. Whoever takes its lock next closes the connection; one that has it already does
+            // so now.
             drop(self.hold(py));
         }
         self.closed()

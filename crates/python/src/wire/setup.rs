@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::sink::{Settings, Unrepresentable};
 use crate::{errors, ffi};
 use headrace_connection::{Connection, Limits, TlsSettings};
-use headrace_core::{Cancellation, Fatal, FatalKind, Outbox, limits};
+use headrace_core::{Cancellation, Fatal, FatalKind, WriteBuffer, limits};
 use headrace_io::{Address, Connecting, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
@@ -58,9 +58,9 @@ fn tcp(py: Python<'_>, (ip, port): &(String, u16)) -> PyResult<Address> {
 }
 
 impl Wire {
-    /// A connection that is not open yet, by the options that the Python side makes of a URL or a conninfo, some of which
-    /// `prepare` makes a machine of: the part of it that a database alone has is `own`. `event_loop` is the asyncio loop that
-    /// will carry it, or None for a blocking one.
+    /// A connection that is not open yet, by the options that the Python side makes of a URL or a conninfo, some of
+    /// which `prepare` makes a machine of: the part of it that a database alone has is `own`. `event_loop` is the
+    /// asyncio loop that will carry it, or None for a blocking one.
     pub(crate) fn subclass<T: pyo3::PyClass<BaseType = Self>>(
         py: Python<'_>,
         options: &Bound<'_, PyDict>,
@@ -83,8 +83,8 @@ impl Wire {
             (None, Some(path)) => Some(Address::Unix(PathBuf::from(path))),
             (None, None) => None,
         };
-        let mut outbox = Outbox::new();
-        let Prepared { machine, tls, loaders } = prepare(py, options, &mut outbox)?;
+        let mut write_buffer = WriteBuffer::new();
+        let Prepared { machine, tls, loaders } = prepare(py, options, &mut write_buffer)?;
         let settings = Settings {
             unrepresentable: choose(
                 py,
@@ -106,7 +106,7 @@ impl Wire {
             user_timeout: seconds(options, "tcp_user_timeout")?,
         };
         let state = State {
-            connection: Connection::new(machine, outbox, tls),
+            connection: Connection::new(machine, write_buffer, tls),
             io: Io::None,
             queries: PyDict::new(py).unbind(),
             queries_bytes: Cell::new(0),
@@ -154,8 +154,8 @@ impl Wire {
 
 #[pymethods]
 impl Wire {
-    /// Connects the socket of a blocking connection, within `timeout` seconds, to an address and port of the server that
-    /// `ready()` has named, or else as the options have it.
+    /// Connects the socket of a blocking connection, within `timeout` seconds, to an address and port of the server
+    /// that `ready()` has named, or else as the options have it.
     ///
     /// The session is then set up by waiting for `ready()`.
     #[pyo3(signature = (timeout=None, place=None))]
@@ -225,7 +225,7 @@ impl Wire {
 }
 
 /// Makes what a database brings, of the options that it understands and of what it writes first.
-pub(crate) type Prepare = fn(Python<'_>, &Bound<'_, PyDict>, &mut Outbox) -> PyResult<Prepared>;
+pub(crate) type Prepare = fn(Python<'_>, &Bound<'_, PyDict>, &mut WriteBuffer) -> PyResult<Prepared>;
 
 /// What a database brings to a connection.
 pub(crate) struct Prepared {

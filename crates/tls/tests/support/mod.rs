@@ -1,6 +1,6 @@
 //! An authority, certificates of every kind, and a TLS server in memory.
 
-use headrace_core::{Fatal, Inbox, Outbox};
+use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
 use headrace_tls::{Roots, TlsClient, TlsConfig, Verify};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SigningKey};
 use rustls::crypto::ring;
@@ -160,8 +160,8 @@ pub fn asking(verify: Verify, roots: &str) -> TlsConfig {
 pub struct Joined {
     pub client: TlsClient,
     pub server: ServerConnection,
-    pub inbox: Inbox,
-    pub outbox: Outbox,
+    pub read_buffer: ReadBuffer,
+    pub write_buffer: WriteBuffer,
     /// What the server has received.
     pub heard: Vec<u8>,
     /// Bytes at a time towards the client.
@@ -173,8 +173,8 @@ impl Joined {
         Self {
             client: TlsClient::new(config, name).unwrap(),
             server: ServerConnection::new(server.config()).unwrap(),
-            inbox: Inbox::new(),
-            outbox: Outbox::new(),
+            read_buffer: ReadBuffer::new(),
+            write_buffer: WriteBuffer::new(),
             heard: Vec::new(),
             step: usize::MAX,
         }
@@ -184,7 +184,7 @@ impl Joined {
     pub fn settle(&mut self) -> Result<Result<(), rustls::Error>, Fatal> {
         loop {
             let mut wire = Vec::new();
-            self.client.transmit(&mut self.outbox, &mut wire)?;
+            self.client.transmit(&mut self.write_buffer, &mut wire)?;
             let mut quiet = wire.is_empty();
             let mut rest = &wire[..];
             while !rest.is_empty() {
@@ -194,7 +194,7 @@ impl Joined {
                     while self.server.wants_write() {
                         self.server.write_tls(&mut alert).unwrap();
                     }
-                    self.client.receive(&alert, &mut self.inbox)?;
+                    self.client.receive(&alert, &mut self.read_buffer)?;
                     return Ok(Err(error));
                 }
                 // Ends with WouldBlock.
@@ -206,7 +206,7 @@ impl Joined {
             }
             quiet &= wire.is_empty();
             for part in wire.chunks(self.step.min(wire.len()).max(1)) {
-                self.client.receive(part, &mut self.inbox)?;
+                self.client.receive(part, &mut self.read_buffer)?;
             }
             if quiet {
                 return Ok(Ok(()));
@@ -216,13 +216,13 @@ impl Joined {
 
     /// Goes through the handshake and sends something both ways.
     pub fn converse(&mut self) -> Result<(), Fatal> {
-        self.outbox.tail().extend_from_slice(b"question");
+        self.write_buffer.tail().extend_from_slice(b"question");
         self.settle()?.map_err(|error| Fatal::gone(error.to_string()))?;
         assert!(!self.client.is_handshaking());
         assert_eq!(self.heard, b"question");
         self.server.writer().write_all(b"answer").unwrap();
         self.settle()?.unwrap();
-        assert_eq!(self.inbox.unread(), b"answer");
+        assert_eq!(self.read_buffer.unread(), b"answer");
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from ..._native import InboxView, Wire
+from ..._native import ReadBufferView, Wire
 from ...errors import connect_failed
 
 _TRANSPORT_CALLS = (
@@ -25,7 +25,7 @@ class LoopProtocol(asyncio.BufferedProtocol):
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
-        view = InboxView(wire)
+        view = ReadBufferView(wire)
         mine: dict[str, Any] = {
             "get_buffer": view.get_buffer,
             "flush": wire.flush,
