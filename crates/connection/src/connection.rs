@@ -2,7 +2,7 @@
 
 use crate::Buffers;
 use headrace_core::limits::REDIRECTS;
-use headrace_core::protocol::Caller;
+use headrace_core::protocol::ResponseHandler;
 use headrace_core::{Certificate, Fatal, FatalKind, NextStep, Protocol, ReadBuffer, Session, WriteBuffer};
 use headrace_tls::{TlsClient, TlsConfig};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub trait Driven: Session {
 }
 
 impl<P: Protocol> Driven for P {
-    type Cx<'a> = <P::Caller as Caller>::Cx<'a>;
+    type Cx<'a> = <P::Handler as ResponseHandler>::Cx<'a>;
 
     fn transmit(&mut self, cx: Self::Cx<'_>, write_buffer: &mut WriteBuffer) {
         Protocol::transmit(self, cx, write_buffer);

@@ -4,7 +4,7 @@
 //! * [`sink`]: where decoded values go;
 //! * [`column`]: the columns of a result, described alike for every database;
 //! * [`params`]: where the values to encode come from;
-//! * [`protocol`]: what a loop may ask of a protocol, and a protocol of its caller;
+//! * [`protocol`]: what a loop may ask of a protocol, and a protocol of its response handler;
 //! * [`rows`]: a response handler that keeps rows, for programs that have no better place for them;
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`run`]: rows that lie in the read buffer, and the ways to take them;
@@ -14,7 +14,7 @@
 //! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
 //! * [`transitions`]: state machines as tables, checked in debug builds;
 //! * [`verb`]: begin, commit, savepoints, reset, ping: what is asked of any session, as data;
-//! * [`civil`]: days and microseconds to calendar fields, for values that the caller's types cannot hold;
+//! * [`civil`]: days and microseconds to calendar fields, for values that the response handler's types cannot hold;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
 
@@ -40,7 +40,7 @@ pub mod words;
 pub use buffer::{ReadBuffer, WriteBuffer};
 pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
-pub use protocol::{Caller, Discarded, Fatal, FatalKind, Outcome, Protocol, Room, shortened};
+pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};
 pub use queue::{Failure, Pending, Queue, Requests, Slot};
 pub use run::{Cells, ColumnSink, Run};
 pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};

@@ -1,4 +1,4 @@
-//! What a loop may ask of a protocol, and a protocol of its caller.
+//! What a loop may ask of a protocol, and a protocol of its response handler.
 
 use crate::queue::{Pending, Queue};
 use crate::{Described, Diagnostics, Mismatch, Parameters, ReadBuffer, Run, Session, Verb, WriteBuffer, limits};
@@ -163,8 +163,8 @@ pub enum Outcome<S, E> {
         /// The 0-based row of a batch that it was about.
         row: Option<u64>,
     },
-    /// The caller's own error: a value that does not fit, an iterator that raised.
-    Caller {
+    /// The response handler's own error: a value that does not fit, an iterator that raised.
+    Client {
         /// The error.
         error: E,
         /// The 0-based row of a batch that it was about.
@@ -176,7 +176,7 @@ pub enum Outcome<S, E> {
     Fatal(Fatal),
 }
 
-/// What became of a request whose caller was forgotten.
+/// What became of a request whose response handler was forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
     /// Nothing of it is with the server: it was not sent, or was answered already.
@@ -216,10 +216,10 @@ pub enum Room {
 
 /// The side that asks: Python, Arrow, the daemon, a test.
 ///
-/// A caller travels with its request through the protocol's queue and is asleep there; whenever the protocol needs
-/// it, it is woken with the context `Cx` that the loop was given (the proof that the interpreter is attached, or
+/// A response handler travels with its request through the protocol's queue and is asleep there; whenever the protocol
+/// needs it, it is woken with the context `Cx` that the loop was given (the proof that the interpreter is attached, or
 /// nothing at all).
-pub trait Caller: Sized {
+pub trait ResponseHandler: Sized {
     /// What it needs to be woken.
     type Cx<'a>: Copy;
     /// One row of parameters.
@@ -271,18 +271,18 @@ pub trait Caller: Sized {
 /// What does not depend on its requests and response handlers is in [`Session`].
 pub trait Protocol: Session {
     /// Who asks.
-    type Caller: Caller;
+    type Handler: ResponseHandler;
     /// What can be asked.
     type Request;
     /// A request in the queue.
-    type Pending: Pending<Caller = Self::Caller>;
+    type Pending: Pending<Handler = Self::Handler>;
 
     /// The requests that wait or are in flight.
     fn queue(&self) -> &Queue<Self::Pending>;
     /// The same, to be changed.
     fn queue_mut(&mut self) -> &mut Queue<Self::Pending>;
     /// Queues a request, and returns the number by which it is known.
-    fn submit(&mut self, request: Self::Request, caller: Self::Caller) -> u64;
+    fn submit(&mut self, request: Self::Request, handler: Self::Handler) -> u64;
     /// The requests of a verb, to be submitted one behind the other.
     ///
     /// # Errors
@@ -291,7 +291,7 @@ pub trait Protocol: Session {
     /// The text of a request that is text as it is: one statement, or several. Its result is a list.
     fn text(request: &Self::Request) -> Option<&Arc<str>>;
     /// Encodes queued requests until the write buffer is full, the queue empty, or a reply is needed first.
-    fn transmit(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, write_buffer: &mut WriteBuffer);
+    fn transmit(&mut self, cx: <Self::Handler as ResponseHandler>::Cx<'_>, write_buffer: &mut WriteBuffer);
     /// Handles every whole message in the read buffer; what has to be answered at once goes to the write buffer. Where
     /// a response handler is full it ends early, with bytes left in the read buffer: see [`Session::full`].
     ///
@@ -299,31 +299,31 @@ pub trait Protocol: Session {
     /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] tells everyone who waits.
     fn receive(
         &mut self,
-        cx: <Self::Caller as Caller>::Cx<'_>,
+        cx: <Self::Handler as ResponseHandler>::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal>;
     /// Ends every request with `reason`, and the session with them.
-    fn abort(&mut self, cx: <Self::Caller as Caller>::Cx<'_>, reason: &Fatal);
+    fn abort(&mut self, cx: <Self::Handler as ResponseHandler>::Cx<'_>, reason: &Fatal);
 
     /// The number of the first request whose response handler `is` the one looked for.
-    fn find(&self, is: impl FnMut(&Self::Caller) -> bool) -> Option<u64> {
+    fn find(&self, is: impl FnMut(&Self::Handler) -> bool) -> Option<u64> {
         self.queue().find(is)
     }
     /// The response handler of the request that the server is working on.
-    fn current_caller(&self) -> Option<&Self::Caller> {
-        self.queue().first()?.slot().caller.as_ref()
+    fn current_handler(&self) -> Option<&Self::Handler> {
+        self.queue().first()?.slot().handler.as_ref()
     }
     /// The same, to be told something.
-    fn current_caller_mut(&mut self) -> Option<&mut Self::Caller> {
-        self.queue_mut().first_mut()?.slot_mut().caller.as_mut()
+    fn current_handler_mut(&mut self) -> Option<&mut Self::Handler> {
+        self.queue_mut().first_mut()?.slot_mut().handler.as_mut()
     }
     /// The response handler of request `id`.
-    fn caller_mut(&mut self, id: u64) -> Option<&mut Self::Caller> {
-        self.queue_mut().caller_mut(id)
+    fn handler_mut(&mut self, id: u64) -> Option<&mut Self::Handler> {
+        self.queue_mut().handler_mut(id)
     }
     /// The error with which the server ended or refused the session.
-    fn last_words(&self) -> Option<&<Self::Caller as Caller>::ServerError>;
+    fn last_words(&self) -> Option<&<Self::Handler as ResponseHandler>::ServerError>;
 }
 
 #[cfg(test)]

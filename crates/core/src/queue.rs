@@ -1,67 +1,67 @@
 //! Requests that wait to be sent or are in flight.
 //!
-//! Every request joins one queue. The first [`Queue::started`] of them have begun to be sent. What belongs to the protocol is
-//! in the request's own type, which has a [`Slot`] in it and is a [`Pending`].
+//! Every request joins one queue. The first [`Queue::started`] of them have begun to be sent. What belongs to the
+//! protocol is in the request's own type, which has a [`Slot`] in it and is a [`Pending`].
 
-use crate::protocol::{Caller, Discarded, Fatal, Outcome, Room};
+use crate::protocol::{Discarded, Fatal, Outcome, ResponseHandler, Room};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
 /// Why a request will not be done.
-pub enum Failure<C: Caller> {
+pub enum Failure<H: ResponseHandler> {
     /// The server has refused it.
     Server {
         /// Its error.
-        error: C::ServerError,
+        error: H::ServerError,
         /// The 0-based row of a batch that it was about.
         row: Option<u64>,
     },
     /// The response handler has failed: a value that does not fit, an iterator that raised.
-    Caller {
+    Client {
         /// Its error.
-        error: C::Error,
+        error: H::Error,
         /// The 0-based row of a batch that it was about.
         row: Option<u64>,
     },
 }
 
-impl<C: Caller> Failure<C> {
+impl<H: ResponseHandler> Failure<H> {
     /// How the request ends with it.
-    pub fn outcome(self) -> Outcome<C::ServerError, C::Error> {
+    pub fn outcome(self) -> Outcome<H::ServerError, H::Error> {
         match self {
             Failure::Server { error, row } => Outcome::Server { error, row },
-            Failure::Caller { error, row } => Outcome::Caller { error, row },
+            Failure::Client { error, row } => Outcome::Client { error, row },
         }
     }
 }
 
 /// What the queue knows of a request.
-pub struct Slot<C: Caller> {
+pub struct Slot<H: ResponseHandler> {
     /// The number by which the request is known.
     pub id: u64,
     /// The response handler; `None` once it was discarded: the reply is read and dropped.
-    pub caller: Option<C>,
-    /// See [`Caller::lane`].
+    pub handler: Option<H>,
+    /// See [`ResponseHandler::lane`].
     pub lane: u64,
     /// The response handler was discarded after something of the request was sent.
     pub abandoned: bool,
     /// Why the request will not be done.
-    pub failure: Option<Failure<C>>,
+    pub failure: Option<Failure<H>>,
 }
 
 // By hand: errors and response handlers need not be shown.
-impl<C: Caller> fmt::Debug for Failure<C> {
+impl<H: ResponseHandler> fmt::Debug for Failure<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, row) = match self {
             Failure::Server { row, .. } => ("Server", row),
-            Failure::Caller { row, .. } => ("Caller", row),
+            Failure::Client { row, .. } => ("Client", row),
         };
         f.debug_struct(kind).field("row", row).finish_non_exhaustive()
     }
 }
 
-impl<C: Caller> fmt::Debug for Slot<C> {
+impl<H: ResponseHandler> fmt::Debug for Slot<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, lane, abandoned, failure, .. } = self;
         let mut shown = f.debug_struct("Slot");
@@ -70,27 +70,27 @@ impl<C: Caller> fmt::Debug for Slot<C> {
     }
 }
 
-impl<C: Caller> Slot<C> {
+impl<H: ResponseHandler> Slot<H> {
     /// The slot of a request that the machine itself makes, in the lane of another one.
     pub fn own(id: u64, lane: u64) -> Self {
-        Self { id, caller: None, lane, abandoned: false, failure: None }
+        Self { id, handler: None, lane, abandoned: false, failure: None }
     }
 
     /// Notes an error of the server, unless the request has failed already.
-    pub fn fail(&mut self, error: C::ServerError) {
+    pub fn fail(&mut self, error: H::ServerError) {
         self.failure.get_or_insert(Failure::Server { error, row: None });
     }
 
     /// Tells the response handler how the request ended: with its failure, or well.
-    pub fn finish(mut self, cx: C::Cx<'_>) {
+    pub fn finish(mut self, cx: H::Cx<'_>) {
         let outcome = self.failure.take().map_or(Outcome::Done, Failure::outcome);
         self.finish_with(cx, outcome);
     }
 
     /// Tells the response handler how the request ended.
-    pub fn finish_with(self, cx: C::Cx<'_>, outcome: Outcome<C::ServerError, C::Error>) {
-        if let Some(caller) = self.caller {
-            caller.finish(cx, outcome);
+    pub fn finish_with(self, cx: H::Cx<'_>, outcome: Outcome<H::ServerError, H::Error>) {
+        if let Some(handler) = self.handler {
+            handler.finish(cx, outcome);
         }
     }
 }
@@ -98,17 +98,17 @@ impl<C: Caller> Slot<C> {
 /// A request in the queue, with what its protocol has to know of it.
 pub trait Pending {
     /// The type of response handlers.
-    type Caller: Caller;
+    type Handler: ResponseHandler;
 
     /// What the queue knows of it.
-    fn slot(&self) -> &Slot<Self::Caller>;
+    fn slot(&self) -> &Slot<Self::Handler>;
     /// The same, to be changed.
-    fn slot_mut(&mut self) -> &mut Slot<Self::Caller>;
+    fn slot_mut(&mut self) -> &mut Slot<Self::Handler>;
     /// The same, when nothing else matters any more.
-    fn into_slot(self) -> Slot<Self::Caller>;
+    fn into_slot(self) -> Slot<Self::Handler>;
 
-    /// The request is discarded before anything of it was sent: it becomes what has to be sent in its place. Returns false
-    /// if that is nothing, so that it can leave the queue. `before` is the request that precedes it.
+    /// The request is discarded before anything of it was sent: it becomes what has to be sent in its place. Returns
+    /// false if that is nothing, so that it can leave the queue. `before` is the request that precedes it.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool;
     /// Whether the server may still be working on something of it, now that it has begun to be sent.
     fn is_at_server(&self) -> bool;
@@ -117,8 +117,8 @@ pub trait Pending {
 }
 
 /// The handler's error type and so on, by the type of pending requests.
-type ServerError<R> = <<R as Pending>::Caller as Caller>::ServerError;
-type Cx<'a, R> = <<R as Pending>::Caller as Caller>::Cx<'a>;
+type ServerError<R> = <<R as Pending>::Handler as ResponseHandler>::ServerError;
+type Cx<'a, R> = <<R as Pending>::Handler as ResponseHandler>::Cx<'a>;
 
 /// The pending requests of one connection.
 #[derive(Debug)]
@@ -139,14 +139,14 @@ impl<R> Default for Queue<R> {
 
 impl<R: Pending> Queue<R> {
     /// Appends a request, which `make` makes around its slot, and returns its number.
-    pub fn submit(&mut self, caller: R::Caller, make: impl FnOnce(Slot<R::Caller>) -> R) -> u64 {
-        let lane = caller.lane();
-        let slot = Slot { caller: Some(caller), ..Slot::own(self.next_id, lane) };
+    pub fn submit(&mut self, handler: R::Handler, make: impl FnOnce(Slot<R::Handler>) -> R) -> u64 {
+        let lane = handler.lane();
+        let slot = Slot { handler: Some(handler), ..Slot::own(self.next_id, lane) };
         self.append(make(slot))
     }
 
     /// Appends a request of the machine's own, behind the last one and in its lane.
-    pub fn append_own(&mut self, make: impl FnOnce(Slot<R::Caller>) -> R) -> u64 {
+    pub fn append_own(&mut self, make: impl FnOnce(Slot<R::Handler>) -> R) -> u64 {
         let lane = self.entries.back().map_or(0, |last| last.slot().lane);
         self.append(make(Slot::own(self.next_id, lane)))
     }
@@ -158,7 +158,7 @@ impl<R: Pending> Queue<R> {
     }
 
     /// Puts a request of the machine's own before those that wait.
-    pub fn insert_own(&mut self, lane: u64, make: impl FnOnce(Slot<R::Caller>) -> R) {
+    pub fn insert_own(&mut self, lane: u64, make: impl FnOnce(Slot<R::Handler>) -> R) {
         let entry = make(Slot::own(self.next_id, lane));
         self.next_id += 1;
         self.entries.insert(self.started, entry);
@@ -225,14 +225,14 @@ impl<R: Pending> Queue<R> {
     }
 
     /// The number of the first request whose response handler `is` the one looked for.
-    pub fn find(&self, mut is: impl FnMut(&R::Caller) -> bool) -> Option<u64> {
+    pub fn find(&self, mut is: impl FnMut(&R::Handler) -> bool) -> Option<u64> {
         let slots = self.entries.iter().map(Pending::slot);
-        slots.into_iter().find(|slot| slot.caller.as_ref().is_some_and(&mut is)).map(|slot| slot.id)
+        slots.into_iter().find(|slot| slot.handler.as_ref().is_some_and(&mut is)).map(|slot| slot.id)
     }
 
     /// The response handler of request `id`.
-    pub fn caller_mut(&mut self, id: u64) -> Option<&mut R::Caller> {
-        self.by_id_mut(id)?.slot_mut().caller.as_mut()
+    pub fn handler_mut(&mut self, id: u64) -> Option<&mut R::Handler> {
+        self.by_id_mut(id)?.slot_mut().handler.as_mut()
     }
 
     /// The first request.
@@ -271,8 +271,8 @@ impl<R: Pending> Queue<R> {
         self.entries.get(self.started)
     }
 
-    /// Whether the next request may be started as far as the queue knows: there is one, no cancel request is under way that
-    /// could hit it, and it is of the same lane as those in flight.
+    /// Whether the next request may be started as far as the queue knows: there is one, no cancel request is under way
+    /// that could hit it, and it is of the same lane as those in flight.
     pub fn may_start(&self) -> bool {
         let Some(next) = self.next().filter(|_| !self.held) else { return false };
         self.last().is_none_or(|last| last.slot().lane == next.slot().lane)
@@ -297,8 +297,8 @@ impl<R: Pending> Queue<R> {
         self.started -= 1;
     }
 
-    /// Puts the first of the waiting requests that is `wanted` before the others; returns whether there is one. `wanted` is
-    /// given a request and the one before it that waits, too.
+    /// Puts the first of the waiting requests that is `wanted` before the others; returns whether there is one.
+    /// `wanted` is given a request and the one before it that waits, too.
     pub fn bring_forward(&mut self, wanted: impl Fn(&R, Option<&R>) -> bool) -> bool {
         let before = |at: usize| (at > self.started).then(|| &self.entries[at - 1]);
         let found = (self.started..self.entries.len()).find(|&at| wanted(&self.entries[at], before(at)));
@@ -372,14 +372,14 @@ impl<R: Pending> Queue<R> {
         if at >= self.started {
             let (before, rest) = self.entries.make_contiguous().split_at_mut(at);
             if rest[0].replace_discarded(before.last()) {
-                rest[0].slot_mut().caller = None;
+                rest[0].slot_mut().handler = None;
             } else {
                 self.entries.remove(at);
             }
             return Discarded::Gone;
         }
         let slot = self.entries[at].slot_mut();
-        slot.caller = None;
+        slot.handler = None;
         slot.abandoned = true;
         self.resume(id);
         if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
@@ -390,15 +390,15 @@ impl<R: Pending> Queue<R> {
         self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
     }
 
-    /// Ends every request with `reason`. What the server has said before it ended the session, `last_words`, is for the first
-    /// that has a response handler: before it may stand what was discarded, or is the machine's own.
+    /// Ends every request with `reason`. What the server has said before it ended the session, `last_words`, is for the
+    /// first that has a response handler: before it may stand what was discarded, or is the machine's own.
     pub fn abort(&mut self, cx: Cx<'_, R>, reason: &Fatal, last_words: Option<ServerError<R>>) {
         self.started = 0;
         self.full = None;
         let mut last_words = last_words;
         for entry in std::mem::take(&mut self.entries) {
             let mut slot = entry.into_slot();
-            if slot.caller.is_some()
+            if slot.handler.is_some()
                 && let Some(error) = last_words.take()
             {
                 slot.fail(error);

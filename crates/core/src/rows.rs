@@ -1,13 +1,13 @@
 //! A response handler for a program that has no place of its own for rows: it keeps them as [`Datum`]s.
 //!
 //! It serves every protocol, and costs an allocation for each text: who needs speed or types of its own writes a
-//! [`Caller`] with a [`Sink`].
+//! [`ResponseHandler`] with a [`Sink`].
 
 use crate::params::RangeParts;
 use crate::protocol::Summary;
 use crate::{
-    Caller, Column, Container, Described, Diagnostics, Fatal, Inet, Mismatch, Outcome, Parameters, Room, Run, Sink,
-    Value, ValueKind,
+    Column, Container, Described, Diagnostics, Fatal, Inet, Mismatch, Outcome, Parameters, ResponseHandler, Room, Run,
+    Sink, Value, ValueKind,
 };
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -122,7 +122,7 @@ impl<E> Reply<E> {
     }
 }
 
-impl<C: Described, E: Diagnostics> Caller for Collector<C, E> {
+impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
     type Cx<'a> = ();
     type Params<'s, 'c: 's>
         = Row<'s>

@@ -53,7 +53,7 @@ struct Request {
 }
 
 impl Pending for Request {
-    type Caller = Handler;
+    type Handler = Handler;
 
     fn slot(&self) -> &Slot<Handler> {
         &self.slot

@@ -223,7 +223,7 @@ fn a_value_that_does_not_fit_is_named_and_nothing_is_sent_or_all_is_undone() {
         }
         let told = session.batch("insert into unfit values (?, ?)", road, true, vec![vec![V::Int(1)]]);
         session.run().unwrap();
-        assert_eq!(end(&told), "caller the statement has 2 parameters, but 1 was given at row 0", "{road:?}");
+        assert_eq!(end(&told), "client the statement has 2 parameters, but 1 was given at row 0", "{road:?}");
     }
 }
 
@@ -249,7 +249,7 @@ fn mixed_types_in_a_column_are_no_obstacle() {
 }
 
 #[test]
-fn rows_that_a_batch_returns_are_the_callers() {
+fn rows_that_a_batch_returns_go_to_the_handler() {
     let mut session = session();
     session.must("create or replace table giving (id int primary key auto_increment, v int)");
     for road in ROADS {
@@ -304,7 +304,7 @@ fn a_deadlock_in_the_middle_leaves_nothing_of_the_batch() {
 }
 
 #[test]
-fn a_batch_whose_caller_is_gone_is_rolled_back() {
+fn a_batch_whose_handler_is_gone_is_rolled_back() {
     let mut session = session();
     for road in ROADS {
         // After the first reads: while the statement is prepared, the guard set, rows are in flight.
@@ -378,7 +378,7 @@ fn cursors_are_fetched_in_parts() {
 }
 
 #[test]
-fn a_local_file_is_what_the_caller_hands_over() {
+fn a_local_file_is_what_the_handler_supplies() {
     let mut session = Server::shared().session_with(Options { local_infile: true, ..Server::options() });
     session.must("create or replace table loaded (a int, b varchar(20))");
     let sql = "load data local infile 'anything' into table loaded fields terminated by ','";

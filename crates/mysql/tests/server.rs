@@ -239,7 +239,7 @@ fn what_the_server_has_no_type_for_is_refused_before_anything_is_sent() {
     }
     let told = session.execute("select ?", vec![]);
     session.run().unwrap();
-    assert_eq!(end(&told), "caller the statement has 1 parameter, but 0 were given");
+    assert_eq!(end(&told), "client the statement has 1 parameter, but 0 were given");
     assert_eq!(session.must("select 1"), ["1"]);
 }
 

@@ -10,7 +10,7 @@ use crate::postgres::CopyBuffer;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::protocol::Summary;
-use headrace_core::{Caller, Fatal, Outcome, Room, Run};
+use headrace_core::{Fatal, Outcome, ResponseHandler, Room, Run};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
@@ -47,7 +47,8 @@ impl Ticket {
         self.is_done()
     }
 
-    /// Takes the result, which spends the ticket. None, and nothing is taken, where there is none yet or it is an error.
+    /// Takes the result, which spends the ticket. None, and nothing is taken, where there is none yet or it is an
+    /// error.
     fn take_result(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let mut slot = self.outcome.lock().ok()?;
         let result = slot.as_ref()?.as_ref().ok()?.clone_ref(py);
@@ -278,7 +279,7 @@ impl<D: Dialect> PyCall<D> {
     }
 }
 
-impl<D: Dialect> Caller for PyCall<D> {
+impl<D: Dialect> ResponseHandler for PyCall<D> {
     type Cx<'a> = Python<'a>;
     type Params<'s, 'c: 's> = PyParams<'s>;
     type Error = Fault;
@@ -407,7 +408,7 @@ impl<D: Dialect> Caller for PyCall<D> {
                 let error = D::error(py, &error, self.statement.as_deref(), row);
                 Err(if D::RESULTS_STAND && self.script { self.with_results(py, error) } else { error })
             }
-            Outcome::Caller { error, row } => Err(errors::fault(py, error, row)),
+            Outcome::Client { error, row } => Err(errors::fault(py, error, row)),
             Outcome::Skipped => Err(errors::skipped(py)),
             Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),
         };

@@ -25,7 +25,7 @@ pub trait Dialect: Sized + 'static {
     /// The server's error.
     type ServerError: Diagnostics;
     /// The machine.
-    type Machine: Protocol<Caller = PyCall<Self>>;
+    type Machine: Protocol<Handler = PyCall<Self>>;
 
     /// The exception for a server's error.
     fn error(py: Python<'_>, error: &Self::ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr;
@@ -72,14 +72,14 @@ pub trait Engine: Session + Any + Debug + Send {
     /// The number of the request that a ticket or future stands for.
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64>;
     /// Shows everybody who waits, and who waits for the next step of a COPY, until one of these calls returns true.
-    fn visit_callers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
+    fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
     /// What the server said before it ended the session, as an exception.
     fn last_error(&self, py: Python<'_>) -> Option<PyErr>;
 }
 
 impl<M, D> Engine for M
 where
-    M: Protocol<Caller = PyCall<D>> + Any + Debug + Send,
+    M: Protocol<Handler = PyCall<D>> + Any + Debug + Send,
     D: Dialect<Machine = M>,
 {
     fn receive(
@@ -131,7 +131,7 @@ where
         Protocol::find(self, |call| call.completion.is(ticket))
     }
 
-    fn visit_callers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool) {
+    fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool) {
         Protocol::find(self, |call| visit(&call.completion, call.progress.as_ref()));
     }
 
@@ -178,7 +178,7 @@ impl dyn Engine {
     /// Whether anybody waits for a request.
     pub fn is_awaited(&self) -> bool {
         let mut awaited = false;
-        self.visit_callers(&mut |_, _| {
+        self.visit_handlers(&mut |_, _| {
             awaited = true;
             true
         });

@@ -1,7 +1,7 @@
 //! How any machine is driven with what a server is said to have sent, and what must hold at the end.
 
 use crate::{Shared, receive};
-use headrace_core::protocol::{Caller, Discarded, Fatal, Protocol};
+use headrace_core::protocol::{Discarded, Fatal, Protocol, ResponseHandler};
 use headrace_core::{ReadBuffer, WriteBuffer};
 
 /// The bytes that arrive at once: few enough to cut most messages.
@@ -21,7 +21,7 @@ pub fn drive<P: Protocol>(
     discards: u8,
     handlers: &[Shared],
 ) where
-    P::Caller: for<'a> Caller<Cx<'a> = ()>,
+    P::Handler: for<'a> ResponseHandler<Cx<'a> = ()>,
 {
     let waiting = || handlers.iter().filter(|handler| !handler.has_ended()).count();
     let mut discarded = 0;
@@ -62,7 +62,7 @@ pub fn drive<P: Protocol>(
 /// Discards a request, and holds the machine as for a cancel request; returns whether there was one to discard.
 fn discard<P: Protocol>(machine: &mut P, mut nth: usize, write_buffer: &mut WriteBuffer) -> bool
 where
-    P::Caller: for<'a> Caller<Cx<'a> = ()>,
+    P::Handler: for<'a> ResponseHandler<Cx<'a> = ()>,
 {
     let found = machine.find(|_| {
         let found = nth == 0;

@@ -1,7 +1,7 @@
 //! A response handler that keeps what it received.
 
 use crate::{TestParameters, TestValue, TextSink, ways};
-use headrace_core::protocol::{Caller, Outcome, Summary};
+use headrace_core::protocol::{Outcome, ResponseHandler, Summary};
 use headrace_core::{Described, Diagnostics, Fatal, Mismatch, Room, Run, Sink};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ pub struct Received {
     pub rows: Vec<Vec<String>>,
     /// Each result.
     pub results: Vec<Completion>,
-    /// `done`, `server CODE`, `caller REASON`, `skipped` or `fatal REASON`, with ` at row N` where a row is known.
+    /// `done`, `server CODE`, `client REASON`, `skipped` or `fatal REASON`, with ` at row N` where a row is known.
     pub end: Option<String>,
     /// What the server says about its error.
     pub error: Option<String>,
@@ -101,7 +101,7 @@ pub struct TestHandler<D: Dialect> {
     pub rewinds: bool,
     /// Whether it is full after each run of rows, and after each block.
     pub fills: bool,
-    /// Whose request it is, as [`Caller::lane`] says.
+    /// Whose request it is, as [`ResponseHandler::lane`] says.
     pub lane: u64,
     columns: Option<D::Columns>,
 }
@@ -132,7 +132,7 @@ impl<D: Dialect> TestHandler<D> {
     }
 }
 
-impl<D: Dialect> Caller for TestHandler<D> {
+impl<D: Dialect> ResponseHandler for TestHandler<D> {
     type Cx<'a> = ();
     type Params<'s, 'c: 's> = TestParameters<'s>;
     type Error = Mismatch;
@@ -191,7 +191,7 @@ impl<D: Dialect> Caller for TestHandler<D> {
                 received.error = Some(D::message(&error));
                 format!("server {}{}", D::code(&error), at(row))
             }
-            Outcome::Caller { error, row } => format!("caller {error}{}", at(row)),
+            Outcome::Client { error, row } => format!("client {error}{}", at(row)),
             Outcome::Skipped => "skipped".into(),
             Outcome::Fatal(reason) => format!("fatal {reason}"),
         });

@@ -1,7 +1,7 @@
 //! How a test has a machine handle what has come, although each of its response handlers is full after each run of
 //! rows.
 
-use headrace_core::protocol::{Caller, Fatal, Protocol};
+use headrace_core::protocol::{Fatal, Protocol, ResponseHandler};
 use headrace_core::{ReadBuffer, WriteBuffer};
 
 /// Handles what has come, and resumes each handler that is full: until then nothing must be handled.
@@ -17,7 +17,7 @@ pub fn receive<P: Protocol>(
     write_buffer: &mut WriteBuffer,
 ) -> Result<(), Fatal>
 where
-    P::Caller: for<'a> Caller<Cx<'a> = ()>,
+    P::Handler: for<'a> ResponseHandler<Cx<'a> = ()>,
 {
     machine.receive((), read_buffer, write_buffer)?;
     while let Some(id) = machine.full() {

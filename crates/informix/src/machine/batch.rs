@@ -9,12 +9,12 @@ use super::entry::{Entry, Failure};
 use super::request::{Asked, Execute, Group, Reply, Request, Road};
 use super::send::bind_row;
 use super::stage::{Event, HasState, Stage, State, go};
-use super::{IfxCaller, Logging, Machine};
+use super::{IfxHandler, Logging, Machine};
 use crate::capabilities::Feature;
 use crate::limits as own;
 use crate::messages::server::ServerError;
 use crate::messages::{client, tag};
-use headrace_core::{Caller, WriteBuffer};
+use headrace_core::{ResponseHandler, WriteBuffer};
 use std::sync::atomic::Ordering;
 
 /// The savepoint of a batch inside a transaction.
@@ -33,7 +33,7 @@ pub(super) enum Guard {
 
 /// A batch whose rows are being sent, or were.
 #[derive(Debug)]
-pub(super) struct Batch<C: Caller> {
+pub(super) struct Batch<H: ResponseHandler> {
     step: Step,
     /// What makes it atomic.
     pub guard: Guard,
@@ -44,7 +44,7 @@ pub(super) struct Batch<C: Caller> {
     pub affected: i64,
     /// What the server said of the rows that it took from an insert cursor, until that is closed.
     put: Put,
-    putting: Putting<C>,
+    putting: Putting<H>,
 }
 
 /// The state of a batch.
@@ -75,7 +75,7 @@ enum Travels {
     Execute {
         /// Bytes of a group.
         group: usize,
-        /// The caller's current row is still to be sent: an insert cursor could not take it.
+        /// The response handler's current row is still to be sent: an insert cursor could not take it.
         row_waits: bool,
     },
 }
@@ -100,17 +100,17 @@ struct Put {
 
 /// Whether rows that were put have failed.
 #[derive(Debug, Default)]
-enum Putting<C: Caller> {
+enum Putting<H: ResponseHandler> {
     /// They have not, or what is made of it is decided.
     #[default]
     Good,
     /// The batch's failure came of putting rows.
     Failed,
     /// The batch is being repeated without putting rows; why it is.
-    Repeated(Box<Failure<C>>),
+    Repeated(Box<Failure<H>>),
 }
 
-impl<C: Caller> Batch<C> {
+impl<H: ResponseHandler> Batch<H> {
     fn new(guard: Guard, road: Road) -> Self {
         Self {
             step: Step::Sending,
@@ -133,9 +133,9 @@ impl<C: Caller> Batch<C> {
     }
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
-    pub(super) fn begin_batch(&mut self, cx: C::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
+    pub(super) fn begin_batch(&mut self, cx: H::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
         let guard = match self.logging {
             Logging::None => Guard::None,
             _ if !self.in_block => Guard::Transaction,
@@ -152,7 +152,7 @@ impl<C: IfxCaller> Machine<C> {
         let road = road.unwrap_or(best);
         // Only what can be undone and read a second time is put.
         let can = plan.is_some() && guard != Guard::None;
-        let again = can && entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx));
+        let again = can && entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
         let road = if road == Road::Put && !again { Road::Groups } else { road };
         entry.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, road)));
     }
@@ -170,7 +170,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Sends one group of rows.
-    pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn send_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         match self.queue.last().and_then(Entry::batch).map(|batch| &batch.travels) {
             Some(Travels::Put) => self.put_rows(cx, write_buffer),
             Some(Travels::Execute { .. }) => self.execute_rows(cx, write_buffer),
@@ -179,7 +179,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Sends SQ_BIND and SQ_EXECUTE for rows until a group is full.
-    fn execute_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn execute_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
         let Travels::Execute { group, row_waits } = &mut batch.travels else { return };
@@ -192,12 +192,12 @@ impl<C: IfxCaller> Machine<C> {
         while more && (out.len() == empty || out.len() - start < *group) {
             let mark = out.len();
             let waits = std::mem::take(row_waits);
-            let Some(caller) = &mut slot.caller else {
+            let Some(handler) = &mut slot.handler else {
                 more = false;
                 break;
             };
-            let written = match if waits { Ok(true) } else { caller.next_row(cx) } {
-                Ok(true) => bind_row(caller, statement, codeset, cx, out),
+            let written = match if waits { Ok(true) } else { handler.next_row(cx) } {
+                Ok(true) => bind_row(handler, statement, codeset, cx, out),
                 Ok(false) => {
                     more = false;
                     break;
@@ -211,7 +211,7 @@ impl<C: IfxCaller> Machine<C> {
                 }
                 Err(error) => {
                     out.truncate(mark);
-                    slot.failure = Some(Failure::Caller { error, row: Some(batch.sent) });
+                    slot.failure = Some(Failure::Client { error, row: Some(batch.sent) });
                     more = false;
                 }
             }
@@ -229,7 +229,7 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Opens the insert cursor, puts rows until a group is full, and closes it: what the server counts is then this
     /// group's, and an error behind it belongs to none before.
-    fn put_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn put_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
@@ -243,12 +243,12 @@ impl<C: IfxCaller> Machine<C> {
         client::ret_type(out, true, &plan.types);
         let mut more = slot.failure.is_none();
         while more && out.len() - start < own::GROUP_BYTES {
-            let Some(caller) = &mut slot.caller else {
+            let Some(handler) = &mut slot.handler else {
                 more = false;
                 break;
             };
-            let put = match caller.next_row(cx) {
-                Ok(true) => client::put(out, |out| plan.row(&caller.params(cx), codeset, out)),
+            let put = match handler.next_row(cx) {
+                Ok(true) => client::put(out, |out| plan.row(&handler.params(cx), codeset, out)),
                 Ok(false) => {
                     more = false;
                     break;
@@ -262,7 +262,7 @@ impl<C: IfxCaller> Machine<C> {
                     break;
                 }
                 Err(error) => {
-                    slot.failure = Some(Failure::Caller { error, row: Some(batch.sent) });
+                    slot.failure = Some(Failure::Client { error, row: Some(batch.sent) });
                     more = false;
                 }
             }
@@ -284,7 +284,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Every row is answered: keeps them all, or none, or begins once more on another road.
-    pub(super) fn end_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn end_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if self.repeat_batch(cx, write_buffer) {
             return;
         }
@@ -294,11 +294,11 @@ impl<C: IfxCaller> Machine<C> {
             match &slot.failure {
                 None => statement.put_refused.store(true, Ordering::Relaxed),
                 // Rows that could not be read a second time.
-                Some(Failure::Caller { .. }) => slot.failure = Some(*first),
+                Some(Failure::Client { .. }) => slot.failure = Some(*first),
                 Some(Failure::Server { .. }) => {}
             }
         }
-        let good = slot.failure.is_none() && slot.caller.is_some();
+        let good = slot.failure.is_none() && slot.handler.is_some();
         let guard = batch.guard;
         let out = write_buffer.tail();
         match (guard, good) {
@@ -326,7 +326,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Undoes what an insert cursor could not do to its end, and begins again without one; says whether it does.
-    fn repeat_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    fn repeat_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(entry) = self.queue.last_mut() else { return false };
         let told = matches!(&entry.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
         let stale = entry.is_stale();
@@ -335,7 +335,7 @@ impl<C: IfxCaller> Machine<C> {
             return false;
         }
         batch.putting = Putting::Good;
-        if !told || stale || !slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+        if !told || stale || !slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             return false;
         }
         let Some(first) = slot.failure.take() else { return false };
@@ -387,7 +387,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 }
 
-impl<C: IfxCaller> Entry<C> {
+impl<H: IfxHandler> Entry<H> {
     fn put_failed(&mut self, error: ServerError, row: u64) {
         if self.rows_failed(error, Some(row))
             && let Some(batch) = self.batch_mut()

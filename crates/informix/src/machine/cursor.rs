@@ -1,17 +1,17 @@
-//! Cursors: those of a query, which close by themselves, and those that a caller keeps open.
+//! Cursors: those of a query, which close by themselves, and those that a response handler keeps open.
 
 use super::entry::{Source, Stage, Used};
 use super::query::Query;
 use super::request::{Asked, Declare, Position, Request};
 use super::stage::Event;
 use super::statement::Statement;
-use super::{IfxCaller, Machine};
+use super::{IfxHandler, Machine};
 use crate::limits as own;
 use crate::messages::{client, scroll, tag};
 use headrace_core::WriteBuffer;
 use std::sync::Arc;
 
-/// A cursor that a caller keeps open. It has its statement for itself.
+/// A cursor that a response handler keeps open. It has its statement for itself.
 #[derive(Debug)]
 pub(super) struct Open {
     statement: Arc<Statement>,
@@ -37,7 +37,7 @@ impl Opening {
     }
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// Opens a cursor and asks for its first rows, in one group. Those of a scroll cursor are asked for by number.
     pub(super) fn open_cursor(
         &mut self,
@@ -85,7 +85,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Asks for more rows of a cursor that is kept open.
-    pub(super) fn fetch_cursor(&mut self, cx: C::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
+    pub(super) fn fetch_cursor(&mut self, cx: H::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
         let entry = &mut self.queue[at];
         let Some(cursor) = entry.request.cursor().and_then(|cursor| self.open_cursors.get(&cursor)) else {
             return entry.refuse("the cursor is not open".into());
@@ -97,8 +97,8 @@ impl<C: IfxCaller> Machine<C> {
         let statement = cursor.statement.clone();
         let columns = statement.columns.clone();
         entry.used = Some(Used { statement: statement.clone(), source: Source::Cursor });
-        if let (Some(caller), Some(columns)) = (&mut entry.slot.caller, &columns) {
-            caller.columns(cx, columns);
+        if let (Some(handler), Some(columns)) = (&mut entry.slot.handler, &columns) {
+            handler.columns(cx, columns);
         }
         // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.
         match &columns {

@@ -1,6 +1,6 @@
 //! A request in the queue, and how far it has come.
 
-use super::IfxCaller;
+use super::IfxHandler;
 use super::batch::{Batch, Guard, Step};
 use super::query::Query;
 use super::request::{Execute, Request, Rows, Savepoint};
@@ -11,7 +11,7 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Caller, Epoch, Mismatch, Pending, Prepared, Slot};
+use headrace_core::{Epoch, Mismatch, Pending, Prepared, ResponseHandler, Slot};
 use std::sync::Arc;
 
 /// The statement of a request, and where that comes from.
@@ -52,10 +52,10 @@ impl Source {
 
 /// A request in the queue.
 #[derive(Debug)]
-pub struct Entry<C: Caller> {
-    pub(super) slot: Slot<C>,
+pub struct Entry<H: ResponseHandler> {
+    pub(super) slot: Slot<H>,
     pub(super) request: Request,
-    stage: Stage<C>,
+    stage: Stage<H>,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
     /// Its statement was older than its table once, and is prepared again.
@@ -64,8 +64,8 @@ pub struct Entry<C: Caller> {
     pub(super) groups: usize,
 }
 
-impl<C: IfxCaller> Entry<C> {
-    pub(super) fn new(slot: Slot<C>, request: Request) -> Self {
+impl<H: IfxHandler> Entry<H> {
+    pub(super) fn new(slot: Slot<H>, request: Request) -> Self {
         Self { slot, request, stage: Stage::Queued, used: None, retried: false, groups: 0 }
     }
 
@@ -77,7 +77,7 @@ impl<C: IfxCaller> Entry<C> {
 
     /// The state with what it owns.
     #[inline]
-    pub(super) fn stage(&self) -> &Stage<C> {
+    pub(super) fn stage(&self) -> &Stage<H> {
         &self.stage
     }
 
@@ -99,12 +99,12 @@ impl<C: IfxCaller> Entry<C> {
 
     /// Puts it into another state, which `event` brings it to.
     #[inline]
-    pub(super) fn go(&mut self, event: Event, to: Stage<C>) {
+    pub(super) fn go(&mut self, event: Event, to: Stage<H>) {
         go(&mut self.stage, event, to);
     }
 
     /// What is known of it as a batch.
-    pub(super) fn batch(&self) -> Option<&Batch<C>> {
+    pub(super) fn batch(&self) -> Option<&Batch<H>> {
         match &self.stage {
             Stage::Batch(batch) => Some(batch),
             _ => None,
@@ -112,7 +112,7 @@ impl<C: IfxCaller> Entry<C> {
     }
 
     /// The same, to be changed.
-    pub(super) fn batch_mut(&mut self) -> Option<&mut Batch<C>> {
+    pub(super) fn batch_mut(&mut self) -> Option<&mut Batch<H>> {
         match &mut self.stage {
             Stage::Batch(batch) => Some(batch),
             _ => None,
@@ -120,7 +120,7 @@ impl<C: IfxCaller> Entry<C> {
     }
 
     /// A batch, the slot and the statement.
-    pub(super) fn batch_parts(&mut self) -> Option<(&mut Batch<C>, &mut Slot<C>, &Arc<Statement>)> {
+    pub(super) fn batch_parts(&mut self) -> Option<(&mut Batch<H>, &mut Slot<H>, &Arc<Statement>)> {
         match (&mut self.stage, &self.used) {
             (Stage::Batch(batch), Some(used)) => Some((batch, &mut self.slot, &used.statement)),
             _ => None,
@@ -147,7 +147,7 @@ impl<C: IfxCaller> Entry<C> {
 
     /// A query, the slot and the statement.
     #[inline]
-    pub(super) fn query_parts(&mut self) -> Option<(&mut Query, &mut Slot<C>, &Arc<Statement>)> {
+    pub(super) fn query_parts(&mut self) -> Option<(&mut Query, &mut Slot<H>, &Arc<Statement>)> {
         match (&mut self.stage, &self.used) {
             (Stage::Query(query), Some(used)) => Some((query, &mut self.slot, &used.statement)),
             _ => None,
@@ -186,21 +186,21 @@ impl<C: IfxCaller> Entry<C> {
         fresh
     }
 
-    /// Ends it for a reason of the caller's own making.
+    /// Ends it for a reason of the response handler's own making.
     pub(super) fn refuse(&mut self, message: String) {
-        self.slot.failure = Some(Failure::Caller { error: Mismatch::wrong_type(message).into(), row: None });
+        self.slot.failure = Some(Failure::Client { error: Mismatch::wrong_type(message).into(), row: None });
         if self.state() != State::Sent {
             self.go(Event::Refused, Stage::Sent);
         }
     }
 
     /// The server took one of the rows for wrong. Of several failed groups the first names the row; an error of the
-    /// caller's own behind it is not news. Says whether this failure counts.
+    /// response handler's own behind it is not news. Says whether this failure counts.
     pub(super) fn rows_failed(&mut self, error: ServerError, row: Option<u64>) -> bool {
         let earlier = match (&self.slot.failure, row) {
             (Some(Failure::Server { .. }), _) => true,
-            (Some(Failure::Caller { row: Some(ours), .. }), Some(row)) => *ours < row,
-            (Some(Failure::Caller { .. }), _) => true,
+            (Some(Failure::Client { row: Some(ours), .. }), Some(row)) => *ours < row,
+            (Some(Failure::Client { .. }), _) => true,
             (None, _) => false,
         };
         if !earlier {
@@ -233,10 +233,10 @@ impl<C: IfxCaller> Entry<C> {
         matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
     }
 
-    /// A value did not fit a parameter as it was described once, so that the server has not been asked. The column may be
-    /// another by now.
+    /// A value did not fit a parameter as it was described once, so that the server has not been asked. The column may
+    /// be another by now.
     pub(super) fn is_refused(&self) -> bool {
-        self.is_from_cache() && matches!(&self.slot.failure, Some(Failure::Caller { .. }))
+        self.is_from_cache() && matches!(&self.slot.failure, Some(Failure::Client { .. }))
     }
 
     /// A value was not what the column takes. The column may be another than the statement was prepared for.
@@ -250,7 +250,7 @@ impl<C: IfxCaller> Entry<C> {
         let outdated = || self.statement().is_some_and(|statement| statement.epoch() < now);
         // Of a batch whose first row was refused nothing was sent.
         let refused = self.is_refused()
-            && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Caller { row: Some(0), .. })));
+            && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Client { row: Some(0), .. })));
         let undone = match (self.is_batch(), self.guard()) {
             (false, _) => self.rows() == 0,
             // Other rows of the group may have been executed where a value did not fit.
@@ -263,11 +263,11 @@ impl<C: IfxCaller> Entry<C> {
             && self.is_from_cache()
             && !self.retried
             && undone
-            && self.slot.caller.is_some()
+            && self.slot.handler.is_some()
     }
 
-    /// It ends a block, or a transaction without keeping it. If that were interrupted, what nobody waits for any more would
-    /// stay open, and what comes next would be in it.
+    /// It ends a block, or a transaction without keeping it. If that were interrupted, what nobody waits for any more
+    /// would stay open, and what comes next would be in it.
     pub(super) fn ends_block(&self) -> bool {
         self.request.is_owed_end() || matches!(self.request, Request::Savepoint(..))
     }
@@ -277,18 +277,18 @@ impl<C: IfxCaller> Entry<C> {
     }
 }
 
-impl<C: IfxCaller> Pending for Entry<C> {
-    type Caller = C;
+impl<H: IfxHandler> Pending for Entry<H> {
+    type Handler = H;
 
-    fn slot(&self) -> &Slot<C> {
+    fn slot(&self) -> &Slot<H> {
         &self.slot
     }
 
-    fn slot_mut(&mut self) -> &mut Slot<C> {
+    fn slot_mut(&mut self) -> &mut Slot<H> {
         &mut self.slot
     }
 
-    fn into_slot(self) -> Slot<C> {
+    fn into_slot(self) -> Slot<H> {
         self.slot
     }
 

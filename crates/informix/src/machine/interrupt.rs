@@ -7,7 +7,7 @@
 //! that the server has gone on to the next one and, a moment later, has read that one.
 
 use super::request::{Asked, Group};
-use super::{IfxCaller, Machine};
+use super::{IfxHandler, Machine};
 use crate::messages::{client, tag};
 use headrace_core::{Interrupt, WriteBuffer};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub(super) struct Urgent {
     pinged: bool,
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// [`headrace_core::Session::interrupt`]
     pub(super) fn may_interrupt(&mut self, now: Instant) -> Interrupt {
         let running = self.groups.len();

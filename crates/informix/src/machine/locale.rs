@@ -3,7 +3,7 @@
 
 use super::request::{Asked, Group, Reply};
 use super::statement::{Columns, Statement};
-use super::{IfxCaller, Machine};
+use super::{IfxHandler, Machine};
 use crate::codeset::CodeSet;
 use crate::limits as own;
 use crate::messages::server::{Description, Message, read};
@@ -42,7 +42,7 @@ pub(super) fn in_row(columns: &Columns, row: &[u8]) -> Result<Option<String>, Fa
     Ok(text.0.map(|locale| locale.trim().to_owned()))
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// Takes the code set that the user named, that of the locale, or the default.
     pub(super) fn settle_codeset(&mut self) -> Result<(), Fatal> {
         self.codeset = match (self.given_codeset, &self.locale) {

@@ -34,8 +34,8 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use entry::Entry;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Discarded, Fatal, Interrupt, Mismatch, NextStep, Pending as _, Protocol, Queue,
-    ReadBuffer, Requests, Session, Statements, TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, Discarded, Fatal, Interrupt, Mismatch, NextStep, Pending as _, Protocol, Queue,
+    ReadBuffer, Requests, ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use interrupt::Urgent;
 use request::{Asked, Group, Reply};
@@ -45,9 +45,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A caller that speaks SQLI.
-pub trait IfxCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
-impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> IfxCaller for C {}
+/// A response handler that speaks SQLI.
+pub trait IfxHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
+impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> IfxHandler for H {}
 
 /// The style of a question at login whose answer may be shown (PAM_PROMPT_ECHO_ON).
 const SHOWN: u16 = 2;
@@ -76,9 +76,9 @@ pub enum Logging {
 
 /// One connection to Informix.
 #[derive(Debug)]
-pub struct Machine<C: Caller> {
+pub struct Machine<H: ResponseHandler> {
     phase: Phase,
-    queue: Queue<Entry<C>>,
+    queue: Queue<Entry<H>>,
     groups: VecDeque<Group>,
     reply: Reply,
     /// How many bytes the message at the front has at least, where it has not wholly come; else 0.
@@ -93,7 +93,7 @@ pub struct Machine<C: Caller> {
     cursors: u64,
     /// The last urgent byte, until the server has read past it.
     urgent: Option<Urgent>,
-    /// Cursors that stay open, by the callers' numbers.
+    /// Cursors that stay open, by the response handlers' numbers.
     open_cursors: HashMap<u64, Open>,
     /// Handles of routines, by their signatures.
     routines: HashMap<Arc<str>, routine::Handle>,
@@ -120,7 +120,7 @@ pub struct Machine<C: Caller> {
     last_words: Option<ServerError>,
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// A machine whose first bytes are in `write_buffer`. `statements` is how many prepared statements it may keep.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 }
 
-impl<C: IfxCaller> Session for Machine<C> {
+impl<H: IfxHandler> Session for Machine<H> {
     fn next_step(&self) -> NextStep<'_> {
         if let Some((server, host, port)) = &self.redirect {
             return NextStep::Reconnect { server, host, port: *port };
@@ -309,21 +309,21 @@ impl<C: IfxCaller> Session for Machine<C> {
     }
 }
 
-impl<C: IfxCaller> Protocol for Machine<C> {
-    type Caller = C;
+impl<H: IfxHandler> Protocol for Machine<H> {
+    type Handler = H;
     type Request = Request;
-    type Pending = Entry<C>;
+    type Pending = Entry<H>;
 
-    fn queue(&self) -> &Queue<Entry<C>> {
+    fn queue(&self) -> &Queue<Entry<H>> {
         &self.queue
     }
 
-    fn queue_mut(&mut self) -> &mut Queue<Entry<C>> {
+    fn queue_mut(&mut self) -> &mut Queue<Entry<H>> {
         &mut self.queue
     }
 
-    fn submit(&mut self, request: Request, caller: C) -> u64 {
-        self.queue.submit(caller, |slot| Entry::new(slot, request))
+    fn submit(&mut self, request: Request, handler: H) -> u64 {
+        self.queue.submit(handler, |slot| Entry::new(slot, request))
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
@@ -334,13 +334,13 @@ impl<C: IfxCaller> Protocol for Machine<C> {
         None
     }
 
-    fn transmit(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn transmit(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         self.send(cx, write_buffer);
     }
 
     fn receive(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -362,7 +362,7 @@ impl<C: IfxCaller> Protocol for Machine<C> {
         }
     }
 
-    fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
+    fn abort(&mut self, cx: H::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.groups.clear();
         self.queue.abort(cx, reason, self.last_words.clone());

@@ -4,7 +4,7 @@ use super::entry::{Entry, State};
 use super::request::{Asked, Group, Reply};
 use super::run::{HeldRows, Taken, Tuples};
 use super::stage::{Event, HasState, go};
-use super::{IfxCaller, Machine};
+use super::{IfxHandler, Machine};
 use crate::limits as own;
 use crate::messages::client;
 use crate::types::decode;
@@ -99,7 +99,7 @@ impl Query {
     }
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
     pub(super) fn fetch_more(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let size = self.buffer(own::FETCH_BYTES);
@@ -126,7 +126,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &self.queue[at];
         let whole = entry.request.cursor().is_none() && Some(entry.slot.id) == reading;
-        if full && whole && entry.groups == 1 && entry.state() == State::Fetching && entry.slot.caller.is_some() {
+        if full && whole && entry.groups == 1 && entry.state() == State::Fetching && entry.slot.handler.is_some() {
             self.fetch_more(at, write_buffer);
         }
     }
@@ -154,7 +154,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// SQ_TUPLE: as many as are whole.
-    pub(super) fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+    pub(super) fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let group = self.group()?;
         if group.asked == Asked::LocaleFetch {
             return self.locale_row(unread);
@@ -168,14 +168,14 @@ impl<C: IfxCaller> Machine<C> {
                 Some((query, slot, statement)) => {
                     let columns = statement.columns.as_deref();
                     let mut run = Tuples::new(columns, unread);
-                    match (columns, &mut slot.caller) {
+                    match (columns, &mut slot.handler) {
                         (Some(columns), Some(_)) if columns.large => {
                             while let Some(row) = run.next()? {
                                 decode::descriptors(&columns.decoders, row)?;
                                 query.held.rows.push(row.to_vec());
                             }
                         }
-                        (Some(_), Some(caller)) if !run.is_empty()? => room = caller.rows(cx, &mut run)?,
+                        (Some(_), Some(handler)) if !run.is_empty()? => room = handler.rows(cx, &mut run)?,
                         _ => {}
                     }
                     let taken = run.end()?;
@@ -206,7 +206,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// A block of rows has come to its end.
-    pub(super) fn fetched(&mut self, cx: C::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
+    pub(super) fn fetched(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
         let Some((query, slot, statement)) = self.entry(group.entry).and_then(Entry::query_parts) else {
             return Ok(());
         };
@@ -222,7 +222,7 @@ impl<C: IfxCaller> Machine<C> {
             query.fetched = Fetched::All;
             slot.fail(error);
         }
-        if query.held.rows.is_empty() || slot.caller.is_none() || slot.failure.is_some() {
+        if query.held.rows.is_empty() || slot.handler.is_none() || slot.failure.is_some() {
             self.next_block(group);
             return Ok(());
         }
@@ -242,7 +242,7 @@ impl<C: IfxCaller> Machine<C> {
         let Some(entry) = self.entry(group.entry) else { return };
         let stays_open = entry.request.cursor().is_some();
         let Some((query, slot, _)) = entry.query_parts() else { return };
-        let is_over = query.is_ended() || slot.caller.is_none() || slot.failure.is_some() || stays_open;
+        let is_over = query.is_ended() || slot.handler.is_none() || slot.failure.is_some() || stays_open;
         match query.step {
             // Blocks that were asked for ahead.
             Step::Sent => {}
@@ -253,7 +253,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// A BYTE or TEXT value has come to its end.
-    pub(super) fn value_came(&mut self, cx: C::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
+    pub(super) fn value_came(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
         let Some(entry) = self.entry(group.entry) else { return Ok(()) };
         let last = entry.groups == 0;
         let Some((query, slot, _)) = entry.query_parts() else { return Ok(()) };
@@ -267,12 +267,12 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// The rows that were held have all their values.
-    fn values_came(&mut self, cx: C::Cx<'_>, group: Group) -> Result<(), Fatal> {
+    fn values_came(&mut self, cx: H::Cx<'_>, group: Group) -> Result<(), Fatal> {
         let parts = self.queue.started_by_id_mut(group.entry).and_then(Entry::query_parts);
         let Some((query, slot, statement)) = parts else { return Ok(()) };
         let Held { rows, values } = std::mem::take(&mut query.held);
-        if let (Some(columns), Some(caller), None) = (&statement.columns, &mut slot.caller, &slot.failure) {
-            let room = caller.rows(cx, &mut HeldRows::new(columns, &rows, &values))?;
+        if let (Some(columns), Some(handler), None) = (&statement.columns, &mut slot.handler, &slot.failure) {
+            let room = handler.rows(cx, &mut HeldRows::new(columns, &rows, &values))?;
             self.queue.note(group.entry, room);
         }
         self.next_block(group);

@@ -1,4 +1,4 @@
-//! The receiving half: from the read buffer to the callers.
+//! The receiving half: from the read buffer to the response handlers.
 
 use super::batch::{Guard, Step};
 use super::entry::{Entry, Failure, Source, Stage, State, Used};
@@ -6,7 +6,7 @@ use super::query::Query;
 use super::request::{Asked, Declare, Group, Reply, Request};
 use super::stage::{Event, Executed};
 use super::statement::Statement;
-use super::{IfxCaller, Logging, Machine};
+use super::{IfxHandler, Logging, Machine};
 use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// A transaction is already open.
 const ALREADY_OPEN: i32 = -535;
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     pub(super) fn read(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -76,11 +76,11 @@ impl<C: IfxCaller> Machine<C> {
         self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
     }
 
-    pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<C>> {
+    pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<H>> {
         self.queue.started_by_id_mut(id)
     }
 
-    fn message(&mut self, cx: C::Cx<'_>, message: Message<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn message(&mut self, cx: H::Cx<'_>, message: Message<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let group = self.group()?;
         match message {
             Message::Eot => return self.end_of_group(cx, group, write_buffer),
@@ -169,7 +169,7 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    fn end_of_group(&mut self, cx: C::Cx<'_>, group: Group, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn end_of_group(&mut self, cx: H::Cx<'_>, group: Group, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         self.groups.pop_front();
         self.read_past_urgent();
         let reply = std::mem::take(&mut self.reply);
@@ -233,7 +233,7 @@ impl<C: IfxCaller> Machine<C> {
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
                 let guarded = entry.guard() == Guard::Transaction;
                 if let Some(error) = reply.error {
-                    if open && entry.slot.caller.is_none() && entry.request.is_owed_end() {
+                    if open && entry.slot.handler.is_none() && entry.request.is_owed_end() {
                         return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
                     }
                     let again = match group.asked {
@@ -358,7 +358,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// Finishes the entries at the front that have nothing left to send or to be told.
-    pub(super) fn settle(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn settle(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         while let Some(entry) = self.queue.first() {
             if self.queue.started() == 0 || !entry.is_over() || self.retry(cx, write_buffer) {
                 return;
@@ -368,13 +368,13 @@ impl<C: IfxCaller> Machine<C> {
         }
     }
 
-    /// Tells the caller how it ended, and gives the statement back.
-    fn finish(&mut self, cx: C::Cx<'_>, mut entry: Entry<C>, write_buffer: &mut WriteBuffer) {
+    /// Tells the response handler how it ended, and gives the statement back.
+    fn finish(&mut self, cx: H::Cx<'_>, mut entry: Entry<H>, write_buffer: &mut WriteBuffer) {
         let refused = entry.is_refused();
         if let Some(Used { statement, source }) = entry.used.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
             let ended = entry.query().is_some_and(Query::is_ended);
-            let opened = statement.columns.is_some() && (ended || entry.rows() > 0 || entry.slot.caller.is_none());
+            let opened = statement.columns.is_some() && (ended || entry.rows() > 0 || entry.slot.handler.is_none());
             let again = entry.is_conversion_error() || refused;
             let unsure = again && self.queue.started() == 0 && source != Source::Copy;
             let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
@@ -386,7 +386,7 @@ impl<C: IfxCaller> Machine<C> {
             let more = entry.slot.failure.is_none() && (scroll || !ended);
             match entry.request.cursor() {
                 Some(cursor) if statement.columns.is_some() && !stale => {
-                    let keep = more && entry.slot.caller.is_some();
+                    let keep = more && entry.slot.handler.is_some();
                     self.keep_cursor(cursor, &entry.request, statement.clone(), keep, write_buffer);
                 }
                 _ => {
@@ -403,10 +403,10 @@ impl<C: IfxCaller> Machine<C> {
                 Stage::Executed(executed) => executed.serial.map(i128::from),
                 _ => None,
             };
-            if let (Some(caller), None) = (&mut entry.slot.caller, &entry.slot.failure) {
+            if let (Some(handler), None) = (&mut entry.slot.handler, &entry.slot.failure) {
                 let tag = kind::name(statement.kind).as_bytes();
                 let suspended = more && entry.request.cursor().is_some();
-                caller.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
+                handler.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
             }
         }
         entry.slot.finish(cx);
@@ -414,7 +414,7 @@ impl<C: IfxCaller> Machine<C> {
 
     /// Has statements prepared again that are older than their tables. They had no effect, whatever the transaction.
     /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
-    fn retry(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    fn retry(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(front) = self.queue.first() else { return false };
         if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads()) {
             return false;
@@ -427,7 +427,7 @@ impl<C: IfxCaller> Machine<C> {
         let ended: Vec<_> = std::iter::from_fn(|| self.queue.pop_started()).collect();
         for mut entry in ended {
             let wanted = entry.is_worth_retrying(self.statements.epoch())
-                && (!entry.is_batch() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+                && (!entry.is_batch() || entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
             if !wanted {
                 self.finish(cx, entry, write_buffer);
                 continue;

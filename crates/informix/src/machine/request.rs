@@ -7,9 +7,9 @@ use std::sync::Arc;
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// One row, the caller's current one.
+    /// One row, the response handler's current one.
     One,
-    /// As many as the caller's `next_row` gives, all or none of them.
+    /// As many as the response handler's `next_row` gives, all or none of them.
     Batch,
 }
 
@@ -40,7 +40,7 @@ pub struct Execute {
 /// A cursor that stays open: its rows are fetched by further requests.
 #[derive(Clone, Debug)]
 pub struct Declare {
-    /// The caller's number for it.
+    /// The response handler's number for it.
     pub cursor: u64,
     /// The query.
     pub sql: Arc<str>,
@@ -162,9 +162,9 @@ impl Request {
         }
     }
 
-    /// Whether a transaction is open after it, by whether one was before. `None` if only the
-    /// answer tells: a text of the user's, a BEGIN WORK in front of a statement that may be refused before it is sent, and
-    /// a COMMIT WORK that is interrupted, or leaves the queue where it is cancelled before.
+    /// Whether a transaction is open after it, by whether one was before. `None` if only the answer tells: a text of
+    /// the user's, a BEGIN WORK in front of a statement that may be refused before it is sent, and a COMMIT WORK that
+    /// is interrupted, or leaves the queue where it is cancelled before.
     pub(super) fn leaves_transaction(&self, open: bool) -> Option<bool> {
         match self {
             Request::Commit { block } => block.then_some(false),

@@ -6,7 +6,7 @@ use super::request::{Asked, Group, Reply, Request};
 use super::run::HeldRows;
 use super::stage::Event;
 use super::statement::Columns;
-use super::{IfxCaller, Logging, Machine};
+use super::{IfxHandler, Logging, Machine};
 use crate::messages::client;
 use crate::messages::server::Field;
 use crate::messages::server::Returned;
@@ -24,7 +24,7 @@ pub(super) struct Handle {
     arguments: Vec<Option<Field>>,
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// Sends what a request about a routine or an object begins with.
     pub(super) fn start_routine(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
@@ -59,15 +59,15 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// The handle is known: calls the routine.
-    pub(super) fn call_routine(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn call_routine(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let Request::Routine { signature, begin } = &entry.request else { return };
-        let (Some(handle), Some(caller)) = (self.routines.get(signature), &mut entry.slot.caller) else {
+        let (Some(handle), Some(handler)) = (self.routines.get(signature), &mut entry.slot.handler) else {
             return entry.go(Event::Abandoned, Stage::Sent);
         };
-        let params = caller.params(cx);
+        let params = handler.params(cx);
         let (given, expected) = (params.count(), handle.arguments.len());
         let mut group = Vec::new();
         client::call_routine(&mut group, &handle.database, handle.number, given as u16);
@@ -78,7 +78,7 @@ impl<C: IfxCaller> Machine<C> {
         };
         drop(params);
         if let Err(error) = bound {
-            entry.slot.failure = Some(Failure::Caller { error, row: None });
+            entry.slot.failure = Some(Failure::Client { error, row: None });
             return entry.go(Event::Refused, Stage::Sent);
         }
         let begin = *begin;
@@ -101,14 +101,14 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// SQ_FPROUTINE: one row.
-    pub(super) fn returned(&mut self, cx: C::Cx<'_>, group: Group, values: &[Returned<'_>]) -> Result<(), Fatal> {
+    pub(super) fn returned(&mut self, cx: H::Cx<'_>, group: Group, values: &[Returned<'_>]) -> Result<(), Fatal> {
         let (decoders, row) = returned::row(values, self.capabilities);
         let fields = values.iter().map(|value| value.field.clone()).collect();
         self.give_row(cx, group, fields, decoders, row)
     }
 
     /// SQ_LODATA: what was read of an object, as one value.
-    pub(super) fn read_object(&mut self, cx: C::Cx<'_>, group: Group, pieces: &[&[u8]]) -> Result<(), Fatal> {
+    pub(super) fn read_object(&mut self, cx: H::Cx<'_>, group: Group, pieces: &[&[u8]]) -> Result<(), Fatal> {
         let field = Field { name: "data".into(), type_word: code::BYTE, ..Field::default() };
         let mut row = vec![0];
         let size: usize = pieces.iter().map(|piece| piece.len()).sum();
@@ -119,24 +119,26 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// SQ_LODATA: so many bytes of an object were written.
-    pub(super) fn wrote_object(&mut self, cx: C::Cx<'_>, group: Group, bytes: i32) {
-        if let Some(caller) = self.entry(group.entry).and_then(|entry| entry.slot.caller.as_mut()) {
-            caller.result(cx, Summary { rows: u64::try_from(bytes).ok(), ..Summary::default() });
+    pub(super) fn wrote_object(&mut self, cx: H::Cx<'_>, group: Group, bytes: i32) {
+        if let Some(handler) = self.entry(group.entry).and_then(|entry| entry.slot.handler.as_mut()) {
+            handler.result(cx, Summary { rows: u64::try_from(bytes).ok(), ..Summary::default() });
         }
     }
 
     fn give_row(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         group: Group,
         fields: Vec<Field>,
         decoders: Vec<Decoder>,
         row: Vec<u8>,
     ) -> Result<(), Fatal> {
         let columns = Arc::new(Columns::of_row(fields, decoders, self.codeset));
-        let Some(caller) = self.entry(group.entry).and_then(|entry| entry.slot.caller.as_mut()) else { return Ok(()) };
-        caller.columns(cx, &columns);
-        let room = caller.rows(cx, &mut HeldRows::new(&columns, &[row], &[]))?;
+        let Some(handler) = self.entry(group.entry).and_then(|entry| entry.slot.handler.as_mut()) else {
+            return Ok(());
+        };
+        handler.columns(cx, &columns);
+        let room = handler.rows(cx, &mut HeldRows::new(&columns, &[row], &[]))?;
         self.queue.note(group.entry, room);
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::entry::{Failure, Source, Stage, State, Used};
 use super::request::{Asked, Group, Request, Savepoint};
 use super::stage::{Event, Executed};
 use super::statement::Statement;
-use super::{IfxCaller, Logging, Machine, Phase};
+use super::{IfxHandler, Logging, Machine, Phase};
 use crate::capabilities::Feature;
 use crate::messages::{client, kind, tag};
 use crate::types::encode;
@@ -13,8 +13,8 @@ use crate::{lexer, limits as own};
 use headrace_core::{Mismatch, Parameters, WriteBuffer, limits};
 use std::sync::atomic::Ordering;
 
-impl<C: IfxCaller> Machine<C> {
-    pub(super) fn send(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+impl<H: IfxHandler> Machine<H> {
+    pub(super) fn send(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
@@ -64,7 +64,7 @@ impl<C: IfxCaller> Machine<C> {
         self.groups.push_back(Group { entry: entry.slot.id, asked });
     }
 
-    fn start_next(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         for id in self.statements.take_closed() {
             self.clean_up(write_buffer, id, false, true);
         }
@@ -198,7 +198,7 @@ impl<C: IfxCaller> Machine<C> {
     /// Asks for the types of the last started entry's parameters, where they decide how values are sent and are not
     /// known.
     fn asks_for_types(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_some()) else { return false };
+        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.handler.is_some()) else { return false };
         let Some(statement) = entry.statement().filter(|statement| statement.lacks_targets()) else {
             return false;
         };
@@ -211,7 +211,7 @@ impl<C: IfxCaller> Machine<C> {
     }
 
     /// The statement of the last started entry is known: executes it, opens its cursor, or begins its batch.
-    fn bind_tail(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         if let Request::Routine { .. } = entry.request {
@@ -219,12 +219,12 @@ impl<C: IfxCaller> Machine<C> {
         }
         let Some(statement) = entry.statement().cloned() else { return };
         let (begin, batch) = (entry.request.begins(), entry.is_batch());
-        let Some(caller) = &mut entry.slot.caller else {
+        let Some(handler) = &mut entry.slot.handler else {
             // Discarded while it waited for its description.
             return entry.go(Event::Abandoned, Stage::Sent);
         };
         if let Some(columns) = &statement.columns {
-            caller.columns(cx, columns);
+            handler.columns(cx, columns);
             if batch {
                 return entry.refuse("a batch cannot execute a statement that returns rows".into());
             }
@@ -233,9 +233,9 @@ impl<C: IfxCaller> Machine<C> {
         }
         let mut group = Vec::new();
         if !batch {
-            let written = bind_row(caller, &statement, self.codeset, cx, &mut group);
+            let written = bind_row(handler, &statement, self.codeset, cx, &mut group);
             if let Err(error) = written {
-                entry.slot.failure = Some(Failure::Caller { error, row: None });
+                entry.slot.failure = Some(Failure::Client { error, row: None });
                 return entry.go(Event::Refused, Stage::Sent);
             }
         }
@@ -282,15 +282,15 @@ impl<C: IfxCaller> Machine<C> {
     }
 }
 
-/// Appends SQ_BIND for the caller's current row, if the statement has parameters.
-pub(super) fn bind_row<C: IfxCaller>(
-    caller: &mut C,
+/// Appends SQ_BIND for the response handler's current row, if the statement has parameters.
+pub(super) fn bind_row<H: IfxHandler>(
+    handler: &mut H,
     statement: &Statement,
     codeset: crate::codeset::CodeSet,
-    cx: C::Cx<'_>,
+    cx: H::Cx<'_>,
     out: &mut Vec<u8>,
-) -> Result<(), C::Error> {
-    let params = caller.params(cx);
+) -> Result<(), H::Error> {
+    let params = handler.params(cx);
     let (expected, given) = (statement.parameters, params.count());
     if given != expected {
         return Err(Mismatch::wrong_type(format!(

@@ -10,7 +10,7 @@
 use super::entry::{Entry, State};
 use super::request::{Asked, Execute, Group, Request, Rows, Savepoint};
 use super::statement::Statement;
-use super::{IfxCaller, Logging, Machine};
+use super::{IfxHandler, Logging, Machine};
 use crate::limits as own;
 use crate::messages::server::Description;
 use crate::messages::{client, kind};
@@ -32,21 +32,21 @@ pub(super) struct Copies {
     refused: bool,
 }
 
-impl<C: IfxCaller> Machine<C> {
+impl<H: IfxHandler> Machine<H> {
     /// The entries of the run with their places, from the last one on. The last that was started is always one of them.
-    fn places(&self) -> impl Iterator<Item = (usize, &Entry<C>)> {
+    fn places(&self) -> impl Iterator<Item = (usize, &Entry<H>)> {
         let last = self.queue.started().saturating_sub(1);
         let run = self.queue.in_flight().enumerate().rev();
         run.take_while(move |(at, entry)| entry.reads() || *at == last)
     }
 
-    fn run(&self) -> impl Iterator<Item = &Entry<C>> {
+    fn run(&self) -> impl Iterator<Item = &Entry<H>> {
         self.places().map(|(_, entry)| entry)
     }
 
     /// The place of the first entry of the run whose rows or values are still to be asked for.
     pub(super) fn unread(&self) -> Option<(usize, State)> {
-        let waits = |(_, entry): &(usize, &Entry<C>)| match entry.state() {
+        let waits = |(_, entry): &(usize, &Entry<H>)| match entry.state() {
             State::FetchMore => true,
             State::FetchLarge => entry.groups == 0,
             _ => false,
@@ -67,7 +67,7 @@ impl<C: IfxCaller> Machine<C> {
         if self.run().all(|entry| entry.state() == State::Sent && !entry.closes_later()) {
             return self.queue.started() == 0 || !(self.run().any(Entry::is_stale) || self.is_next_outdated());
         }
-        let reads = |entry: &Entry<C>| {
+        let reads = |entry: &Entry<H>| {
             entry.reads() && !entry.is_stale() && !entry.statement().is_some_and(|s| s.long.load(Ordering::Relaxed))
         };
         if !self.run().all(reads) || self.run().count() >= own::SELECTS_IN_FLIGHT {
@@ -119,7 +119,7 @@ impl<C: IfxCaller> Machine<C> {
             self.copies.of = Some(statement.clone());
         }
         let room = if self.copies.refused { 0 } else { own::SELECTS_IN_FLIGHT - 1 - self.copies.count };
-        let same = |entry: &&Entry<C>| entry.request.sql().is_some_and(|sql| *sql == statement.sql);
+        let same = |entry: &&Entry<H>| entry.request.sql().is_some_and(|sql| *sql == statement.sql);
         let waiting = self.queue.waiting().take(room).take_while(same).count();
         if waiting < own::COPIES_WORTH.min(room).max(1) {
             return;
@@ -171,7 +171,7 @@ impl<C: IfxCaller> Machine<C> {
 }
 
 /// Whether an entry takes back what its transaction may have defined.
-fn takes_back<C: IfxCaller>(entry: &Entry<C>) -> bool {
+fn takes_back<H: IfxHandler>(entry: &Entry<H>) -> bool {
     matches!(entry.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
 }
 

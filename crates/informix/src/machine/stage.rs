@@ -1,31 +1,32 @@
 //! How far a pending request has come: the states, what moves it on, and the table of what follows what.
 //!
-//! The states say what a request still has to send. Only the request that was started last has parameters or rows to send; of
-//! queries that stand side by side (see [`super::side_by_side`]) any may have blocks of rows to ask for. What was asked, so that
-//! replies are understood, is a queue of its own: [`Asked`](super::request::Asked).
+//! The states say what a request still has to send. Only the request that was started last has parameters or rows to
+//! send; of queries that stand side by side (see [`super::side_by_side`]) any may have blocks of rows to ask for. What
+//! was asked, so that replies are understood, is a queue of its own: [`Asked`](super::request::Asked).
 //!
-//! A state owns what is known of a request only then: [`Stage`]. A batch and a query go through states of their own, and own
-//! what is known of them through all of these: [`Batch`], [`Query`].
+//! A state owns what is known of a request only then: [`Stage`]. A batch and a query go through states of their own,
+//! and own what is known of them through all of these: [`Batch`], [`Query`].
 //!
-//! Events are of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its response handler has
-//! failed or is gone. [`go`] is the only place that changes a state.
+//! Events are of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its response
+//! handler has failed or is gone. [`go`] is the only place that changes a state.
 //!
-//! Not in the table: rows, and the replies that are only counted; requests that leave the queue, as they do in any state when the
-//! session ends and in `Sent` with their last reply; and what the server must not send, which ends the session.
+//! Not in the table: rows, and the replies that are only counted; requests that leave the queue, as they do in any
+//! state when the session ends and in `Sent` with their last reply; and what the server must not send, which ends the
+//! session.
 
 use super::batch::Batch;
 use super::query::Query;
-use headrace_core::Caller;
+use headrace_core::ResponseHandler;
 use headrace_core::transitions::Transitions;
 
 /// How far a request has come, and what is known of it only then.
 #[derive(Debug)]
-pub(super) enum Stage<C: Caller> {
+pub(super) enum Stage<H: ResponseHandler> {
     Queued,
     Preparing,
     Bindable,
     /// Sending, Draining or Sent.
-    Batch(Batch<C>),
+    Batch(Batch<H>),
     /// Fetching, FetchMore, FetchLarge or Sent.
     Query(Query),
     /// Sent: a statement that returns no rows.
@@ -47,7 +48,7 @@ pub(super) trait HasState {
     fn state(&self) -> State;
 }
 
-impl<C: Caller> HasState for Stage<C> {
+impl<H: ResponseHandler> HasState for Stage<H> {
     #[inline]
     fn state(&self) -> State {
         match self {

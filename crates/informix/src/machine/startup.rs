@@ -142,7 +142,7 @@ impl Startup {
     }
 }
 
-impl<C: super::IfxCaller> Machine<C> {
+impl<H: super::IfxHandler> Machine<H> {
     /// Goes on with the session; says whether it wants to be called again.
     pub(super) fn start(
         &mut self,

@@ -281,7 +281,7 @@ pub fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
     let end = told.get().end.clone().unwrap();
-    assert!(end.starts_with("caller parameter 3 ('d')") && end.ends_with("at row 3"), "{end}");
+    assert!(end.starts_with("client parameter 3 ('d')") && end.ends_with("at row 3"), "{end}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub fn nothing_is_asked_of_a_cursor_that_is_not_open() {
     let mut session = declared();
     let told = session.ask(Request::Fetch { cursor: 8, bytes: 4096 }, vec![], vec![]);
     assert!(session.sent().is_empty());
-    assert_eq!(told.get().end.as_deref(), Some("caller the cursor is not open"));
+    assert_eq!(told.get().end.as_deref(), Some("client the cursor is not open"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 /// A database whose rows are collected.
-pub trait Database: Protocol<Caller = Collector<Self::Columns, Self::Error>> + Sized {
+pub trait Database: Protocol<Handler = Collector<Self::Columns, Self::Error>> + Sized {
     type Columns: Described;
     type Error: Diagnostics + Debug;
 

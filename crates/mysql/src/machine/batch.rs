@@ -33,7 +33,7 @@ use super::send::write_row;
 use super::session::Session;
 use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
 use super::statement::Statement;
-use super::{Machine, MyCaller};
+use super::{Machine, MyHandler};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::command::{self, Command};
 use crate::packets::frame;
@@ -193,7 +193,7 @@ enum Pulled {
     Failed,
 }
 
-impl<C: MyCaller> Machine<C> {
+impl<H: MyHandler> Machine<H> {
     fn batch(&mut self) -> Option<&mut Batch> {
         match self.queue.last_mut()?.stage_mut() {
             Stage::Batch(batch) => Some(batch),
@@ -202,11 +202,11 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Sends what the batch at the tail can send now; says whether it did anything.
-    pub(super) fn advance_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    pub(super) fn advance_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let held = self.queue.is_held();
         let (status, doubtful) = (self.session.status, self.session.doubtful);
         let Some(entry) = self.queue.last_mut() else { return false };
-        let (pending, abandoned) = (entry.pending, entry.slot.caller.is_none());
+        let (pending, abandoned) = (entry.pending, entry.slot.handler.is_none());
         let given_up = entry.slot.failure.is_some() || abandoned;
         if self.kill_due
             && !held
@@ -295,10 +295,10 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Nothing was applied, because the server does not take the statement in bulk: sends the rows one by one, if the
-    /// caller can give them again.
-    fn start_over(&mut self, cx: C::Cx<'_>) {
+    /// response handler can give them again.
+    fn start_over(&mut self, cx: H::Cx<'_>) {
         let Some(entry) = self.queue.last_mut() else { return };
-        if entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+        if entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             entry.slot.failure = None;
             let Stage::Batch(batch) = entry.stage_mut() else { return };
             batch.frame = None;
@@ -313,10 +313,10 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Everything is undone because the kept statement was stale: puts the request back to where it was not started,
-    /// if the caller can give its rows again. It is the only one that was started, so the order stays.
-    fn begin_anew(&mut self, cx: C::Cx<'_>) {
+    /// if the response handler can give its rows again. It is the only one that was started, so the order stays.
+    fn begin_anew(&mut self, cx: H::Cx<'_>) {
         let Some(entry) = self.queue.last_mut() else { return };
-        if !entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)) {
+        if !entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             return;
         }
         entry.go(Event::Again, Stage::Queued);
@@ -325,29 +325,29 @@ impl<C: MyCaller> Machine<C> {
         self.queue.unstart();
     }
 
-    /// Takes the caller's next row, if there is one, and encodes it where rows travel together.
-    fn pull(&mut self, cx: C::Cx<'_>) -> Result<Pulled, C::Error> {
+    /// Takes the response handler's next row, if there is one, and encodes it where rows travel together.
+    fn pull(&mut self, cx: H::Cx<'_>) -> Result<Pulled, H::Error> {
         let Some(entry) = self.queue.last_mut() else { return Ok(Pulled::End) };
         let (stage, slot) = entry.stage_and_slot();
-        let Some(caller) = &mut slot.caller else { return Ok(Pulled::Failed) };
-        if !caller.next_row(cx)? {
+        let Some(handler) = &mut slot.handler else { return Ok(Pulled::Failed) };
+        if !handler.next_row(cx)? {
             return Ok(Pulled::End);
         }
         let Stage::Batch(batch) = stage else { return Ok(Pulled::End) };
         if let Some(frame) = &batch.frame {
-            batch.following = batch.chunk.push(frame, &caller.params(cx), batch.encoded)?;
+            batch.following = batch.chunk.push(frame, &handler.params(cx), batch.encoded)?;
             batch.encoded += 1;
         }
         Ok(Pulled::Row)
     }
 
     /// The first row: if there is none, or it does not fit, nothing is sent at all.
-    fn open_batch(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn open_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let mark = write_buffer.mark();
         match self.pull(cx) {
             Ok(Pulled::Row) => {}
             Ok(Pulled::End | Pulled::Failed) => return self.drop_tail(cx, None),
-            Err(error) => return self.drop_tail(cx, Some(Failure::Caller { error, row: Some(0) })),
+            Err(error) => return self.drop_tail(cx, Some(Failure::Client { error, row: Some(0) })),
         }
         let Some(batch) = self.batch() else { return };
         batch.go(BatchEvent::FirstRow, Phase::Rows { exhausted: false });
@@ -364,18 +364,18 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Sends the current row as a command of its own.
-    fn send_row(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), C::Error> {
+    fn send_row(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), H::Error> {
         let Some(at) = self.queue.last_at() else { return Ok(()) };
         let entry = &mut self.queue[at];
         let statement = entry.statement().cloned();
-        let (Some(caller), Some(mut statement)) = (&mut entry.slot.caller, statement) else {
+        let (Some(handler), Some(mut statement)) = (&mut entry.slot.handler, statement) else {
             return Ok(());
         };
-        if !statement.takes(&caller.params(cx)) {
+        if !statement.takes(&handler.params(cx)) {
             // A fresh one could only be had by waiting for all rows before. As text, dates are no more than text.
             statement = Arc::new(Statement::text(statement.sql.clone()));
         }
-        let next = write_row(&mut self.wire, &self.session, caller, &statement, 0, cx, write_buffer)?;
+        let next = write_row(&mut self.wire, &self.session, handler, &statement, 0, cx, write_buffer)?;
         if let Stage::Batch(batch) = entry.stage_mut() {
             batch.encoded += 1;
         }
@@ -383,9 +383,9 @@ impl<C: MyCaller> Machine<C> {
         Ok(())
     }
 
-    /// The caller's own error about `row`. If nothing of the batch has left yet, nothing will.
-    fn refuse(&mut self, cx: C::Cx<'_>, error: C::Error, row: u64, write_buffer: &mut WriteBuffer) {
-        let failure = Failure::Caller { error, row: Some(row) };
+    /// The response handler's own error about `row`. If nothing of the batch has left yet, nothing will.
+    fn refuse(&mut self, cx: H::Cx<'_>, error: H::Error, row: u64, write_buffer: &mut WriteBuffer) {
+        let failure = Failure::Client { error, row: Some(row) };
         let mark = self.batch().map_or(u64::MAX, |batch| batch.mark);
         if self.take_back(write_buffer, mark, 0) {
             return self.drop_tail(cx, Some(failure));
@@ -398,7 +398,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Encodes and sends rows until the write buffer or the window is full, or the rows are all sent.
-    fn send_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    fn send_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let mut went_on = false;
         let in_flight = self.window;
         while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {

@@ -4,14 +4,14 @@ use super::batch::{Guard, Remedy};
 use super::entry::{Failure, Stage};
 use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
 use super::stage::{BatchEvent, Phase};
-use super::{Machine, MyCaller};
+use super::{Machine, MyHandler};
 use crate::packets::reply::{Completion, ServerError};
 use headrace_core::Fatal;
 
 /// `ER_QUERY_INTERRUPTED`, MySQL's `ER_QUERY_TIMEOUT` and MariaDB's `ER_STATEMENT_TIMEOUT`.
 const INTERRUPTED: [u16; 3] = [1317, 3024, 1969];
 
-impl<C: MyCaller> Machine<C> {
+impl<H: MyHandler> Machine<H> {
     /// The reply to one command of the batch in front, which is the only request that was started.
     pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
         let Some(entry) = self.queue.first_mut() else { return Ok(()) };
@@ -95,9 +95,9 @@ impl<C: MyCaller> Machine<C> {
     }
 }
 
-/// Notes a server's error unless an earlier row has failed at the server; returns whether it was noted. The caller's
-/// own errors are always about later rows than those in flight.
-fn note<C: MyCaller>(failure: &mut Option<Failure<C>>, error: ServerError, row: Option<u64>) -> bool {
+/// Notes a server's error unless an earlier row has failed at the server; returns whether it was noted. The response
+/// handler's own errors are always about later rows than those in flight.
+fn note<H: MyHandler>(failure: &mut Option<Failure<H>>, error: ServerError, row: Option<u64>) -> bool {
     if matches!(failure, Some(Failure::Server { .. })) {
         return false;
     }

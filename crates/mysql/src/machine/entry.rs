@@ -1,13 +1,13 @@
 //! A request in the queue, and how far it has come.
 
-use super::MyCaller;
+use super::MyHandler;
 use super::request::{AsText, Request};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
 use crate::packets::capabilities::StatusFlags;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Caller, Pending, Slot};
+use headrace_core::{Pending, ResponseHandler, Slot};
 use std::sync::Arc;
 
 /// The statement of a request.
@@ -29,13 +29,14 @@ impl Used {
 
 /// A request in the queue.
 #[derive(Debug)]
-pub struct Entry<C: Caller> {
-    pub(super) slot: Slot<C>,
+pub struct Entry<H: ResponseHandler> {
+    pub(super) slot: Slot<H>,
     pub(super) request: Request,
     /// The reservation that it is within; 0 for none.
     pub(super) reservation: u64,
     stage: Stage,
-    /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is answered.
+    /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is
+    /// answered.
     pub(super) changes: bool,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
@@ -47,13 +48,13 @@ pub struct Entry<C: Caller> {
     pub(super) pending: usize,
     /// Warnings of the opening of a cursor, which are told with its first rows.
     pub(super) warnings: u16,
-    /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not say
-    /// it again behind them.
+    /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not
+    /// say it again behind them.
     pub(super) out_params: StatusFlags,
 }
 
-impl<C: MyCaller> Entry<C> {
-    pub(super) fn new(slot: Slot<C>, request: Request, several: bool) -> Self {
+impl<H: MyHandler> Entry<H> {
+    pub(super) fn new(slot: Slot<H>, request: Request, several: bool) -> Self {
         let (reservation, request) = match request {
             Request::Within { reservation, request } => (reservation, *request),
             request => (0, request),
@@ -85,7 +86,7 @@ impl<C: MyCaller> Entry<C> {
     }
 
     /// What the state owns, and what the queue knows of it, both to be changed.
-    pub(super) fn stage_and_slot(&mut self) -> (&mut Stage, &mut Slot<C>) {
+    pub(super) fn stage_and_slot(&mut self) -> (&mut Stage, &mut Slot<H>) {
         (&mut self.stage, &mut self.slot)
     }
 
@@ -125,18 +126,18 @@ impl<C: MyCaller> Entry<C> {
     }
 }
 
-impl<C: MyCaller> Pending for Entry<C> {
-    type Caller = C;
+impl<H: MyHandler> Pending for Entry<H> {
+    type Handler = H;
 
-    fn slot(&self) -> &Slot<C> {
+    fn slot(&self) -> &Slot<H> {
         &self.slot
     }
 
-    fn slot_mut(&mut self) -> &mut Slot<C> {
+    fn slot_mut(&mut self) -> &mut Slot<H> {
         &mut self.slot
     }
 
-    fn into_slot(self) -> Slot<C> {
+    fn into_slot(self) -> Slot<H> {
         self.slot
     }
 

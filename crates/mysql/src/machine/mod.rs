@@ -37,8 +37,8 @@ use crate::packets::reply::ServerError;
 use entry::Entry;
 use headrace_core::Session as _;
 use headrace_core::{
-    Caller, Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, Statements,
-    TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, ResponseHandler,
+    Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use reply::{Expect, Reply};
 use reservation::Reservation;
@@ -47,9 +47,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use wire::Wire;
 
-/// A caller that speaks MySQL. The tag of its results is the server's words for people.
-pub trait MyCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
-impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> MyCaller for C {}
+/// A response handler that speaks MySQL. The tag of its results is the server's words for people.
+pub trait MyHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
+impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> MyHandler for H {}
 
 #[derive(Debug)]
 enum Phase {
@@ -74,9 +74,9 @@ enum LastPrepared {
 
 /// One connection to MySQL or MariaDB.
 #[derive(Debug)]
-pub struct Machine<C: Caller> {
+pub struct Machine<H: ResponseHandler> {
     phase: Phase,
-    queue: Queue<Entry<C>>,
+    queue: Queue<Entry<H>>,
     /// The replies to come: the first belongs to the first entry.
     expects: VecDeque<Expect>,
     /// How far the first of them has come.
@@ -105,7 +105,7 @@ pub struct Machine<C: Caller> {
     last_words: Option<ServerError>,
 }
 
-impl<C: MyCaller> Machine<C> {
+impl<H: MyHandler> Machine<H> {
     /// A machine that waits for the server's greeting. `statements` is how many prepared statements it may keep.
     ///
     /// # Errors
@@ -166,18 +166,18 @@ impl<C: MyCaller> Machine<C> {
 
     /// Whether the server sends the rows of a stream: only who reads it may receive them.
     fn streams(&self) -> bool {
-        self.queue.started() > 0 && self.current_caller().is_some_and(Caller::is_stream)
+        self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
     }
 
-    /// Takes the first entry out of the queue and tells its caller how it ended.
-    fn finish_front(&mut self, cx: C::Cx<'_>) {
+    /// Takes the first entry out of the queue and tells its response handler how it ended.
+    fn finish_front(&mut self, cx: H::Cx<'_>) {
         if let Some(entry) = self.queue.pop_front() {
             self.finish(cx, entry);
         }
     }
 
-    /// Tells the caller of an entry that has left the queue how it ended.
-    fn finish(&mut self, cx: C::Cx<'_>, entry: Entry<C>) {
+    /// Tells the response handler of an entry that has left the queue how it ended.
+    fn finish(&mut self, cx: H::Cx<'_>, entry: Entry<H>) {
         if entry.changes {
             self.forget_statements();
         }
@@ -186,7 +186,7 @@ impl<C: MyCaller> Machine<C> {
     }
 }
 
-impl<C: MyCaller> headrace_core::Session for Machine<C> {
+impl<H: MyHandler> headrace_core::Session for Machine<H> {
     fn next_step(&self) -> NextStep<'_> {
         match &self.phase {
             Phase::Startup(startup) if startup.awaits_tls() => NextStep::StartTls { request_first: true },
@@ -287,21 +287,21 @@ impl<C: MyCaller> headrace_core::Session for Machine<C> {
     }
 }
 
-impl<C: MyCaller> Protocol for Machine<C> {
-    type Caller = C;
+impl<H: MyHandler> Protocol for Machine<H> {
+    type Handler = H;
     type Request = Request;
-    type Pending = Entry<C>;
+    type Pending = Entry<H>;
 
-    fn queue(&self) -> &Queue<Entry<C>> {
+    fn queue(&self) -> &Queue<Entry<H>> {
         &self.queue
     }
 
-    fn queue_mut(&mut self) -> &mut Queue<Entry<C>> {
+    fn queue_mut(&mut self) -> &mut Queue<Entry<H>> {
         &mut self.queue
     }
 
-    fn submit(&mut self, request: Request, caller: C) -> u64 {
-        self.queue.submit(caller, |slot| Entry::new(slot, request, self.several))
+    fn submit(&mut self, request: Request, handler: H) -> u64 {
+        self.queue.submit(handler, |slot| Entry::new(slot, request, self.several))
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
@@ -315,20 +315,20 @@ impl<C: MyCaller> Protocol for Machine<C> {
         }
     }
 
-    fn transmit(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn transmit(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         self.send(cx, write_buffer);
     }
 
     fn receive(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         self.read(cx, read_buffer, write_buffer)
     }
 
-    fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
+    fn abort(&mut self, cx: H::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.reservation = None;
         self.expects.clear();

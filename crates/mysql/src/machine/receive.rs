@@ -4,7 +4,7 @@ use super::entry::Entry;
 use super::reply::{Expect, Kind, Reply};
 use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
-use super::{Machine, MyCaller, Phase};
+use super::{Machine, MyHandler, Phase};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
@@ -12,14 +12,14 @@ use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError};
 use headrace_core::{Fatal, FatalKind, ReadBuffer, Room, WriteBuffer, limits};
 
-impl<C: MyCaller> Machine<C> {
+impl<H: MyHandler> Machine<H> {
     /// Handles every whole packet in the read buffer; answers that authentication needs go to the write buffer.
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
     pub fn read(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -44,7 +44,7 @@ impl<C: MyCaller> Machine<C> {
     /// Reads packets until one is not whole, or those behind it are compressed.
     fn read_plain(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -133,7 +133,7 @@ impl<C: MyCaller> Machine<C> {
         Err(reason)
     }
 
-    pub(super) fn front(&mut self) -> Result<&mut Entry<C>, Fatal> {
+    pub(super) fn front(&mut self) -> Result<&mut Entry<H>, Fatal> {
         let front = self.queue.answered();
         front.ok_or_else(|| Fatal::peer("the server sent a packet although nothing was asked"))
     }
@@ -144,7 +144,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// Rows: as many as are whole, each in a packet of its own.
-    fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+    fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let (Reply::Rows { columns }, Some(expect)) = (&self.reply, self.expects.front_mut()) else { return Ok(0) };
         if self.wire.assembler.is_open() {
             return Ok(0);
@@ -154,9 +154,9 @@ impl<C: MyCaller> Machine<C> {
         let mut room = Room::More;
         let mut run = RowPackets::new(columns, unread, counted.then_some(expect.sequence));
         if !run.is_empty()
-            && let Some(caller) = entry.slot.caller.as_mut().filter(|_| expect.kind.is_callers())
+            && let Some(handler) = entry.slot.handler.as_mut().filter(|_| expect.kind.is_for_handler())
         {
-            room = caller.rows(cx, &mut run)?;
+            room = handler.rows(cx, &mut run)?;
         }
         let (bytes, sequence) = run.end();
         expect.sequence = sequence.unwrap_or(expect.sequence);
@@ -167,7 +167,7 @@ impl<C: MyCaller> Machine<C> {
 
     pub(super) fn packet(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         sequence: u8,
         payload: &[u8],
         write_buffer: &mut WriteBuffer,
@@ -237,8 +237,8 @@ impl<C: MyCaller> Machine<C> {
                 _ => {
                     // A row in several parts.
                     let entry = self.front()?;
-                    if let Some(caller) = entry.slot.caller.as_mut().filter(|_| kind.is_callers()) {
-                        let room = caller.rows(cx, &mut LargeRow::new(&columns, payload))?;
+                    if let Some(handler) = entry.slot.handler.as_mut().filter(|_| kind.is_for_handler()) {
+                        let room = handler.rows(cx, &mut LargeRow::new(&columns, payload))?;
                         let id = entry.slot.id;
                         self.queue.note(id, room);
                     }

@@ -6,7 +6,7 @@ use super::entry::{Stage, Used};
 use super::request::{AsText, Execute, Request, Rows};
 use super::stage::{Event, State};
 use super::statement::{Columns, Draft, Statement};
-use super::{LastPrepared, Machine, MyCaller};
+use super::{LastPrepared, Machine, MyHandler};
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
@@ -67,7 +67,7 @@ pub(super) struct Expect {
 pub(super) enum Kind {
     /// COM_STMT_PREPARE.
     Prepare,
-    /// The caller's statement, its rows in the binary protocol or as text.
+    /// The response handler's statement, its rows in the binary protocol or as text.
     Result { binary: bool },
     /// COM_STMT_FETCH.
     Fetch,
@@ -100,8 +100,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether rows and results are the caller's.
-    pub fn is_callers(self) -> bool {
+    /// Whether rows and results are the response handler's.
+    pub fn is_for_handler(self) -> bool {
         matches!(self, Kind::Result { .. } | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
     }
 
@@ -126,11 +126,11 @@ pub(super) enum Reply {
     Prepared { ok: PrepareOk, params_left: usize, columns_left: usize, draft: Draft },
 }
 
-impl<C: MyCaller> Machine<C> {
+impl<H: MyHandler> Machine<H> {
     /// The first packet of a reply, or of the next result of a reply with several.
     pub(super) fn first(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         kind: Kind,
         sequence: u8,
         payload: &[u8],
@@ -156,8 +156,8 @@ impl<C: MyCaller> Machine<C> {
                 let columns = entry.statement().and_then(|statement| statement.columns());
                 let columns = columns.ok_or_else(|| Fatal::peer("the server sent rows of an unknown cursor"))?;
                 // Not when it was sent: the columns may not have been known yet.
-                if let Some(caller) = &mut entry.slot.caller {
-                    caller.columns(cx, &columns);
+                if let Some(handler) = &mut entry.slot.handler {
+                    handler.columns(cx, &columns);
                 }
                 self.reply = Reply::Rows { columns };
                 self.packet(cx, sequence, payload, write_buffer)
@@ -200,13 +200,13 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// The columns of a result are known; rows follow.
-    pub(super) fn described(&mut self, cx: C::Cx<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
+    pub(super) fn described(&mut self, cx: H::Cx<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
         let entry = self.front()?;
         if let Some(statement) = entry.statement().filter(|_| columns.binary) {
             statement.set_columns(&columns);
         }
-        if let Some(caller) = entry.slot.caller.as_mut().filter(|_| kind.is_callers()) {
-            caller.columns(cx, &columns);
+        if let Some(handler) = entry.slot.handler.as_mut().filter(|_| kind.is_for_handler()) {
+            handler.columns(cx, &columns);
         }
         self.reply = Reply::Rows { columns };
         Ok(())
@@ -214,7 +214,7 @@ impl<C: MyCaller> Machine<C> {
 
     pub(super) fn prepared_part(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         ok: PrepareOk,
         (params_left, columns_left): (usize, usize),
         mut draft: Draft,
@@ -245,7 +245,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// The answer to COM_STMT_PREPARE is complete.
-    fn prepared(&mut self, cx: C::Cx<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
+    fn prepared(&mut self, cx: H::Cx<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
         let vectors = std::mem::take(&mut draft.vectors);
         self.last_prepared = LastPrepared::Ours;
         let capabilities = self.session.capabilities;
@@ -269,8 +269,8 @@ impl<C: MyCaller> Machine<C> {
         } else {
             entry.go(Event::Prepared, Stage::Bindable);
         }
-        if let (true, Some(columns), Some(caller)) = (only, &columns, &mut entry.slot.caller) {
-            caller.columns(cx, columns);
+        if let (true, Some(columns), Some(handler)) = (only, &columns, &mut entry.slot.handler) {
+            handler.columns(cx, columns);
         }
         if !cursor {
             self.keep(statement);
@@ -291,7 +291,7 @@ impl<C: MyCaller> Machine<C> {
     /// One result is complete; `completion` is its last packet, `rows` how many it changed where it is not of rows.
     pub(super) fn completed(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         kind: Kind,
         rows: Option<u64>,
         completion: Completion,
@@ -306,13 +306,13 @@ impl<C: MyCaller> Machine<C> {
         let more = status.contains(StatusFlags::MORE_RESULTS_EXISTS);
         let waits = suspended && kind != Kind::Fetch;
         entry.warnings = entry.warnings.max(completion.warnings);
-        if let Some(caller) =
-            entry.slot.caller.as_mut().filter(|_| (kind.is_callers() || kind == Kind::Chunk) && !waits)
+        if let Some(handler) =
+            entry.slot.handler.as_mut().filter(|_| (kind.is_for_handler() || kind == Kind::Chunk) && !waits)
         {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
             let warnings = std::mem::take(&mut entry.warnings);
             let out_params = status.contains(StatusFlags::PS_OUT_PARAMS);
-            caller.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended, out_params });
+            handler.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended, out_params });
         }
         if more {
             return Ok(());
@@ -335,7 +335,7 @@ impl<C: MyCaller> Machine<C> {
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
         match entry.statement() {
             // Nobody is left to close it.
-            Some(statement) if open && opens && entry.slot.caller.is_none() => self.statements.close(statement),
+            Some(statement) if open && opens && entry.slot.handler.is_none() => self.statements.close(statement),
             Some(statement) if open && opens => {
                 self.cursors.insert(opener, statement.clone());
             }
@@ -352,7 +352,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// The reply is an error.
-    pub(super) fn failed(&mut self, cx: C::Cx<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
+    pub(super) fn failed(&mut self, cx: H::Cx<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
         if error.is_fatal() {
             self.last_words = Some(error.clone());
         }
@@ -382,7 +382,7 @@ impl<C: MyCaller> Machine<C> {
         let id = self.front()?.slot.id;
         let cursor_open = self.cursors.contains_key(&id);
         let entry = self.front()?;
-        if goodbye.is_none() && entry.slot.caller.is_none() && entry.request.is_owed_end() {
+        if goodbye.is_none() && entry.slot.handler.is_none() && entry.request.is_owed_end() {
             return Err(Fatal::end_failed(&error.message));
         }
         let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
@@ -473,7 +473,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Forgets a statement that the server does not know any more, and runs its request again. Nothing was executed,
     /// and nothing is in flight behind it, so the order stays.
-    fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+    fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front()?;
         entry.used = None;
         let fetch_follows = entry.pending > 1;
@@ -495,7 +495,7 @@ impl<C: MyCaller> Machine<C> {
     }
 
     /// A whole reply has come: the next packet belongs to the next one, and an entry without more to come is done.
-    fn answered(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+    fn answered(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         self.expects.pop_front();
         self.reply = Reply::First;
         let entry = self.front()?;

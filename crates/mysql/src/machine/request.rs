@@ -4,7 +4,7 @@ use crate::sql::changes_session;
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
 
-/// How the rows of a batch travel. What a road cannot do goes by the next best: the caller sees one meaning.
+/// How the rows of a batch travel. What a road cannot do goes by the next best: the response handler sees one meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Road {
     /// The best that the server and the statement allow: Bulk, then Joined, then Pipelined.
@@ -31,9 +31,9 @@ pub enum AsText {
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// One row, the caller's current one.
+    /// One row, the response handler's current one.
     One,
-    /// As many as the caller's `next_row` gives.
+    /// As many as the response handler's `next_row` gives.
     Batch {
         /// How they travel.
         road: Road,
@@ -70,7 +70,7 @@ pub enum Request {
     Query {
         /// The text.
         sql: Arc<str>,
-        /// The caller will feed a LOAD DATA LOCAL; without it the server's wish for a file is refused.
+        /// The response handler will feed a LOAD DATA LOCAL; without it the server's wish for a file is refused.
         infile: bool,
         /// What to send in its place if it is discarded before it was sent: the end of a block has to come.
         discarded: Option<Arc<str>>,
@@ -96,8 +96,8 @@ pub enum Request {
     Ping,
     /// COM_RESET_CONNECTION, and the character set anew, which the server forgets with the rest.
     ResetConnection,
-    /// Reserves the connection, once everything in front of it is answered: from then on no request is started but those
-    /// [`Request::Within`] the reservation, until it is released. Its number is that of this request.
+    /// Reserves the connection, once everything in front of it is answered: from then on no request is started but
+    /// those [`Request::Within`] the reservation, until it is released. Its number is that of this request.
     Reserve,
     /// A request within a reservation.
     Within {
@@ -137,8 +137,8 @@ impl Request {
                 (sent || discarded.is_some()).then_some(false)
             }
             Request::Query { sql, .. } if is_about_savepoint(sql) => Some(open),
-            // In a transaction it may be the victim of a deadlock, which ends the transaction; and without autocommit any
-            // statement that touches a table begins one.
+            // In a transaction it may be the victim of a deadlock, which ends the transaction; and without autocommit
+            // any statement that touches a table begins one.
             Request::Query { sql, .. } | Request::Execute(Execute { sql, .. }) => {
                 (keeps_transaction(sql) && !open && autocommits).then_some(false)
             }

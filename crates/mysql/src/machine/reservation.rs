@@ -1,5 +1,5 @@
-//! Reservations: several requests of one caller that nobody else's come between. A load into a table is one: what undoes it,
-//! the LOAD DATA itself, its warnings, and its end.
+//! Reservations: several requests of one response handler that nobody else's come between. A load into a table is one:
+//! what undoes it, the LOAD DATA itself, its warnings, and its end.
 //!
 //! | from | event | to |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! given up comes before anything else.
 
 use super::entry::{Entry, Stage};
-use super::{Machine, MyCaller};
+use super::{Machine, MyHandler};
 use headrace_core::Session as _;
 
 /// A reservation of the connection.
@@ -23,7 +23,7 @@ pub(super) struct Reservation {
     in_transaction: bool,
 }
 
-impl<C: MyCaller> Machine<C> {
+impl<H: MyHandler> Machine<H> {
     /// The request of this number has the connection to itself from now on.
     pub(super) fn reserve(&mut self, number: u64) {
         let in_transaction = self.session.in_transaction();
@@ -62,8 +62,8 @@ impl<C: MyCaller> Machine<C> {
         waiting.any(|entry| entry.slot.id == id && entry.reservation != reservation.number)
     }
 
-    /// Whether a transaction is open for those who share the connection: one that a reservation or a batch has begun for
-    /// itself is over before anything else is started.
+    /// Whether a transaction is open for those who share the connection: one that a reservation or a batch has begun
+    /// for itself is over before anything else is started.
     pub(super) fn shares_transaction(&self) -> bool {
         if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
             return reservation.in_transaction;
@@ -79,8 +79,8 @@ impl<C: MyCaller> Machine<C> {
         reservation.ending && !within.any(|entry| entry.reservation == reservation.number)
     }
 
-    /// Puts the next request within the reservation in front of those that wait; returns whether a request may be started,
-    /// one that waited if the reservation is over.
+    /// Puts the next request within the reservation in front of those that wait; returns whether a request may be
+    /// started, one that waited if the reservation is over.
     pub(super) fn bring_forward(&mut self) -> bool {
         let Some(reservation) = &self.reservation else { return true };
         if self.is_over(reservation) {

@@ -8,17 +8,17 @@ use super::session::Session;
 use super::stage::{Event, State};
 use super::statement::Statement;
 use super::wire::Wire;
-use super::{LastPrepared, Machine, MyCaller, Phase};
+use super::{LastPrepared, Machine, MyHandler, Phase};
 use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
-use headrace_core::{Caller, Mismatch, Parameters, WriteBuffer, limits};
+use headrace_core::{Mismatch, Parameters, ResponseHandler, WriteBuffer, limits};
 use std::sync::Arc;
 
-impl<C: MyCaller> Machine<C> {
-    pub(super) fn send(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+impl<H: MyHandler> Machine<H> {
+    pub(super) fn send(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
@@ -65,8 +65,9 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
-    /// Takes the last started entry out of the queue and tells its caller; if replies are to come, when they have.
-    pub(super) fn drop_tail(&mut self, cx: C::Cx<'_>, failure: Option<Failure<C>>) {
+    /// Takes the last started entry out of the queue and tells its response handler; if replies are to come, when they
+    /// have.
+    pub(super) fn drop_tail(&mut self, cx: H::Cx<'_>, failure: Option<Failure<H>>) {
         let Some(entry) = self.queue.last_mut() else { return };
         entry.slot.failure = failure;
         if entry.pending > 0 {
@@ -96,7 +97,7 @@ impl<C: MyCaller> Machine<C> {
         true
     }
 
-    fn start_next(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let at = self.queue.start();
         for id in self.statements.take_closed() {
             self.wire.write(write_buffer, |out| command::statement(out, Command::StmtClose, id));
@@ -175,7 +176,7 @@ impl<C: MyCaller> Machine<C> {
         self.expect(next, kind);
     }
 
-    fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(statement) = self.cursors.get(&cursor).cloned() else {
             let error = ServerError {
                 code: 1421,
@@ -199,11 +200,11 @@ impl<C: MyCaller> Machine<C> {
         self.expect(next, Kind::Prepare);
     }
 
-    fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         match self.statements.get(sql).cloned() {
             Some(statement) => {
-                if let (Some(columns), Some(caller)) = (statement.columns(), &mut self.queue[at].slot.caller) {
-                    caller.columns(cx, &columns);
+                if let (Some(columns), Some(handler)) = (statement.columns(), &mut self.queue[at].slot.handler) {
+                    handler.columns(cx, &columns);
                 }
                 self.drop_tail(cx, None);
             }
@@ -214,7 +215,7 @@ impl<C: MyCaller> Machine<C> {
         }
     }
 
-    fn start_execute(&mut self, at: usize, execute: &Execute, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_execute(&mut self, at: usize, execute: &Execute, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let sql = &execute.sql;
         if let Some(batch) = Batch::without_preparing(execute, &self.session) {
             self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch)));
@@ -247,7 +248,7 @@ impl<C: MyCaller> Machine<C> {
         entry.go(Event::StartPrepare, Stage::Preparing);
         // It must be certain how many parameters the server will count.
         let countable = !scan.uncertain
-            && entry.slot.caller.as_mut().is_some_and(|caller| caller.params(cx).count() == scan.placeholders.len());
+            && entry.slot.handler.as_mut().is_some_and(|handler| handler.params(cx).count() == scan.placeholders.len());
         let one = execute.rows == Rows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
@@ -258,7 +259,7 @@ impl<C: MyCaller> Machine<C> {
 
     /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE. What was prepared before is not the last one any more: see
     /// [`LastPrepared`].
-    fn execute_ahead(&mut self, at: usize, sql: &str, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn execute_ahead(&mut self, at: usize, sql: &str, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let (mark, pending) = (write_buffer.mark(), self.queue[at].pending);
         if self.last_prepared == LastPrepared::Ours {
             let next = self.wire.write(write_buffer, |out| command::text(out, Command::StmtPrepare, b"DO 0"));
@@ -266,29 +267,29 @@ impl<C: MyCaller> Machine<C> {
             self.wire.write(write_buffer, |out| command::statement(out, Command::StmtClose, LAST_PREPARED));
         }
         self.prepare(sql, write_buffer);
-        let Some(caller) = &mut self.queue[at].slot.caller else { return };
+        let Some(handler) = &mut self.queue[at].slot.handler else { return };
         let lists = |_| self.session.lists(sql);
         let how = (LAST_PREPARED, false, 0);
-        match write_execute(&mut self.wire, &self.session, caller, how, lists, cx, write_buffer) {
+        match write_execute(&mut self.wire, &self.session, handler, how, lists, cx, write_buffer) {
             Ok(next) => {
                 self.queue[at].ahead = true;
                 self.expect(next, Kind::Result { binary: true });
             }
             Err(error) => {
                 self.take_back(write_buffer, mark, pending);
-                self.drop_tail(cx, Some(Failure::Caller { error, row: None }));
+                self.drop_tail(cx, Some(Failure::Client { error, row: None }));
             }
         }
     }
 
     /// The statement of the last started entry is known: executes it, or begins its batch.
-    fn bind_tail(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement().cloned()) else {
             return self.drop_tail(cx, None);
         };
-        let Some(caller) = &mut entry.slot.caller else {
+        let Some(handler) = &mut entry.slot.handler else {
             // Discarded while it was being prepared.
             if execute.cursor.is_some() {
                 self.keep(statement);
@@ -299,7 +300,7 @@ impl<C: MyCaller> Machine<C> {
             entry.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
             return;
         }
-        if !statement.takes(&caller.params(cx)) {
+        if !statement.takes(&handler.params(cx)) {
             // A fresh one is bound to nothing.
             entry.go(Event::Rebound, Stage::Preparing);
             entry.used = None;
@@ -309,7 +310,7 @@ impl<C: MyCaller> Machine<C> {
         }
         let cursor = execute.cursor.filter(|_| statement.id.is_some() && self.session.opens_cursor(&execute.sql));
         let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
-        match write_row(&mut self.wire, &self.session, caller, &statement, flags, cx, write_buffer) {
+        match write_row(&mut self.wire, &self.session, handler, &statement, flags, cx, write_buffer) {
             Ok(next) => {
                 entry.go(Event::Executed, Stage::Sent);
                 self.expect(next, Kind::Result { binary: statement.id.is_some() });
@@ -322,25 +323,25 @@ impl<C: MyCaller> Machine<C> {
                 if execute.cursor.is_some() {
                     self.keep(statement);
                 }
-                self.drop_tail(cx, Some(Failure::Caller { error, row: None }));
+                self.drop_tail(cx, Some(Failure::Client { error, row: None }));
             }
         }
     }
 }
 
-/// Sends the caller's current row: by COM_STMT_EXECUTE, or as text for a statement without a number. Nothing is
-/// appended on an error.
-pub(super) fn write_row<C: MyCaller>(
+/// Sends the response handler's current row: by COM_STMT_EXECUTE, or as text for a statement without a number. Nothing
+/// is appended on an error.
+pub(super) fn write_row<H: MyHandler>(
     wire: &mut Wire,
     session: &Session,
-    caller: &mut C,
+    handler: &mut H,
     statement: &Statement,
     flags: u8,
-    cx: C::Cx<'_>,
+    cx: H::Cx<'_>,
     write_buffer: &mut WriteBuffer,
-) -> Result<u8, C::Error> {
+) -> Result<u8, H::Error> {
     if let Some(id) = statement.id {
-        let given = caller.params(cx).count();
+        let given = handler.params(cx).count();
         if given != statement.params {
             return Err(count_mismatch(statement.params, given).into());
         }
@@ -349,10 +350,10 @@ pub(super) fn write_row<C: MyCaller>(
             false if statement.vectors.contains(&i) => Lists::Vector,
             false => Lists::Refused,
         };
-        return write_execute(wire, session, caller, (id, statement.stores(), flags), lists, cx, write_buffer);
+        return write_execute(wire, session, handler, (id, statement.stores(), flags), lists, cx, write_buffer);
     }
     let sql = &statement.sql;
-    let params = caller.params(cx);
+    let params = handler.params(cx);
     let scan = Scan::new(sql, session.modes());
     if params.count() > 0 && scan.uncertain {
         return Err(Mismatch::wrong_type(
@@ -381,16 +382,16 @@ pub(super) fn write_row<C: MyCaller>(
 
 /// Sends COM_STMT_EXECUTE for the statement of this number, which may just store its values, with these flags. `lists`
 /// says what a list is as a parameter.
-fn write_execute<C: Caller>(
+fn write_execute<H: ResponseHandler>(
     wire: &mut Wire,
     session: &Session,
-    caller: &mut C,
+    handler: &mut H,
     (id, stored, flags): (u32, bool, u8),
     lists: impl Fn(usize) -> Lists,
-    cx: C::Cx<'_>,
+    cx: H::Cx<'_>,
     write_buffer: &mut WriteBuffer,
-) -> Result<u8, C::Error> {
-    let params = caller.params(cx);
+) -> Result<u8, H::Error> {
+    let params = handler.params(cx);
     wire.try_write(write_buffer, |out| {
         command::execute(out, id, flags, params.count(), |i, out| {
             let value = params.get(i)?;

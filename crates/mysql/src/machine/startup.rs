@@ -52,7 +52,7 @@ pub struct Options {
     pub found_rows: bool,
     /// `CLIENT_MULTI_STATEMENTS`: COM_QUERY may hold several statements.
     pub multi_statements: bool,
-    /// `CLIENT_LOCAL_FILES`: LOAD DATA LOCAL may be used, for data that callers hand over.
+    /// `CLIENT_LOCAL_FILES`: LOAD DATA LOCAL may be used, for data that response handlers hand over.
     pub local_infile: bool,
     /// `CLIENT_INTERACTIVE`
     pub interactive: bool,

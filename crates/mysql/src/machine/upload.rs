@@ -1,12 +1,12 @@
 //! LOAD DATA LOCAL INFILE: the server names a file, the client sends its bytes. MySQL: "LOCAL INFILE Request"; MariaDB:
 //! "LOCAL_INFILE packet".
 //!
-//! Only a request that said so is asked for data, and only for what its caller hands over: the name is the server's
-//! wish, nothing here opens a file. Everything else is answered with an empty file and ends in an error.
+//! Only a request that said so is asked for data, and only for what its response handler hands over: the name is the
+//! server's wish, nothing here opens a file. Everything else is answered with an empty file and ends in an error.
 
 use super::entry::Stage;
 use super::stage::{Event, State};
-use super::{Machine, MyCaller, Request};
+use super::{Machine, MyHandler, Request};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use headrace_core::{Fatal, WriteBuffer};
@@ -22,7 +22,7 @@ pub enum InfileState {
     Ended,
 }
 
-impl<C: MyCaller> Machine<C> {
+impl<H: MyHandler> Machine<H> {
     /// Where the LOAD DATA LOCAL of request `id` stands.
     pub fn infile_state(&self, id: u64) -> InfileState {
         match self.queue.by_id(id) {
@@ -71,7 +71,7 @@ impl<C: MyCaller> Machine<C> {
     /// The server wants a file.
     pub(super) fn local_infile(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         name: &[u8],
         sequence: u8,
         write_buffer: &mut WriteBuffer,
@@ -81,14 +81,14 @@ impl<C: MyCaller> Machine<C> {
             return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
         }
         let Some(entry) = self.queue.first_mut() else { return Ok(()) };
-        let is_fed = matches!(entry.request, Request::Query { infile: true, .. }) && entry.slot.caller.is_some();
+        let is_fed = matches!(entry.request, Request::Query { infile: true, .. }) && entry.slot.handler.is_some();
         if is_fed && entry.state() == State::Sent {
             entry.go(Event::FileAsked, Stage::Uploading { file: name.to_vec(), sequence });
         } else if is_fed {
             return Err(Fatal::peer("the server asks for a local file within another"));
         }
-        match &mut entry.slot.caller {
-            Some(caller) if is_fed => caller.bulk_ready(cx, false, 0),
+        match &mut entry.slot.handler {
+            Some(handler) if is_fed => handler.bulk_ready(cx, false, 0),
             _ => {
                 // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, as MySQL's own clients say.
                 entry.slot.fail(ServerError {
@@ -102,9 +102,9 @@ impl<C: MyCaller> Machine<C> {
         Ok(())
     }
 
-    /// Ends the file of an upload whose caller is gone; says whether it was so.
+    /// Ends the file of an upload whose response handler is gone; says whether it was so.
     pub(super) fn abandon_upload(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        match self.queue.last_mut().map(|entry| (entry.slot.id, entry.slot.caller.is_none())) {
+        match self.queue.last_mut().map(|entry| (entry.slot.id, entry.slot.handler.is_none())) {
             Some((id, true)) => {
                 self.infile_end(id, write_buffer);
                 true

@@ -457,7 +457,7 @@ pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
     let done = |prepared: usize| (Some("done".to_owned()), prepared);
     assert_eq!(run(&mut session, vec![prepared(1), reply(&[OK])]), done(1));
     assert_eq!(run(&mut session, vec![impossible("parameter"), prepared(2), reply(&[OK])]), done(1), "the kept one");
-    // A fresh one knows the column's character set, and the text does not fit it: that is for the caller.
+    // A fresh one knows the column's character set, and the text does not fit it: that is for the response handler.
     let (end, times) = run(&mut session, vec![impossible("parameter"), prepared(3), impossible("parameter")]);
     assert_eq!((end.as_deref(), times), (Some("server 3988"), 1));
     // What was not about a parameter may have come in the middle of the work.

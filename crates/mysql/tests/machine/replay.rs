@@ -1,7 +1,8 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and whoever
 //! waits is always told.
 //!
-//! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql --test machine replay` makes it anew.
+//! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql --test machine replay` makes it
+//! anew.
 
 use crate::support::recording_file;
 use crate::support::server::Server;
@@ -143,7 +144,7 @@ pub fn cut_at_every_byte_it_ends_in_an_error_never_in_a_short_result() {
 }
 
 #[test]
-pub fn a_flipped_byte_never_panics_and_never_leaves_a_caller_untold() {
+pub fn a_flipped_byte_never_panics_and_never_leaves_a_handler_waiting() {
     let steps = recording();
     for flip in [0x01, 0x80, 0xff] {
         for at in 0..server_bytes(&steps) {

@@ -87,7 +87,7 @@ pub fn a_value_that_does_not_fit_is_told_once_what_was_sent_before_is_answered()
     session.machine.cancel_sent();
     let told = session.execute_text(SELECT, vec![V::Other]);
     answer(&mut session, vec![reply(&[OK])]);
-    assert!(end(&told).starts_with("caller "), "{}", end(&told));
+    assert!(end(&told).starts_with("client "), "{}", end(&told));
     assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"]);
 
     let says = vec![greeting("10.11.6-MariaDB", "mysql_native_password", mysql8()), packet(2, OK)];
@@ -97,7 +97,7 @@ pub fn a_value_that_does_not_fit_is_told_once_what_was_sent_before_is_answered()
     session.machine.cancel_sent();
     let told = session.execute(SELECT, vec![V::Other]);
     answer(&mut session, vec![reply(&[OK])]);
-    assert!(end(&told).starts_with("caller "), "{}", end(&told));
+    assert!(end(&told).starts_with("client "), "{}", end(&told));
     assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"], "the COM_STMT_PREPARE was taken back");
 }
 

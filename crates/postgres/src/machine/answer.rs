@@ -1,6 +1,6 @@
 //! What has come of the answer to a request, and what the request does to the transaction block.
 
-use super::PgCaller;
+use super::PgHandler;
 use super::entry::Entry;
 use super::held::Held;
 use super::statement::Columns;
@@ -85,24 +85,24 @@ impl Block {
     }
 }
 
-impl<C: PgCaller> Entry<C> {
+impl<H: PgHandler> Entry<H> {
     /// Results from this row on have these columns.
-    pub(super) fn columns_from_here(&mut self, cx: C::Cx<'_>, columns: Option<&Arc<Columns>>) {
+    pub(super) fn columns_from_here(&mut self, cx: H::Cx<'_>, columns: Option<&Arc<Columns>>) {
         let Some(columns) = columns else { return };
         let answer = &mut self.answer;
         if !answer.is_whole() {
             answer.next_columns.push_back((answer.owed, columns.clone()));
             return;
         }
-        if let Some(caller) = &mut self.slot.caller {
-            caller.columns(cx, columns);
+        if let Some(handler) = &mut self.slot.handler {
+            handler.columns(cx, columns);
         }
         answer.columns = Some(columns.clone());
     }
 
     /// Turns to the columns of the next result, where they are others.
     #[inline]
-    pub(super) fn turn_columns(&mut self, cx: C::Cx<'_>) {
+    pub(super) fn turn_columns(&mut self, cx: H::Cx<'_>) {
         let answer = &mut self.answer;
         while let Some((row, _)) = answer.next_columns.front()
             && *row <= answer.results
@@ -110,8 +110,8 @@ impl<C: PgCaller> Entry<C> {
         {
             if let Some(held) = &mut answer.held {
                 held.turn(&columns);
-            } else if let Some(caller) = &mut self.slot.caller {
-                caller.columns(cx, &columns);
+            } else if let Some(handler) = &mut self.slot.handler {
+                handler.columns(cx, &columns);
             }
             answer.columns = Some(columns);
         }

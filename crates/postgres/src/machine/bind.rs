@@ -7,15 +7,15 @@ use super::send::entry_statement;
 use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Statement};
 use super::work::{PortalDescription, Preparation, Work};
-use super::{Machine, PgCaller, Server};
+use super::{Machine, PgHandler, Server};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
 use crate::types::Format;
 use headrace_core::{Mismatch, Outcome, Parameters, Slot, WriteBuffer, limits};
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     /// The statement of the last started entry is known: sends Bind and Execute, or begins its batch.
-    pub(super) fn bind_tail(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let entry = &mut self.queue[at];
         let Stage::Bindable { unsent } = *entry.stage() else { return };
@@ -38,7 +38,7 @@ impl<C: PgCaller> Machine<C> {
         if statement.name.is_empty() {
             frontend::parse(write_buffer.tail(), "", &statement.sql, &statement.parameters);
         }
-        if entry.slot.caller.is_none() {
+        if entry.slot.handler.is_none() {
             // Discarded while it waited for its description.
             if begun {
                 self.poison(at, write_buffer);
@@ -67,13 +67,13 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Sends rows of the batch that the last started entry is, until the write buffer is full or the rows are all sent.
-    pub(super) fn send_rows(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn send_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let mut entry = &mut self.queue[at];
         let Stage::Sending { unsent } = *entry.stage() else { return };
         let Some(mut statement) = entry.statement().cloned() else { return };
         while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
-            if entry.slot.caller.is_none() {
+            if entry.slot.handler.is_none() {
                 self.poison(at, write_buffer);
                 return;
             }
@@ -118,14 +118,14 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    /// The caller's own error: a value that does not fit. If nothing has left yet, nothing will.
+    /// The response handler's own error: a value that does not fit. If nothing has left yet, nothing will.
     pub(super) fn refuse(
         &mut self,
         at: usize,
-        error: C::Error,
+        error: H::Error,
         row: Option<u64>,
         unsent: Unsent,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         write_buffer: &mut WriteBuffer,
     ) {
         let open = self.group_is_open(at) && at > 0;
@@ -135,7 +135,7 @@ impl<C: PgCaller> Machine<C> {
             Unsent::Nothing => false,
         };
         if !is_taken_back {
-            entry.slot.failure = Some(Failure::Caller { error, row });
+            entry.slot.failure = Some(Failure::Client { error, row });
             self.poison(at, write_buffer);
             return;
         }
@@ -154,7 +154,7 @@ impl<C: PgCaller> Machine<C> {
         let owes_sync = entry.request.syncs() && (matches!(unsent, Unsent::Described(_)) || open);
         let began = entry.block.awaits_prelude();
         if owes_sync {
-            entry.slot.failure = Some(Failure::Caller { error, row });
+            entry.slot.failure = Some(Failure::Client { error, row });
             entry.block.prelude = Prelude::Unsent;
             entry.answer.owed = 0;
             entry.go(Event::Abandoned, Stage::AwaitSync);
@@ -162,7 +162,7 @@ impl<C: PgCaller> Machine<C> {
             if let Some(number) = entry.request.declared_cursor() {
                 self.portals.close(number);
             }
-            entry.slot.finish_with(cx, Outcome::Caller { error, row });
+            entry.slot.finish_with(cx, Outcome::Client { error, row });
         }
         if began {
             self.take_back_begin();
@@ -178,14 +178,14 @@ impl<C: PgCaller> Machine<C> {
 
     /// Whether a statement from the cache may only be refused because it was prepared for a table that has changed, by
     /// whomever: it is forgotten in any case, and prepared again where the server had chosen types.
-    fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: C::Cx<'_>) -> bool {
+    fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: H::Cx<'_>) -> bool {
         let entry = &mut self.queue[at];
         let Some(preparation) = entry.preparation().filter(|known| known.is_reused() && !known.retried) else {
             return false;
         };
         let Some(statement) = preparation.statement() else { return false };
         let chosen = statement.has_chosen_types(&preparation.hints);
-        let again = chosen && (row.is_none() || entry.slot.caller.as_mut().is_some_and(|caller| caller.rewind(cx)));
+        let again = chosen && (row.is_none() || entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
         self.forget(at);
         again
     }
@@ -206,13 +206,13 @@ impl<C: PgCaller> Machine<C> {
 
 /// Why a statement with its parameters cannot even be described: the count of them would not fit into the messages, and
 /// the server's answer would be out of step with its own.
-pub(super) fn too_many<C: PgCaller>(entry: &mut Entry<C>, cx: C::Cx<'_>) -> Option<C::Error> {
+pub(super) fn too_many<H: PgHandler>(entry: &mut Entry<H>, cx: H::Cx<'_>) -> Option<H::Error> {
     let one = matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
     let typed = entry.preparation().is_some_and(|known| known.typing.is_some() && known.pending);
     if !one && !typed {
         return None;
     }
-    let given = entry.slot.caller.as_mut()?.params(cx).count();
+    let given = entry.slot.handler.as_mut()?.params(cx).count();
     (given > limits::PARAMETERS).then(|| {
         let most = limits::PARAMETERS;
         Mismatch::wrong_type(format!(
@@ -223,20 +223,20 @@ pub(super) fn too_many<C: PgCaller>(entry: &mut Entry<C>, cx: C::Cx<'_>) -> Opti
     })
 }
 
-/// Writes Bind and Execute for the caller's current row.
-fn send_row<C: PgCaller>(
-    entry: &mut Entry<C>,
+/// Writes Bind and Execute for the response handler's current row.
+fn send_row<H: PgHandler>(
+    entry: &mut Entry<H>,
     statement: &Statement,
-    cx: C::Cx<'_>,
+    cx: H::Cx<'_>,
     write_buffer: &mut WriteBuffer,
-) -> Result<(), C::Error> {
+) -> Result<(), H::Error> {
     let Request::Execute(execute) = &entry.request else { return Ok(()) };
-    let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
+    let Some(handler) = &mut entry.slot.handler else { return Ok(()) };
     let (portal, max_rows) = match &execute.portal {
         Some(portal) => (portal.id.name.as_str(), portal.max_rows),
         None => ("", 0),
     };
-    let params = caller.params(cx);
+    let params = handler.params(cx);
     let expected = statement.encoders.len();
     if params.count() != expected {
         return Err(count_mismatch(expected, params.count()).into());

@@ -5,7 +5,7 @@ use super::request::{Copy, Request};
 use super::stage::Event;
 use super::statement::Columns;
 use super::work::Work;
-use super::{CopyState, Machine, PgCaller};
+use super::{CopyState, Machine, PgHandler};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
 use crate::messages::tag::{self, Target};
@@ -13,7 +13,7 @@ use crate::types::{self, Encoder};
 use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     /// Where the COPY of request `id` stands.
     pub fn copy_state(&self, id: u64) -> CopyState {
         match self.queue.by_id(id) {
@@ -77,7 +77,7 @@ impl<C: PgCaller> Machine<C> {
     /// The columns of the query came, or it has none.
     pub(super) fn copy_query_described(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         described: Vec<Field>,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -91,7 +91,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The columns of the COPY are known: chooses the format, and begins it.
-    pub(super) fn copy_described(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    pub(super) fn copy_described(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
         let Stage::DescribingCopy { fields, left_out } = entry.stage_mut() else { return Ok(()) };
         let Some(mut fields) = fields.take() else {
@@ -127,7 +127,7 @@ impl<C: PgCaller> Machine<C> {
         Ok(())
     }
 
-    fn begin_copy(&mut self, cx: C::Cx<'_>, fields: Vec<Field>, write_buffer: &mut WriteBuffer) {
+    fn begin_copy(&mut self, cx: H::Cx<'_>, fields: Vec<Field>, write_buffer: &mut WriteBuffer) {
         let registry = &self.registry;
         let Some(entry) = self.queue.first_mut() else { return };
         let Request::Copy(copy) = &entry.request else { return };
@@ -137,7 +137,7 @@ impl<C: PgCaller> Machine<C> {
             false => planned.fields.iter().all(|field| field.format == 1),
         });
         let columns = if binary.is_some() { planned } else { Columns::as_text(registry, planned.fields) };
-        if entry.slot.caller.is_none() {
+        if entry.slot.handler.is_none() {
             // Discarded while it waited for its description.
             entry.go(Event::Abandoned, Stage::AwaitSync);
             return;
@@ -157,15 +157,15 @@ impl<C: PgCaller> Machine<C> {
         entry.answer.owed = 1;
         let columns = Arc::new(columns);
         entry.answer.columns = Some(columns.clone());
-        if let Some(caller) = &mut entry.slot.caller {
-            caller.columns(cx, &columns);
+        if let Some(handler) = &mut entry.slot.handler {
+            handler.columns(cx, &columns);
         }
     }
 
     /// The server is ready for the data of a COPY, or begins to send it.
     pub(super) fn copy_response(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         tag: u8,
         body: &[u8],
         write_buffer: &mut WriteBuffer,
@@ -187,14 +187,14 @@ impl<C: PgCaller> Machine<C> {
         if !comes {
             return Err(Fatal::peer("the server began a COPY although none was sent"));
         }
-        if tag == tag::backend::COPY_IN_RESPONSE && wanted && !differs && entry.slot.caller.is_some() {
+        if tag == tag::backend::COPY_IN_RESPONSE && wanted && !differs && entry.slot.handler.is_some() {
             entry.go(Event::CopyInResponse, Stage::Copying);
             if let Work::Script { fed, .. } = &mut entry.work {
                 *fed = true;
             }
         }
-        match (tag, wanted && !differs, &mut entry.slot.caller) {
-            (tag::backend::COPY_IN_RESPONSE, true, Some(caller)) => caller.bulk_ready(cx, binary, columns),
+        match (tag, wanted && !differs, &mut entry.slot.handler) {
+            (tag::backend::COPY_IN_RESPONSE, true, Some(handler)) => handler.bulk_ready(cx, binary, columns),
             (tag::backend::COPY_IN_RESPONSE, ..) => {
                 let reason = match (wanted, differs) {
                     (true, true) => "the table has other columns than were described",
@@ -212,17 +212,17 @@ impl<C: PgCaller> Machine<C> {
                 if matches!(entry.stage(), Stage::Opening) {
                     entry.go(Event::CopyOutResponse, Stage::Sent);
                 }
-                if let Some(caller) = &mut entry.slot.caller {
-                    caller.bulk_ready(cx, binary, columns);
+                if let Some(handler) = &mut entry.slot.handler {
+                    handler.bulk_ready(cx, binary, columns);
                 }
             }
         }
         Ok(())
     }
 
-    /// Makes a COPY fail whose caller is gone; says whether it was so.
+    /// Makes a COPY fail whose response handler is gone; says whether it was so.
     pub(super) fn abandon_copy(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.caller.is_none()) else { return false };
+        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.handler.is_none()) else { return false };
         entry.go(Event::CopyEnded, Stage::Sent);
         let extended = !entry.request.is_script();
         frontend::copy_fail(write_buffer.tail(), "cancelled by the client");

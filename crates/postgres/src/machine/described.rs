@@ -5,14 +5,14 @@ use super::request::{Prepare, Request};
 use super::stage::{Event, Unsent};
 use super::statement::{Columns, Key, Lookup, Statement};
 use super::work::{PortalDescription, Source, Work};
-use super::{Machine, PgCaller};
+use super::{Machine, PgHandler};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
 use crate::types::{self, Encoder, Oid};
 use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     pub(super) fn parameter_description(&mut self, body: &[u8]) -> Result<(), Fatal> {
         let described = backend::parameter_description(body)?;
         match self.front("ParameterDescription")?.stage_mut() {
@@ -25,7 +25,7 @@ impl<C: PgCaller> Machine<C> {
 
     pub(super) fn row_description(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         body: &[u8],
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -44,7 +44,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The portal that is about to be executed says what its rows are.
-    fn portal_described(&mut self, cx: C::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
+    fn portal_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
         let expected = entry.statement().and_then(|statement| statement.columns.clone());
         let columns = match expected.filter(|expected| expected.fields == fields) {
@@ -56,8 +56,8 @@ impl<C: PgCaller> Machine<C> {
             }
         };
         let entry = self.front("RowDescription")?;
-        if let Some(caller) = &mut entry.slot.caller {
-            caller.columns(cx, &columns);
+        if let Some(handler) = &mut entry.slot.handler {
+            handler.columns(cx, &columns);
         }
         entry.answer.columns = Some(columns);
         Ok(())
@@ -177,7 +177,7 @@ impl<C: PgCaller> Machine<C> {
     }
 }
 
-impl<C: PgCaller> Entry<C> {
+impl<H: PgHandler> Entry<H> {
     /// Whether this is the description of its portal, which then has come.
     pub(super) fn portal_is_described(&mut self) -> bool {
         match &mut self.work {

@@ -1,6 +1,6 @@
 //! A request in the queue, and how far it has come.
 
-use super::PgCaller;
+use super::PgHandler;
 use super::answer::{Answer, Block};
 use super::request::{Request, mentions};
 pub(super) use super::stage::Stage;
@@ -10,13 +10,13 @@ use super::typing::Typing;
 use super::work::{Preparation, Work};
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Caller, Pending, Slot};
+use headrace_core::{Pending, ResponseHandler, Slot};
 use std::sync::Arc;
 
 /// A request in the queue.
 #[derive(Debug)]
-pub struct Entry<C: Caller> {
-    pub(super) slot: Slot<C>,
+pub struct Entry<H: ResponseHandler> {
+    pub(super) slot: Slot<H>,
     pub(super) request: Request,
     stage: Stage,
     pub(super) work: Work,
@@ -24,8 +24,8 @@ pub struct Entry<C: Caller> {
     pub(super) block: Block,
 }
 
-impl<C: PgCaller> Entry<C> {
-    pub(super) fn new(slot: Slot<C>, mut request: Request) -> Self {
+impl<H: PgHandler> Entry<H> {
+    pub(super) fn new(slot: Slot<H>, mut request: Request) -> Self {
         let work = Work::new(&mut request);
         Self { slot, request, stage: Stage::Queued, work, answer: Answer::default(), block: Block::new() }
     }
@@ -134,18 +134,18 @@ impl<C: PgCaller> Entry<C> {
     }
 }
 
-impl<C: PgCaller> Pending for Entry<C> {
-    type Caller = C;
+impl<H: PgHandler> Pending for Entry<H> {
+    type Handler = H;
 
-    fn slot(&self) -> &Slot<C> {
+    fn slot(&self) -> &Slot<H> {
         &self.slot
     }
 
-    fn slot_mut(&mut self) -> &mut Slot<C> {
+    fn slot_mut(&mut self) -> &mut Slot<H> {
         &mut self.slot
     }
 
-    fn into_slot(self) -> Slot<C> {
+    fn into_slot(self) -> Slot<H> {
         self.slot
     }
 

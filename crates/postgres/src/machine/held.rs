@@ -12,7 +12,7 @@ use super::run::DataRows;
 use super::stage::Event;
 use super::statement::Columns;
 use super::work::Work;
-use super::{Machine, PgCaller};
+use super::{Machine, PgHandler};
 use crate::messages::backend::{self, Field, header};
 use crate::messages::frontend;
 use crate::messages::tag::backend as tag;
@@ -63,9 +63,9 @@ impl Held {
     }
 }
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     /// A script's result has these columns.
-    pub(super) fn script_described(&mut self, cx: C::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
+    pub(super) fn script_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let entry = self.front("RowDescription")?;
         // What the server last said of its style may be over; it tells only at the end of a script.
         let order = if entry.may_set_style() { None } else { self.registry.date_order };
@@ -79,8 +79,8 @@ impl<C: PgCaller> Machine<C> {
         }
         if let Some(held) = &mut entry.answer.held {
             held.describe(&columns, registry, alterations);
-        } else if let Some(caller) = &mut entry.slot.caller {
-            caller.columns(cx, &columns);
+        } else if let Some(handler) = &mut entry.slot.handler {
+            handler.columns(cx, &columns);
         }
         entry.answer.columns = Some(columns);
         Ok(())
@@ -109,10 +109,10 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The first entry is over, unless its results are held.
-    pub(super) fn settle_or_look_up(&mut self, cx: C::Cx<'_>) {
+    pub(super) fn settle_or_look_up(&mut self, cx: H::Cx<'_>) {
         match self.queue.first() {
             Some(entry)
-                if entry.answer.held.is_some() && entry.slot.failure.is_none() && entry.slot.caller.is_some() =>
+                if entry.answer.held.is_some() && entry.slot.failure.is_none() && entry.slot.handler.is_some() =>
             {
                 self.look_up_later();
             }
@@ -156,7 +156,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The catalogue has told what it knows of the types of the first entry's results.
-    pub(super) fn types_are_known(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+    pub(super) fn types_are_known(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front("CommandComplete")?;
         let Stage::LookingUp { rows } = entry.go(Event::CatalogueRead, Stage::Sent) else { return Ok(()) };
         if let Some(row) = rows.iter().find(|row| row.get(2).is_some_and(|kind| kind.as_deref() == Some("x"))) {
@@ -165,7 +165,7 @@ impl<C: PgCaller> Machine<C> {
                 "a value of the type {name} cannot be read: it came as text, and another session has altered the type since \
                  this transaction's snapshot; end the transaction, and ask again"
             );
-            entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
+            entry.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
             entry.work = Work::Nothing;
             self.registry.forget();
             return self.after_result(cx);
@@ -181,7 +181,7 @@ impl<C: PgCaller> Machine<C> {
             let same = |known: &Known| held.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
             if !held.results.iter().all(same) {
                 let why = "a composite type was altered while its values were copied as text: copy them again";
-                entry.slot.failure = Some(Failure::Caller { error: Mismatch::out_of_range(why).into(), row: None });
+                entry.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
             }
             entry.work = Work::Nothing;
         }
@@ -190,13 +190,13 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// Decodes what the first entry held.
-    fn decode_held(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+    fn decode_held(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let mut registry = self.registry.clone();
         let alterations = self.alterations;
         let entry = self.front("CommandComplete")?;
         let Work::Decode(mut held) = std::mem::replace(&mut entry.work, Work::Nothing) else { return Ok(()) };
         let id = entry.slot.id;
-        let Some(caller) = &mut entry.slot.caller else { return Ok(()) };
+        let Some(handler) = &mut entry.slot.handler else { return Ok(()) };
         let (mut rest, mut columns) = (&held.messages[..], None);
         // It lies here already: whoever is full of it is so at its end.
         let mut room = Room::More;
@@ -208,26 +208,26 @@ impl<C: PgCaller> Machine<C> {
                     let Some(known) = held.results.pop_front() else { return Ok(()) };
                     registry.date_order = known.registry.date_order;
                     let described = known.columns(&registry, alterations);
-                    caller.columns(cx, columns.insert(Arc::new(described)));
+                    handler.columns(cx, columns.insert(Arc::new(described)));
                 }
                 tag::DATA_ROW => {
                     let Some(columns) = &columns else { return Ok(()) };
                     let mut run = DataRows::new(columns, rest);
-                    room = caller.rows(cx, &mut run)?;
+                    room = handler.rows(cx, &mut run)?;
                     rest = &rest[run.end()?.0..];
                     continue;
                 }
                 tag::COMMAND_COMPLETE => {
                     let tag = backend::command_complete(body)?;
-                    caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
+                    handler.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
                 }
-                tag::EMPTY_QUERY_RESPONSE => caller.result(cx, Summary::default()),
-                tag::PORTAL_SUSPENDED => caller.result(cx, Summary { suspended: true, ..Summary::default() }),
+                tag::EMPTY_QUERY_RESPONSE => handler.result(cx, Summary::default()),
+                tag::PORTAL_SUSPENDED => handler.result(cx, Summary { suspended: true, ..Summary::default() }),
                 tag::COPY_OUT_RESPONSE => {
                     let (binary, columns) = backend::copy_response(body)?;
-                    caller.bulk_ready(cx, binary, columns);
+                    handler.bulk_ready(cx, binary, columns);
                 }
-                _ => room = caller.block(cx, body),
+                _ => room = handler.block(cx, body),
             }
             rest = after;
         }
@@ -236,10 +236,10 @@ impl<C: PgCaller> Machine<C> {
     }
 }
 
-impl<C: PgCaller> Entry<C> {
+impl<H: PgHandler> Entry<H> {
     /// Whether its results can wait: whoever feeds a COPY waits for the answer to it.
     fn can_be_held(&self) -> bool {
-        self.slot.caller.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
+        self.slot.handler.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
     }
 }
 

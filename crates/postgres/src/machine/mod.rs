@@ -38,8 +38,8 @@ use crate::types::TypeRegistry;
 use answer::Ending;
 use entry::{Entry, Stage};
 use headrace_core::{
-    Caller, Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Requests,
-    Session, Statements, TransactionStatus, Verb, WriteBuffer, limits,
+    Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Requests,
+    ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer, limits,
 };
 use portals::Portals;
 use startup::Startup;
@@ -47,9 +47,9 @@ use statement::Key;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// A caller that speaks PostgreSQL.
-pub trait PgCaller: Caller<Columns = Arc<Columns>, ServerError = ServerError> {}
-impl<C: Caller<Columns = Arc<Columns>, ServerError = ServerError>> PgCaller for C {}
+/// A response handler that speaks PostgreSQL.
+pub trait PgHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
+impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> PgHandler for H {}
 
 /// Where a COPY stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +85,9 @@ enum Phase {
 
 /// One connection to PostgreSQL.
 #[derive(Debug)]
-pub struct Machine<C: Caller> {
+pub struct Machine<H: ResponseHandler> {
     phase: Phase,
-    queue: Queue<Entry<C>>,
+    queue: Queue<Entry<H>>,
     /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a
     /// statement of the user's that begins or ends one: only its answer tells.
     in_block: Option<bool>,
@@ -129,7 +129,7 @@ pub struct Machine<C: Caller> {
     last_words: Option<ServerError>,
 }
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     /// A machine whose first bytes are in `write_buffer`. `statements` is how many prepared statements it may keep.
     pub fn new(options: Options, statements: usize, write_buffer: &mut WriteBuffer) -> Self {
         Self {
@@ -235,8 +235,8 @@ impl<C: PgCaller> Machine<C> {
         self.notifications.push_back(notification);
     }
 
-    /// Takes the first entry out of the queue and tells its caller how it ended.
-    fn finish_front(&mut self, cx: C::Cx<'_>, outcome: Outcome<ServerError, C::Error>) {
+    /// Takes the first entry out of the queue and tells its response handler how it ended.
+    fn finish_front(&mut self, cx: H::Cx<'_>, outcome: Outcome<ServerError, H::Error>) {
         if let Some(entry) = self.queue.pop_front() {
             self.forget_unbound(&entry);
             let is_done = matches!(outcome, Outcome::Done);
@@ -251,7 +251,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// The first entry has failed for good, or is done.
-    fn settle_front(&mut self, cx: C::Cx<'_>) {
+    fn settle_front(&mut self, cx: H::Cx<'_>) {
         let outcome = match self.queue.first_mut().and_then(|entry| entry.slot.failure.take()) {
             Some(failure) => failure.outcome(),
             None => Outcome::Done,
@@ -260,7 +260,7 @@ impl<C: PgCaller> Machine<C> {
     }
 }
 
-impl<C: PgCaller> Session for Machine<C> {
+impl<H: PgHandler> Session for Machine<H> {
     fn next_step(&self) -> NextStep<'_> {
         match &self.phase {
             Phase::Startup(startup) => startup.next_step(),
@@ -366,24 +366,24 @@ impl<C: PgCaller> Session for Machine<C> {
     }
 }
 
-impl<C: PgCaller> Protocol for Machine<C> {
-    type Caller = C;
+impl<H: PgHandler> Protocol for Machine<H> {
+    type Handler = H;
     type Request = Request;
-    type Pending = Entry<C>;
+    type Pending = Entry<H>;
 
-    fn queue(&self) -> &Queue<Entry<C>> {
+    fn queue(&self) -> &Queue<Entry<H>> {
         &self.queue
     }
 
-    fn queue_mut(&mut self) -> &mut Queue<Entry<C>> {
+    fn queue_mut(&mut self) -> &mut Queue<Entry<H>> {
         &mut self.queue
     }
 
     /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
     /// no Sync of its own to wait for. So does a request that is no part of the pipeline that the group belongs to, and
     /// is not to be skipped with it, and one of another lane.
-    fn submit(&mut self, mut request: Request, caller: C) -> u64 {
-        let lane = caller.lane();
+    fn submit(&mut self, mut request: Request, handler: H) -> u64 {
+        let lane = handler.lane();
         let mine = self.queue.back().is_none_or(|entry| entry.slot.lane == lane);
         let group = self.queue.back().and_then(|entry| entry.request.open_group());
         let joins = match &mut request {
@@ -399,7 +399,7 @@ impl<C: PgCaller> Protocol for Machine<C> {
         if group.is_some() && !(joins && mine) {
             self.close_group();
         }
-        self.queue.submit(caller, |slot| Entry::new(slot, request))
+        self.queue.submit(handler, |slot| Entry::new(slot, request))
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
@@ -413,20 +413,20 @@ impl<C: PgCaller> Protocol for Machine<C> {
         }
     }
 
-    fn transmit(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn transmit(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         self.send(cx, write_buffer);
     }
 
     fn receive(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         self.read(cx, read_buffer, write_buffer)
     }
 
-    fn abort(&mut self, cx: C::Cx<'_>, reason: &Fatal) {
+    fn abort(&mut self, cx: H::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.reserved = None;
         self.streamed = None;

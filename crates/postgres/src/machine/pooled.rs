@@ -11,12 +11,12 @@ use super::entry::Entry;
 use super::request::Request;
 use super::statement::{Key, Lookup, Statement};
 use super::work::Source;
-use super::{Machine, PgCaller, Server};
+use super::{Machine, PgHandler, Server};
 use crate::messages::frontend;
 use headrace_core::WriteBuffer;
 use std::sync::Arc;
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     /// Asks for the process that answers before the next request, where that matters. Outside of a transaction block
     /// and in a group of its own, so that it does no harm if the server refuses to tell.
     pub(super) fn ask_for_server(&mut self) {
@@ -68,7 +68,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// An entry is over that has prepared its statement without waiting: where it failed, nobody knows whether the
     /// server has the statement.
-    pub(super) fn forget_unbound(&mut self, entry: &Entry<C>) {
+    pub(super) fn forget_unbound(&mut self, entry: &Entry<H>) {
         let Some(unbound) = entry.preparation().filter(|preparation| !preparation.bound) else { return };
         let Some((hints, statement)) = unbound.reprepared() else { return };
         let key = (statement.sql.as_ref(), hints);

@@ -1,4 +1,4 @@
-//! The receiving half: from the read buffer to the callers.
+//! The receiving half: from the read buffer to the response handlers.
 
 use super::answer::Prelude;
 use super::entry::{Entry, Failure, Stage};
@@ -7,7 +7,7 @@ use super::run::DataRows;
 use super::stage::Event;
 use super::startup::State;
 use super::work::Work;
-use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
+use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
 use crate::messages::backend::{self, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
@@ -15,14 +15,14 @@ use crate::types::DateOrder;
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer, limits};
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     /// Handles every whole message in the read buffer; answers that authentication needs go to the write buffer.
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
     pub fn read(
         &mut self,
-        cx: C::Cx<'_>,
+        cx: H::Cx<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -60,13 +60,13 @@ impl<C: PgCaller> Machine<C> {
         Ok(())
     }
 
-    pub(super) fn front(&mut self, message: &str) -> Result<&mut Entry<C>, Fatal> {
+    pub(super) fn front(&mut self, message: &str) -> Result<&mut Entry<H>, Fatal> {
         let front = self.queue.answered();
         front.ok_or_else(|| Fatal::peer(format!("the server sent {message} although nothing was asked")))
     }
 
     /// DataRow: as many as are whole.
-    fn rows(&mut self, cx: C::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+    fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let entry = self.front("DataRow")?;
         if let Some(rows) = entry.catalogue_rows() {
             let (_, total) = header(unread)?.expect("checked by the caller");
@@ -108,8 +108,8 @@ impl<C: PgCaller> Machine<C> {
             return Ok(total);
         }
         let mut run = DataRows::new(columns, unread);
-        let room = match &mut entry.slot.caller {
-            Some(caller) => caller.rows(cx, &mut run)?,
+        let room = match &mut entry.slot.handler {
+            Some(handler) => handler.rows(cx, &mut run)?,
             None => Room::More,
         };
         let (bytes, rows) = run.end()?;
@@ -119,7 +119,7 @@ impl<C: PgCaller> Machine<C> {
         Ok(bytes)
     }
 
-    fn message(&mut self, cx: C::Cx<'_>, tag: u8, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn message(&mut self, cx: H::Cx<'_>, tag: u8, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match tag {
             tag::COMMAND_COMPLETE => self.command_complete(cx, body, write_buffer),
             tag::READY_FOR_QUERY => self.ready_for_query(cx, body, write_buffer),
@@ -186,8 +186,8 @@ impl<C: PgCaller> Machine<C> {
                 entry.answer.results += 1;
                 if let Some(held) = &mut entry.answer.held {
                     held.keep(tag, body);
-                } else if let Some(caller) = &mut entry.slot.caller {
-                    caller.result(cx, Summary { suspended: true, ..Summary::default() });
+                } else if let Some(handler) = &mut entry.slot.handler {
+                    handler.result(cx, Summary { suspended: true, ..Summary::default() });
                 }
                 self.after_result(cx)
             }
@@ -197,8 +197,8 @@ impl<C: PgCaller> Machine<C> {
                 entry.answer.results += 1;
                 if let Some(held) = &mut entry.answer.held {
                     held.keep(tag, body);
-                } else if let Some(caller) = &mut entry.slot.caller {
-                    caller.result(cx, Summary::default());
+                } else if let Some(handler) = &mut entry.slot.handler {
+                    handler.result(cx, Summary::default());
                 }
                 entry.turn_columns(cx);
                 self.after_result(cx)
@@ -210,8 +210,8 @@ impl<C: PgCaller> Machine<C> {
                 let entry = self.front("CopyData")?;
                 if let Some(held) = &mut entry.answer.held {
                     held.keep(tag, body);
-                } else if let Some(caller) = &mut entry.slot.caller {
-                    let (id, room) = (entry.slot.id, caller.block(cx, body));
+                } else if let Some(handler) = &mut entry.slot.handler {
+                    let (id, room) = (entry.slot.id, handler.block(cx, body));
                     self.queue.note(id, room);
                 }
                 Ok(())
@@ -224,7 +224,7 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn command_complete(&mut self, cx: C::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn command_complete(&mut self, cx: H::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
         // A rollback undoes what its transaction has changed, and either end what a SET LOCAL has.
         let mut changed = is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.changed_in_block);
@@ -272,8 +272,8 @@ impl<C: PgCaller> Machine<C> {
         }
         if let Some(held) = &mut entry.answer.held {
             held.keep(tag::COMMAND_COMPLETE, body);
-        } else if let Some(caller) = &mut entry.slot.caller {
-            caller.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
+        } else if let Some(handler) = &mut entry.slot.handler {
+            handler.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }
         if entry.request.is_script() {
             entry.answer.columns = None;
@@ -294,7 +294,7 @@ impl<C: PgCaller> Machine<C> {
     }
 
     /// A result is complete: a request that brought no Sync is done with its last one.
-    pub(super) fn after_result(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+    pub(super) fn after_result(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let entry = self.front("a result")?;
         let done = !entry.request.syncs() && matches!(entry.stage(), Stage::Sent | Stage::AwaitSync);
         if done && entry.answer.is_whole() {
@@ -303,7 +303,7 @@ impl<C: PgCaller> Machine<C> {
         Ok(())
     }
 
-    fn error(&mut self, cx: C::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
+    fn error(&mut self, cx: H::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
         if let Phase::Startup(_) = self.phase {
             let reason = Fatal::new(FatalKind::LoginRefused, error.field(field::MESSAGE).to_owned());
             self.last_words = Some(error);
@@ -340,8 +340,8 @@ impl<C: PgCaller> Machine<C> {
         self.skipping = !entry.request.is_script();
         let row = entry.row();
         let poisoned =
-            matches!(&entry.slot.failure, Some(Failure::Caller { row: Some(row), .. }) if *row <= entry.answer.results);
-        let unordered = matches!(&entry.slot.failure, Some(Failure::Caller { row: None, .. }));
+            matches!(&entry.slot.failure, Some(Failure::Client { row: Some(row), .. }) if *row <= entry.answer.results);
+        let unordered = matches!(&entry.slot.failure, Some(Failure::Client { row: None, .. }));
         if !poisoned && !unordered {
             entry.slot.failure = Some(Failure::Server { error, row });
         }
@@ -370,7 +370,7 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn ready_for_query(&mut self, cx: C::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn ready_for_query(&mut self, cx: H::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let status = match body {
             b"I" => TransactionStatus::Idle,
             b"T" => TransactionStatus::InTransaction,
@@ -406,7 +406,7 @@ impl<C: PgCaller> Machine<C> {
         }
         let skipping = self.skipping;
         let entry = self.front("ReadyForQuery")?;
-        if status != TransactionStatus::Idle && entry.slot.caller.is_none() && entry.request.is_owed_end() {
+        if status != TransactionStatus::Idle && entry.slot.handler.is_none() && entry.request.is_owed_end() {
             return Err(Fatal::end_failed("its transaction is still open"));
         }
         let sent = match entry.stage() {
@@ -487,7 +487,7 @@ impl<C: PgCaller> Machine<C> {
     /// Forgets a stale statement, and runs its request again where that changes nothing else: outside a transaction, or
     /// in one that has seen nothing but this request's own BEGIN, which is then rolled back first; and with nothing
     /// sent behind it that relies on the order.
-    fn retry(&mut self, cx: C::Cx<'_>) -> Result<(), Fatal> {
+    fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let status = self.status;
         let forgotten = self.front_sqlstate() == Some("26000");
         self.forget_used(!forgotten);
@@ -499,8 +499,8 @@ impl<C: PgCaller> Machine<C> {
         let again = alone && !entry.preparation().is_some_and(|known| known.retried) && (!ordered || sole);
         let started = entry.is_batch_started();
         let again = again
-            && match &mut entry.slot.caller {
-                Some(caller) => !started || caller.rewind(cx),
+            && match &mut entry.slot.handler {
+                Some(handler) => !started || handler.rewind(cx),
                 None => false,
             };
         if !again {
@@ -535,7 +535,7 @@ impl<C: PgCaller> Machine<C> {
     }
 }
 
-impl<C: PgCaller> Entry<C> {
+impl<H: PgHandler> Entry<H> {
     fn is_batch_started(&self) -> bool {
         self.is_batch() && self.answer.owed > 0
     }

@@ -17,9 +17,9 @@ pub enum Prepare {
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// One row, the caller's current one.
+    /// One row, the response handler's current one.
     One,
-    /// As many as the caller's `next_row` gives.
+    /// As many as the response handler's `next_row` gives.
     Batch,
     /// The same, and each row's values decide the types of its parameters, as they would if it were executed alone.
     TypedBatch,
@@ -73,7 +73,8 @@ pub enum Cursor {
 pub struct Execute {
     /// The statement, with parameters as `$1`.
     pub sql: Arc<str>,
-    /// Types of the parameters as far as the caller's values tell them; 0 or missing leaves them to the server.
+    /// Types of the parameters as far as the response handler's values tell them; 0 or missing leaves them to the
+    /// server.
     pub hints: Vec<Oid>,
     /// One row of parameters or many.
     pub rows: Rows,
@@ -92,8 +93,8 @@ pub struct Execute {
     /// The columns that whoever asks expects, of a statement without parameters that is executed in one round trip,
     /// unnamed: a FETCH from a cursor that was described. The rows are decoded by what the server then says of them.
     pub expected: Option<Arc<Columns>>,
-    /// The pipeline that it belongs to, 0 for none: what belongs to another one is not skipped after its errors, and where
-    /// no transaction block is open each of its statements stands for itself.
+    /// The pipeline that it belongs to, 0 for none: what belongs to another one is not skipped after its errors, and
+    /// where no transaction block is open each of its statements stands for itself.
     pub pipeline: u64,
 }
 
@@ -150,9 +151,9 @@ pub enum Request {
         /// The statements.
         sql: Arc<str>,
         /// A statement (BEGIN) to put in front unless a transaction block is open then; its result is not the
-        /// caller's.
+        /// response handler's.
         prelude: Option<Arc<str>>,
-        /// The caller will feed or read a COPY.
+        /// The response handler will feed or read a COPY.
         copy: bool,
         /// It ends the transaction block (COMMIT, ROLLBACK).
         ends_block: bool,
@@ -172,8 +173,8 @@ pub enum Request {
     },
 }
 
-/// A COPY of rows. What it copies is described in the transaction that it runs in, which locks the table until then: its
-/// columns cannot change in between.
+/// A COPY of rows. What it copies is described in the transaction that it runs in, which locks the table until then:
+/// its columns cannot change in between.
 #[derive(Clone, Debug)]
 pub struct Copy {
     /// A query with the columns that are copied.
@@ -223,9 +224,9 @@ impl Request {
         matches!(self, Request::Script { ends_block: true, discarded: Some(_), .. })
     }
 
-    /// Whether a transaction block is open after it, by whether one was before, and whether it is `sent`. `None` if only the
-    /// answer tells: a text of the user's, a BEGIN in front of a statement that may be refused before it is sent, and an
-    /// end that leaves the queue where it is cancelled before.
+    /// Whether a transaction block is open after it, by whether one was before, and whether it is `sent`. `None` if
+    /// only the answer tells: a text of the user's, a BEGIN in front of a statement that may be refused before it is
+    /// sent, and an end that leaves the queue where it is cancelled before.
     pub(super) fn leaves_block(&self, open: bool, sent: bool) -> Option<bool> {
         let is_about_block = match self {
             Request::Script { ends_block: true, discarded, .. } => {
@@ -271,9 +272,9 @@ impl Request {
         mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
     }
 
-    /// Whether it may be a COPY. While the server takes rows it reads nothing else, and a pooler (PgBouncer before 1.22)
-    /// forgets at the end of a COPY, in either direction, how many answers it has yet to deliver: it then gives the
-    /// server connection to somebody else. So nothing is sent behind it before it is answered.
+    /// Whether it may be a COPY. While the server takes rows it reads nothing else, and a pooler (PgBouncer before
+    /// 1.22) forgets at the end of a COPY, in either direction, how many answers it has yet to deliver: it then gives
+    /// the server connection to somebody else. So nothing is sent behind it before it is answered.
     pub(super) fn may_copy(&self) -> bool {
         match self {
             Request::Copy(_) => true,
@@ -283,8 +284,8 @@ impl Request {
         }
     }
 
-    /// Whether it can be sent again where the server finds its statement outdated, whatever is behind it: rows of a batch
-    /// may be gone.
+    /// Whether it can be sent again where the server finds its statement outdated, whatever is behind it: rows of a
+    /// batch may be gone.
     pub(super) fn is_repeatable(&self) -> bool {
         !matches!(self, Request::Execute(execute) if execute.ordered || execute.rows.is_batch())
     }

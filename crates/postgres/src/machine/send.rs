@@ -9,14 +9,14 @@ use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::typing::Typing;
 use super::work::{Source, Work};
-use super::{Machine, PgCaller, Phase, Server, TransactionStatus};
+use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
 use headrace_core::{WriteBuffer, limits};
 use std::sync::Arc;
 
-impl<C: PgCaller> Machine<C> {
-    pub(super) fn send(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+impl<H: PgHandler> Machine<H> {
+    pub(super) fn send(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
@@ -128,12 +128,12 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    /// Ends a batch whose rows are all sent, once most of them are answered, or its caller is gone; says whether it
-    /// did. Behind its Sync nothing could take it back.
+    /// Ends a batch whose rows are all sent, once most of them are answered, or its response handler is gone; says
+    /// whether it did. Behind its Sync nothing could take it back.
     pub(super) fn end_of_batch(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let entry = &mut self.queue[at];
-        if entry.slot.caller.is_none() {
+        if entry.slot.handler.is_none() {
             self.poison(at, write_buffer);
         } else if entry.answer.owed.saturating_sub(entry.answer.results) <= limits::ROWS_UNANSWERED {
             entry.go(Event::FewUnanswered, Stage::AwaitSync);
@@ -162,7 +162,7 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    fn start_next(&mut self, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         self.ask_for_server();
         let at = self.queue.start();
         let entry = &self.queue[at];
@@ -220,8 +220,8 @@ impl<C: PgCaller> Machine<C> {
                 entry.answer.columns = Some(columns.clone());
                 frontend::execute(out, &portal.name, *max_rows);
                 frontend::sync(out);
-                if let Some(caller) = &mut entry.slot.caller {
-                    caller.columns(cx, columns);
+                if let Some(handler) = &mut entry.slot.handler {
+                    handler.columns(cx, columns);
                 }
             }
             Request::DescribePortal { portal } => {
@@ -275,7 +275,7 @@ impl<C: PgCaller> Machine<C> {
         }
     }
 
-    pub(super) fn start_statement(&mut self, at: usize, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn start_statement(&mut self, at: usize, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         self.close_evicted(write_buffer);
         let unsent = Unsent::Whole(write_buffer.mark());
         let open = self.block_is_open(at);

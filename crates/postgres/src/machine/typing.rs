@@ -10,7 +10,7 @@ use super::entry::Entry;
 use super::request::{Execute, Prepare, Request};
 use super::statement::{Lookup, Statement};
 use super::work::{Preparation, Source, Work};
-use super::{Machine, PgCaller, Server};
+use super::{Machine, PgHandler, Server};
 use crate::messages::frontend;
 use crate::sql;
 use crate::types::{self, Encoder, Kind, Oid, TypeRegistry};
@@ -173,13 +173,13 @@ fn base_of(registry: &TypeRegistry, mut oid: Oid) -> Oid {
     oid
 }
 
-impl<C: PgCaller> Entry<C> {
+impl<H: PgHandler> Entry<H> {
     /// Takes the next row of a batch, unless one was taken and not sent; false after the last.
-    pub(super) fn take_row(&mut self, cx: C::Cx<'_>) -> Result<bool, C::Error> {
+    pub(super) fn take_row(&mut self, cx: H::Cx<'_>) -> Result<bool, H::Error> {
         let Work::Statement(Preparation { pending, .. }) = &mut self.work else { return Ok(false) };
         if !*pending {
-            *pending = match &mut self.slot.caller {
-                Some(caller) => caller.next_row(cx)?,
+            *pending = match &mut self.slot.handler {
+                Some(handler) => handler.next_row(cx)?,
                 None => false,
             };
         }
@@ -187,13 +187,13 @@ impl<C: PgCaller> Entry<C> {
     }
 
     /// Begins a batch whose values decide: its first row chooses the first statement.
-    pub(super) fn begin_typing(&mut self, cx: C::Cx<'_>) -> Result<(), C::Error> {
+    pub(super) fn begin_typing(&mut self, cx: H::Cx<'_>) -> Result<(), H::Error> {
         let Request::Execute(Execute { rows: super::Rows::TypedBatch, sql, .. }) = &self.request else { return Ok(()) };
         let mut typing = Box::new(Typing::new(sql));
         if self.take_row(cx)?
-            && let Some(caller) = &mut self.slot.caller
+            && let Some(handler) = &mut self.slot.handler
         {
-            typing.read(&caller.params(cx))?;
+            typing.read(&handler.params(cx))?;
         }
         if let Some(preparation) = self.preparation_mut() {
             preparation.hints.clone_from(&typing.row);
@@ -204,15 +204,15 @@ impl<C: PgCaller> Entry<C> {
 
     /// Whether the current statement is the one that the current row chooses.
     #[inline]
-    pub(super) fn suits(&mut self, cx: C::Cx<'_>) -> Result<bool, C::Error> {
+    pub(super) fn suits(&mut self, cx: H::Cx<'_>) -> Result<bool, H::Error> {
         let Work::Statement(Preparation { hints, source, typing, .. }) = &mut self.work else { return Ok(true) };
-        let (Some(typing), Some(caller)) = (typing, &mut self.slot.caller) else { return Ok(true) };
-        typing.read(&caller.params(cx))?;
+        let (Some(typing), Some(handler)) = (typing, &mut self.slot.handler) else { return Ok(true) };
+        typing.read(&handler.params(cx))?;
         Ok(typing.row == *hints && !(source.as_ref().is_some_and(Source::is_blind) && typing.needs_description))
     }
 }
 
-impl<C: PgCaller> Machine<C> {
+impl<H: PgHandler> Machine<H> {
     /// The entry `at` goes on with a statement that is known: notes what its batch has to know of it.
     pub(super) fn note_statement(&mut self, at: usize) {
         let entry = &mut self.queue[at];
@@ -240,7 +240,7 @@ impl<C: PgCaller> Machine<C> {
 
     /// Goes on with the statement that the current row of the batch `at` chooses; false if the server has to describe
     /// it first.
-    pub(super) fn change_statement(&mut self, at: usize, cx: C::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    pub(super) fn change_statement(&mut self, at: usize, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let entry = &mut self.queue[at];
         let Request::Execute(execute) = &entry.request else { return true };
         let Work::Statement(Preparation { hints, source, typing: Some(typing), .. }) = &mut entry.work else {

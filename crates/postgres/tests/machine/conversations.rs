@@ -245,7 +245,7 @@ pub fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
             .unwrap();
     }
     session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
-    assert!(told.get().end.as_deref().unwrap().starts_with("caller"), "{:?}", told.get().end);
+    assert!(told.get().end.as_deref().unwrap().starts_with("client"), "{:?}", told.get().end);
 }
 
 #[test]
@@ -359,7 +359,7 @@ pub fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
 }
 
 #[test]
-pub fn in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat() {
+pub fn in_a_failed_transaction_a_forgotten_statement_is_reported_to_the_handler() {
     let mut session = Session::start();
     session.execute("s", None, Vec::new(), true);
     session

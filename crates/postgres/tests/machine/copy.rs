@@ -142,7 +142,7 @@ pub fn a_script_may_copy_out_of_the_server() {
 
 #[test]
 pub fn where_nobody_has_rows_the_server_is_told_so() {
-    // A script that was not known for a COPY, and one whose caller is gone.
+    // A script that was not known for a COPY, and one whose response handler is gone.
     let mut session = Session::start();
     session.ask(script("copy a from stdin", false), vec![], vec![]);
     session.tell(&[copy_response(COPY_IN)]);

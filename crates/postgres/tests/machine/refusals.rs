@@ -28,7 +28,7 @@ pub fn too_many_parameters_behind_others_of_a_group_still_end_it() {
     session.tell(&[]);
     assert_eq!(session.said(), ["Sync"]);
     session.tell(&[msg(backend::BIND_COMPLETE, b""), completed("SELECT 0"), ready(b'I')]);
-    assert!(told.get().end.unwrap().starts_with("caller PostgreSQL takes 65535 parameters"));
+    assert!(told.get().end.unwrap().starts_with("client PostgreSQL takes 65535 parameters"));
 }
 
 #[test]

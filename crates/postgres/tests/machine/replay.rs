@@ -40,7 +40,7 @@ pub fn a_reply_cut_at_every_byte_ends_in_an_error_never_in_a_short_result() {
 }
 
 #[test]
-pub fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_caller_untold() {
+pub fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_handler_waiting() {
     let reply = select_reply();
     for at in 0..reply.len() {
         for flip in 1..=255 {

@@ -22,7 +22,7 @@ fn every_row_of_the_table_is_taken() {
             conversations::after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs,
             conversations::a_forgotten_statement_is_prepared_again,
             conversations::a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one,
-            conversations::in_a_failed_transaction_a_forgotten_statement_is_the_callers_to_repeat,
+            conversations::in_a_failed_transaction_a_forgotten_statement_is_reported_to_the_handler,
             conversations::a_discarded_request_keeps_the_order,
             conversations::a_portal_says_itself_what_its_rows_are,
             conversations::who_is_the_first_to_wait_hears_why_the_server_ended_the_session,

@@ -189,7 +189,7 @@ impl MySqlWire {
             || false,
             |state| {
                 let (id, machine) = wire.mysql_request(py, state, ticket)?;
-                match id.and_then(|id| machine.caller_mut(id)) {
+                match id.and_then(|id| machine.handler_mut(id)) {
                     Some(call) => {
                         let block = call.take_block(py)?;
                         if let (None, Some(id)) = (&block, id) {
@@ -209,7 +209,7 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let mut state = wire.hold(py)?;
         let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
-        let block = match id.and_then(|id| machine.caller_mut(id)) {
+        let block = match id.and_then(|id| machine.handler_mut(id)) {
             Some(call) => call.take_block(py)?,
             None => None,
         };
@@ -227,7 +227,7 @@ impl MySqlWire {
         let object = completion.object(py);
         let mut state = wire.hold(py)?;
         let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
-        match id.and_then(|id| machine.caller_mut(id)) {
+        match id.and_then(|id| machine.handler_mut(id)) {
             Some(call) if !call.has_block() => call.progress = Some(completion),
             _ => completion.complete(py, Ok(py.None())),
         }

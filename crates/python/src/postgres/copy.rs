@@ -183,7 +183,7 @@ impl PostgresWire {
         let mut state = wire.hold(py)?;
         let id = wire.copy_id(py, &state, ticket)?;
         let machine = state.connection.machine.of::<Postgres>(py)?;
-        match id.and_then(|id| machine.caller_mut(id)) {
+        match id.and_then(|id| machine.handler_mut(id)) {
             // Another thread may have brought the step already.
             Some(call) if !call.copy.as_ref().is_some_and(|copy| copy.get().take_news()) => {
                 call.progress = Some(completion);

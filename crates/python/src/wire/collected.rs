@@ -1,5 +1,5 @@
-//! What Python's garbage collector sees of a connection: its transport, which holds the connection in turn, and those who
-//! wait for an answer, whose tasks do. Without it a connection whose loop has ended would hold itself for ever.
+//! What Python's garbage collector sees of a connection: its transport, which holds the connection in turn, and those
+//! who wait for an answer, whose tasks do. Without it a connection whose loop has ended would hold itself for ever.
 
 use super::{Io, Wire};
 use crate::call::Completion;
@@ -35,7 +35,7 @@ impl Wire {
             visit.call(gate)?;
         }
         let mut visited = Ok(());
-        state.connection.machine.visit_callers(&mut |completion, progress| {
+        state.connection.machine.visit_handlers(&mut |completion, progress| {
             visited = visit_completion(&visit, Some(completion)).and_then(|()| visit_completion(&visit, progress));
             visited.is_err()
         });
