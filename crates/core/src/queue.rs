@@ -123,7 +123,7 @@ type Cx<'a, R> = <<R as Pending>::Handler as ResponseHandler>::Cx<'a>;
 /// The pending requests of one connection.
 #[derive(Debug)]
 pub struct Queue<R> {
-    entries: VecDeque<R>,
+    requests: VecDeque<R>,
     started: usize,
     next_id: u64,
     held: bool,
@@ -133,7 +133,7 @@ pub struct Queue<R> {
 
 impl<R> Default for Queue<R> {
     fn default() -> Self {
-        Self { entries: VecDeque::new(), started: 0, next_id: 1, held: false, full: None }
+        Self { requests: VecDeque::new(), started: 0, next_id: 1, held: false, full: None }
     }
 }
 
@@ -147,21 +147,21 @@ impl<R: Pending> Queue<R> {
 
     /// Appends a request of the machine's own, behind the last one and in its lane.
     pub fn append_own(&mut self, make: impl FnOnce(Slot<R::Handler>) -> R) -> u64 {
-        let lane = self.entries.back().map_or(0, |last| last.slot().lane);
+        let lane = self.requests.back().map_or(0, |last| last.slot().lane);
         self.append(make(Slot::own(self.next_id, lane)))
     }
 
-    fn append(&mut self, entry: R) -> u64 {
+    fn append(&mut self, request: R) -> u64 {
         self.next_id += 1;
-        self.entries.push_back(entry);
+        self.requests.push_back(request);
         self.next_id - 1
     }
 
     /// Puts a request of the machine's own before those that wait.
     pub fn insert_own(&mut self, lane: u64, make: impl FnOnce(Slot<R::Handler>) -> R) {
-        let entry = make(Slot::own(self.next_id, lane));
+        let request = make(Slot::own(self.next_id, lane));
         self.next_id += 1;
-        self.entries.insert(self.started, entry);
+        self.requests.insert(self.started, request);
     }
 
     /// The number that the next request will have.
@@ -171,12 +171,12 @@ impl<R: Pending> Queue<R> {
 
     /// The number of requests.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.requests.len()
     }
 
     /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.requests.is_empty()
     }
 
     /// The number of requests that have begun to be sent.
@@ -186,47 +186,47 @@ impl<R: Pending> Queue<R> {
 
     /// All requests, in their order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &R> + ExactSizeIterator + Clone {
-        self.entries.iter()
+        self.requests.iter()
     }
 
     /// The requests that have begun to be sent.
     pub fn in_flight(&self) -> impl DoubleEndedIterator<Item = &R> + ExactSizeIterator + Clone {
-        self.entries.iter().take(self.started)
+        self.requests.iter().take(self.started)
     }
 
     /// The requests of which nothing was sent.
     pub fn waiting(&self) -> impl DoubleEndedIterator<Item = &R> + Clone {
-        self.entries.iter().skip(self.started)
+        self.requests.iter().skip(self.started)
     }
 
     /// The request at a place.
     pub fn get(&self, at: usize) -> Option<&R> {
-        self.entries.get(at)
+        self.requests.get(at)
     }
 
     /// The last request.
     pub fn back(&self) -> Option<&R> {
-        self.entries.back()
+        self.requests.back()
     }
 
     /// The request of a number.
     pub fn by_id(&self, id: u64) -> Option<&R> {
-        self.entries.iter().find(|entry| entry.slot().id == id)
+        self.requests.iter().find(|request| request.slot().id == id)
     }
 
     /// The same, to be changed.
     pub fn by_id_mut(&mut self, id: u64) -> Option<&mut R> {
-        self.entries.iter_mut().find(|entry| entry.slot().id == id)
+        self.requests.iter_mut().find(|request| request.slot().id == id)
     }
 
     /// The request of a number, if it has begun to be sent.
     pub fn started_by_id_mut(&mut self, id: u64) -> Option<&mut R> {
-        self.entries.iter_mut().take(self.started).find(|entry| entry.slot().id == id)
+        self.requests.iter_mut().take(self.started).find(|request| request.slot().id == id)
     }
 
     /// The number of the first request whose response handler `is` the one looked for.
     pub fn find(&self, mut is: impl FnMut(&R::Handler) -> bool) -> Option<u64> {
-        let slots = self.entries.iter().map(Pending::slot);
+        let slots = self.requests.iter().map(Pending::slot);
         slots.into_iter().find(|slot| slot.handler.as_ref().is_some_and(&mut is)).map(|slot| slot.id)
     }
 
@@ -237,17 +237,17 @@ impl<R: Pending> Queue<R> {
 
     /// The first request.
     pub fn first(&self) -> Option<&R> {
-        self.entries.front()
+        self.requests.front()
     }
 
     /// The same, to be changed.
     pub fn first_mut(&mut self) -> Option<&mut R> {
-        self.entries.front_mut()
+        self.requests.front_mut()
     }
 
     /// The first request that has begun to be sent: the one that the next reply belongs to.
     pub fn answered(&mut self) -> Option<&mut R> {
-        self.entries.front_mut().filter(|_| self.started > 0)
+        self.requests.front_mut().filter(|_| self.started > 0)
     }
 
     /// The place of the request that was started last: only that one may still have something to send.
@@ -257,18 +257,18 @@ impl<R: Pending> Queue<R> {
 
     /// The request that was started last.
     pub fn last(&self) -> Option<&R> {
-        self.entries.get(self.last_at()?)
+        self.requests.get(self.last_at()?)
     }
 
     /// The same, to be changed.
     pub fn last_mut(&mut self) -> Option<&mut R> {
         let at = self.last_at()?;
-        self.entries.get_mut(at)
+        self.requests.get_mut(at)
     }
 
     /// The first request of which nothing was sent.
     pub fn next(&self) -> Option<&R> {
-        self.entries.get(self.started)
+        self.requests.get(self.started)
     }
 
     /// Whether the next request may be started as far as the queue knows: there is one, no cancel request is under way
@@ -283,7 +283,7 @@ impl<R: Pending> Queue<R> {
     /// # Panics
     /// Where there is none.
     pub fn start(&mut self) -> usize {
-        assert!(self.started < self.entries.len(), "there is no request to start");
+        assert!(self.started < self.requests.len(), "there is no request to start");
         self.started += 1;
         self.started - 1
     }
@@ -300,23 +300,23 @@ impl<R: Pending> Queue<R> {
     /// Puts the first of the waiting requests that is `wanted` before the others; returns whether there is one.
     /// `wanted` is given a request and the one before it that waits, too.
     pub fn bring_forward(&mut self, wanted: impl Fn(&R, Option<&R>) -> bool) -> bool {
-        let before = |at: usize| (at > self.started).then(|| &self.entries[at - 1]);
-        let found = (self.started..self.entries.len()).find(|&at| wanted(&self.entries[at], before(at)));
+        let before = |at: usize| (at > self.started).then(|| &self.requests[at - 1]);
+        let found = (self.started..self.requests.len()).find(|&at| wanted(&self.requests[at], before(at)));
         let Some(at) = found else { return false };
         if at > self.started
-            && let Some(entry) = self.entries.remove(at)
+            && let Some(request) = self.requests.remove(at)
         {
-            self.entries.insert(self.started, entry);
+            self.requests.insert(self.started, request);
         }
         true
     }
 
     /// Takes the first request out.
     pub fn pop_front(&mut self) -> Option<R> {
-        let entry = self.entries.pop_front()?;
-        self.resume(entry.slot().id);
+        let request = self.requests.pop_front()?;
+        self.resume(request.slot().id);
         self.started = self.started.saturating_sub(1);
-        Some(entry)
+        Some(request)
     }
 
     /// Takes the first request out, if it has begun to be sent.
@@ -326,15 +326,15 @@ impl<R: Pending> Queue<R> {
 
     /// Takes the request out that was started last.
     pub fn remove_last(&mut self) -> Option<R> {
-        let entry = self.entries.remove(self.last_at()?)?;
+        let request = self.requests.remove(self.last_at()?)?;
         self.started -= 1;
-        self.resume(entry.slot().id);
-        Some(entry)
+        self.resume(request.slot().id);
+        Some(request)
     }
 
     /// Puts a request back before those that wait.
-    pub fn put_back(&mut self, entry: R) {
-        self.entries.insert(self.started, entry);
+    pub fn put_back(&mut self, request: R) {
+        self.requests.insert(self.started, request);
     }
 
     /// Starts no further request until released.
@@ -368,17 +368,17 @@ impl<R: Pending> Queue<R> {
 
     /// Forgets the response handler of request `id`: see [`crate::Session::discard`].
     pub fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.entries.iter().position(|entry| entry.slot().id == id) else { return Discarded::Gone };
+        let Some(at) = self.requests.iter().position(|request| request.slot().id == id) else { return Discarded::Gone };
         if at >= self.started {
-            let (before, rest) = self.entries.make_contiguous().split_at_mut(at);
+            let (before, rest) = self.requests.make_contiguous().split_at_mut(at);
             if rest[0].replace_discarded(before.last()) {
                 rest[0].slot_mut().handler = None;
             } else {
-                self.entries.remove(at);
+                self.requests.remove(at);
             }
             return Discarded::Gone;
         }
-        let slot = self.entries[at].slot_mut();
+        let slot = self.requests[at].slot_mut();
         slot.handler = None;
         slot.abandoned = true;
         self.resume(id);
@@ -396,8 +396,8 @@ impl<R: Pending> Queue<R> {
         self.started = 0;
         self.full = None;
         let mut last_words = last_words;
-        for entry in std::mem::take(&mut self.entries) {
-            let mut slot = entry.into_slot();
+        for request in std::mem::take(&mut self.requests) {
+            let mut slot = request.into_slot();
             if slot.handler.is_some()
                 && let Some(error) = last_words.take()
             {
@@ -467,12 +467,12 @@ impl<R> Index<usize> for Queue<R> {
     type Output = R;
 
     fn index(&self, at: usize) -> &R {
-        &self.entries[at]
+        &self.requests[at]
     }
 }
 
 impl<R> IndexMut<usize> for Queue<R> {
     fn index_mut(&mut self, at: usize) -> &mut R {
-        &mut self.entries[at]
+        &mut self.requests[at]
     }
 }

@@ -5,7 +5,7 @@
 //! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the
 //! error that the user sees, and the row that it names, are those of plain executions.
 
-use super::entry::{Entry, Failure};
+use super::pending::{Failure, PendingRequest};
 use super::request::{Asked, Execute, Group, Reply, Request, Road};
 use super::send::bind_row;
 use super::stage::{Event, HasState, Stage, State, go};
@@ -144,17 +144,17 @@ impl<H: IfxHandler> Machine<H> {
             _ => Guard::None,
         };
         self.guard_batch(guard, write_buffer);
-        let entry = &mut self.queue[at];
-        let Request::Execute(Execute { road, .. }) = entry.request else { return };
-        let Some(statement) = entry.used.as_ref().map(|used| &used.statement) else { return };
+        let pending = &mut self.queue[at];
+        let Request::Execute(Execute { road, .. }) = pending.request else { return };
+        let Some(statement) = pending.used.as_ref().map(|used| &used.statement) else { return };
         let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
         let best = plan.filter(|plan| !plan.padded).map_or(Road::Groups, |_| Road::Put);
         let road = road.unwrap_or(best);
         // Only what can be undone and read a second time is put.
         let can = plan.is_some() && guard != Guard::None;
-        let again = can && entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
+        let again = can && pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
         let road = if road == Road::Put && !again { Road::Groups } else { road };
-        entry.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, road)));
+        pending.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, road)));
     }
 
     fn guard_batch(&mut self, guard: Guard, write_buffer: &mut WriteBuffer) {
@@ -171,7 +171,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Sends one group of rows.
     pub(super) fn send_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
-        match self.queue.last().and_then(Entry::batch).map(|batch| &batch.travels) {
+        match self.queue.last().and_then(PendingRequest::batch).map(|batch| &batch.travels) {
             Some(Travels::Put) => self.put_rows(cx, write_buffer),
             Some(Travels::Execute { .. }) => self.execute_rows(cx, write_buffer),
             None => {}
@@ -181,7 +181,9 @@ impl<H: IfxHandler> Machine<H> {
     /// Sends SQ_BIND and SQ_EXECUTE for rows until a group is full.
     fn execute_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
-        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
+        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(PendingRequest::batch_parts) else {
+            return;
+        };
         let Travels::Execute { group, row_waits } = &mut batch.travels else { return };
         let first = batch.sent;
         let out = write_buffer.tail();
@@ -232,7 +234,9 @@ impl<H: IfxHandler> Machine<H> {
     fn put_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
-        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
+        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(PendingRequest::batch_parts) else {
+            return;
+        };
         let Some(plan) = &statement.put else { return };
         let (id, first) = (statement.id, batch.sent);
         let out = write_buffer.tail();
@@ -288,7 +292,9 @@ impl<H: IfxHandler> Machine<H> {
         if self.repeat_batch(cx, write_buffer) {
             return;
         }
-        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(Entry::batch_parts) else { return };
+        let Some((batch, slot, statement)) = self.queue.last_mut().and_then(PendingRequest::batch_parts) else {
+            return;
+        };
         batch.go(Event::BatchEnded, Step::Sent);
         if let Putting::Repeated(first) = std::mem::take(&mut batch.putting) {
             match &slot.failure {
@@ -309,7 +315,7 @@ impl<H: IfxHandler> Machine<H> {
                 // Nobody waits for this: it goes out with whatever comes next, as the closing of a cursor does.
                 client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT);
                 client::eot(out);
-                self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
+                self.groups.push_back(Group { request_id: 0, asked: Asked::CleanUp });
                 return;
             }
             (Guard::Savepoint, false) => client::savepoint(out, tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
@@ -327,10 +333,10 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Undoes what an insert cursor could not do to its end, and begins again without one; says whether it does.
     fn repeat_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
-        let Some(entry) = self.queue.last_mut() else { return false };
-        let told = matches!(&entry.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
-        let stale = entry.is_stale();
-        let Some((batch, slot, _)) = entry.batch_parts() else { return false };
+        let Some(pending) = self.queue.last_mut() else { return false };
+        let told = matches!(&pending.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
+        let stale = pending.is_stale();
+        let Some((batch, slot, _)) = pending.batch_parts() else { return false };
         if !matches!(batch.putting, Putting::Failed) {
             return false;
         }
@@ -357,18 +363,18 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Rows were put. How many, the server may also say when the cursor is closed.
     pub(super) fn put(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        let Some(batch) = entry.batch_mut() else { return };
+        let Some(pending) = self.pending(group.request_id) else { return };
+        let Some(batch) = pending.batch_mut() else { return };
         batch.put = Put { dones: reply.dones, affected: reply.affected, last: reply.last };
         if let Some(error) = reply.error {
-            entry.put_failed(error, first + reply.good.min(count - 1));
+            pending.put_failed(error, first + reply.good.min(count - 1));
         }
     }
 
     /// The cursor that took the rows is closed.
     pub(super) fn put_closed(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        let Some((batch, slot, _)) = entry.batch_parts() else { return };
+        let Some(pending) = self.pending(group.request_id) else { return };
+        let Some((batch, slot, _)) = pending.batch_parts() else { return };
         if slot.failure.is_some() {
             return;
         }
@@ -377,17 +383,17 @@ impl<H: IfxHandler> Machine<H> {
         // Each row or each block by itself, or how many there are by now.
         let all = dones + reply.dones > 0 && [affected + reply.affected, last, reply.last].contains(&told);
         if let Some(error) = reply.error {
-            entry.put_failed(error, first);
+            pending.put_failed(error, first);
         } else if all {
             batch.affected += told;
         } else {
             let token = format!("{} of {count} rows", affected + reply.affected);
-            entry.put_failed(ServerError { sqlcode: own::NOT_INSERTED, token, ..ServerError::default() }, first);
+            pending.put_failed(ServerError { sqlcode: own::NOT_INSERTED, token, ..ServerError::default() }, first);
         }
     }
 }
 
-impl<H: IfxHandler> Entry<H> {
+impl<H: IfxHandler> PendingRequest<H> {
     fn put_failed(&mut self, error: ServerError, row: u64) {
         if self.rows_failed(error, Some(row))
             && let Some(batch) = self.batch_mut()

@@ -1,6 +1,6 @@
 //! Cursors: those of a query, which close by themselves, and those that a response handler keeps open.
 
-use super::entry::{Source, Stage, Used};
+use super::pending::{Source, Stage, Used};
 use super::query::Query;
 use super::request::{Asked, Declare, Position, Request};
 use super::stage::Event;
@@ -70,8 +70,8 @@ impl<H: IfxHandler> Machine<H> {
         }
         client::eot(out);
         self.ask(Asked::Fetch);
-        if let Some(entry) = self.queue.last_mut() {
-            entry.go(Event::Opened, Stage::Query(Query::fetching()));
+        if let Some(pending) = self.queue.last_mut() {
+            pending.go(Event::Opened, Stage::Query(Query::fetching()));
         }
     }
 
@@ -86,28 +86,28 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Asks for more rows of a cursor that is kept open.
     pub(super) fn fetch_cursor(&mut self, cx: H::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
-        let entry = &mut self.queue[at];
-        let Some(cursor) = entry.request.cursor().and_then(|cursor| self.open_cursors.get(&cursor)) else {
-            return entry.refuse("the cursor is not open".into());
+        let pending = &mut self.queue[at];
+        let Some(cursor) = pending.request.cursor().and_then(|cursor| self.open_cursors.get(&cursor)) else {
+            return pending.refuse("the cursor is not open".into());
         };
-        let scroll = matches!(entry.request, Request::Scroll { .. });
+        let scroll = matches!(pending.request, Request::Scroll { .. });
         if scroll != cursor.scroll {
-            return entry.refuse("only the rows of a scroll cursor are fetched by number, and only so".into());
+            return pending.refuse("only the rows of a scroll cursor are fetched by number, and only so".into());
         }
         let statement = cursor.statement.clone();
         let columns = statement.columns.clone();
-        entry.used = Some(Used { statement: statement.clone(), source: Source::Cursor });
-        if let (Some(handler), Some(columns)) = (&mut entry.slot.handler, &columns) {
+        pending.used = Some(Used { statement: statement.clone(), source: Source::Cursor });
+        if let (Some(handler), Some(columns)) = (&mut pending.slot.handler, &columns) {
             handler.columns(cx, columns);
         }
         // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.
         match &columns {
             Some(columns) if scroll && !columns.large => {
-                entry.go(Event::StartWhole, Stage::Query(Query::sent()));
+                pending.go(Event::StartWhole, Stage::Query(Query::sent()));
             }
-            _ => entry.go(Event::StartFetch, Stage::Query(Query::fetching())),
+            _ => pending.go(Event::StartFetch, Stage::Query(Query::fetching())),
         }
-        let request = entry.request.clone();
+        let request = pending.request.clone();
         let out = write_buffer.tail();
         client::id(out, statement.id);
         match request {

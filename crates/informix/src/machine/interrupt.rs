@@ -61,7 +61,7 @@ impl<H: IfxHandler> Machine<H> {
         if !std::mem::replace(&mut urgent.pinged, true) {
             client::plain(write_buffer.tail(), tag::SQ_VERSION);
             client::eot(write_buffer.tail());
-            self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
+            self.groups.push_back(Group { request_id: 0, asked: Asked::CleanUp });
         }
         true
     }

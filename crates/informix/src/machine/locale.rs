@@ -109,7 +109,7 @@ impl<H: IfxHandler> Machine<H> {
             self.ask_for_locale(write_buffer);
             return Ok(());
         }
-        if self.entry(group.entry).is_some_and(|entry| entry.slot.failure.is_some()) {
+        if self.pending(group.request_id).is_some_and(|pending| pending.slot.failure.is_some()) {
             // The database is the one that it was.
             return Ok(());
         }

@@ -6,9 +6,9 @@
 
 mod batch;
 mod cursor;
-mod entry;
 mod interrupt;
 mod locale;
+mod pending;
 mod query;
 mod receive;
 mod request;
@@ -32,12 +32,12 @@ use crate::codeset::CodeSet;
 use crate::messages::server::{Scan, ServerError};
 use crate::messages::{client, tag};
 use cursor::Open;
-use entry::Entry;
 use headrace_core::{
     Cancellation, Certificate, Discarded, Fatal, Interrupt, Mismatch, NextStep, Pending as _, Protocol, Queue,
     ReadBuffer, Requests, ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use interrupt::Urgent;
+use pending::PendingRequest;
 use request::{Asked, Group, Reply};
 use side_by_side::Copies;
 use startup::{Progress, Startup};
@@ -78,7 +78,7 @@ pub enum Logging {
 #[derive(Debug)]
 pub struct Machine<H: ResponseHandler> {
     phase: Phase,
-    queue: Queue<Entry<H>>,
+    queue: Queue<PendingRequest<H>>,
     groups: VecDeque<Group>,
     reply: Reply,
     /// How many bytes the message at the front has at least, where it has not wholly come; else 0.
@@ -212,7 +212,7 @@ impl<H: IfxHandler> Machine<H> {
                 client::id(out, id);
                 client::plain(out, tag);
                 client::eot(out);
-                self.groups.push_back(Group { entry: 0, asked: Asked::CleanUp });
+                self.groups.push_back(Group { request_id: 0, asked: Asked::CleanUp });
             }
         }
     }
@@ -272,11 +272,11 @@ impl<H: IfxHandler> Session for Machine<H> {
     /// of it.
     fn discard(&mut self, id: u64) -> Discarded {
         let discarded = self.queue.discard(id);
-        let Some(entry) = self.queue.started_by_id_mut(id) else { return discarded };
-        if let Some(query) = entry.query_mut() {
+        let Some(pending) = self.queue.started_by_id_mut(id) else { return discarded };
+        if let Some(query) = pending.query_mut() {
             query.abandon();
         }
-        let rows_run = entry.is_batch() && entry.is_at_server() && self.queue.started() == 1;
+        let rows_run = pending.is_batch() && pending.is_at_server() && self.queue.started() == 1;
         if rows_run { Discarded::Alone } else { discarded }
     }
 
@@ -296,7 +296,7 @@ impl<H: IfxHandler> Session for Machine<H> {
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        self.queue.iter().try_fold(self.open, |open, entry| entry.request.leaves_transaction(open))
+        self.queue.iter().try_fold(self.open, |open, pending| pending.request.leaves_transaction(open))
     }
 
     fn statements(&self) -> usize {
@@ -312,18 +312,18 @@ impl<H: IfxHandler> Session for Machine<H> {
 impl<H: IfxHandler> Protocol for Machine<H> {
     type Handler = H;
     type Request = Request;
-    type Pending = Entry<H>;
+    type Pending = PendingRequest<H>;
 
-    fn queue(&self) -> &Queue<Entry<H>> {
+    fn queue(&self) -> &Queue<PendingRequest<H>> {
         &self.queue
     }
 
-    fn queue_mut(&mut self) -> &mut Queue<Entry<H>> {
+    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
         &mut self.queue
     }
 
     fn submit(&mut self, request: Request, handler: H) -> u64 {
-        self.queue.submit(handler, |slot| Entry::new(slot, request))
+        self.queue.submit(handler, |slot| PendingRequest::new(slot, request))
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {

@@ -1,6 +1,6 @@
 //! The rows of a query: asked for in blocks, ahead of their end; and the BYTE and TEXT values that they only name.
 
-use super::entry::{Entry, State};
+use super::pending::{PendingRequest, State};
 use super::request::{Asked, Group, Reply};
 use super::run::{HeldRows, Taken, Tuples};
 use super::stage::{Event, HasState, go};
@@ -103,9 +103,9 @@ impl<H: IfxHandler> Machine<H> {
     /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
     pub(super) fn fetch_more(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let size = self.buffer(own::FETCH_BYTES);
-        let entry = &mut self.queue[at];
-        let groups = entry.groups;
-        let Some((query, _, statement)) = entry.query_parts() else { return };
+        let pending = &mut self.queue[at];
+        let groups = pending.groups;
+        let Some((query, _, statement)) = pending.query_parts() else { return };
         if query.step == Step::FetchMore {
             query.go(Event::BlockAsked, Step::Fetching);
         }
@@ -122,19 +122,20 @@ impl<H: IfxHandler> Machine<H> {
     /// Asks for the next blocks while the first is still coming, if nothing else was asked for behind it.
     pub(super) fn read_ahead(&mut self, write_buffer: &mut WriteBuffer) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
-        let reading = self.groups.front().map(|group| group.entry);
+        let reading = self.groups.front().map(|group| group.request_id);
         let Some(at) = self.queue.last_at() else { return };
-        let entry = &self.queue[at];
-        let whole = entry.request.cursor().is_none() && Some(entry.slot.id) == reading;
-        if full && whole && entry.groups == 1 && entry.state() == State::Fetching && entry.slot.handler.is_some() {
+        let pending = &self.queue[at];
+        let whole = pending.request.cursor().is_none() && Some(pending.slot.id) == reading;
+        if full && whole && pending.groups == 1 && pending.state() == State::Fetching && pending.slot.handler.is_some()
+        {
             self.fetch_more(at, write_buffer);
         }
     }
 
     /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
     pub(super) fn fetch_large(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
-        let entry = &mut self.queue[at];
-        let Some((query, _, statement)) = entry.query_parts() else { return };
+        let pending = &mut self.queue[at];
+        let Some((query, _, statement)) = pending.query_parts() else { return };
         let Some(columns) = &statement.columns else { return };
         query.go(Event::ValuesAsked, Step::Fetching);
         let mut asked = 0;
@@ -164,7 +165,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         let mut room = Room::More;
         let Taken { bytes, row_bytes, .. } =
-            match self.queue.started_by_id_mut(group.entry).and_then(Entry::query_parts) {
+            match self.queue.started_by_id_mut(group.request_id).and_then(PendingRequest::query_parts) {
                 Some((query, slot, statement)) => {
                     let columns = statement.columns.as_deref();
                     let mut run = Tuples::new(columns, unread);
@@ -186,14 +187,14 @@ impl<H: IfxHandler> Machine<H> {
                 None => Tuples::new(None, unread).end()?,
             };
         self.reply.row_bytes += row_bytes;
-        self.queue.note(group.entry, room);
+        self.queue.note(group.request_id, room);
         Ok(bytes)
     }
 
     /// SQ_BLOB: a piece of a BYTE or TEXT value.
     pub(super) fn value_piece(&mut self, group: Group, piece: &[u8]) -> Result<(), Fatal> {
         let begins = !std::mem::replace(&mut self.reply.pieces, true);
-        let Some(query) = self.entry(group.entry).and_then(Entry::query_mut) else { return Ok(()) };
+        let Some(query) = self.pending(group.request_id).and_then(PendingRequest::query_mut) else { return Ok(()) };
         if begins {
             query.held.values.push(Vec::new());
         }
@@ -207,7 +208,8 @@ impl<H: IfxHandler> Machine<H> {
 
     /// A block of rows has come to its end.
     pub(super) fn fetched(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
-        let Some((query, slot, statement)) = self.entry(group.entry).and_then(Entry::query_parts) else {
+        let Some((query, slot, statement)) = self.pending(group.request_id).and_then(PendingRequest::query_parts)
+        else {
             return Ok(());
         };
         let first = query.fetched == Fetched::Nothing;
@@ -239,9 +241,9 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     fn next_block(&mut self, group: Group) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        let stays_open = entry.request.cursor().is_some();
-        let Some((query, slot, _)) = entry.query_parts() else { return };
+        let Some(pending) = self.pending(group.request_id) else { return };
+        let stays_open = pending.request.cursor().is_some();
+        let Some((query, slot, _)) = pending.query_parts() else { return };
         let is_over = query.is_ended() || slot.handler.is_none() || slot.failure.is_some() || stays_open;
         match query.step {
             // Blocks that were asked for ahead.
@@ -254,9 +256,9 @@ impl<H: IfxHandler> Machine<H> {
 
     /// A BYTE or TEXT value has come to its end.
     pub(super) fn value_came(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
-        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-        let last = entry.groups == 0;
-        let Some((query, slot, _)) = entry.query_parts() else { return Ok(()) };
+        let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
+        let last = pending.groups == 0;
+        let Some((query, slot, _)) = pending.query_parts() else { return Ok(()) };
         match reply.error {
             Some(error) => slot.fail(error),
             // A value of no bytes may come as no message at all.
@@ -268,12 +270,12 @@ impl<H: IfxHandler> Machine<H> {
 
     /// The rows that were held have all their values.
     fn values_came(&mut self, cx: H::Cx<'_>, group: Group) -> Result<(), Fatal> {
-        let parts = self.queue.started_by_id_mut(group.entry).and_then(Entry::query_parts);
+        let parts = self.queue.started_by_id_mut(group.request_id).and_then(PendingRequest::query_parts);
         let Some((query, slot, statement)) = parts else { return Ok(()) };
         let Held { rows, values } = std::mem::take(&mut query.held);
         if let (Some(columns), Some(handler), None) = (&statement.columns, &mut slot.handler, &slot.failure) {
             let room = handler.rows(cx, &mut HeldRows::new(columns, &rows, &values))?;
-            self.queue.note(group.entry, room);
+            self.queue.note(group.request_id, room);
         }
         self.next_block(group);
         Ok(())

@@ -1,7 +1,7 @@
 //! The receiving half: from the read buffer to the response handlers.
 
 use super::batch::{Guard, Step};
-use super::entry::{Entry, Failure, Source, Stage, State, Used};
+use super::pending::{Failure, PendingRequest, Source, Stage, State, Used};
 use super::query::Query;
 use super::request::{Asked, Declare, Group, Reply, Request};
 use super::stage::{Event, Executed};
@@ -76,7 +76,7 @@ impl<H: IfxHandler> Machine<H> {
         self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
     }
 
-    pub(super) fn entry(&mut self, id: u64) -> Option<&mut Entry<H>> {
+    pub(super) fn pending(&mut self, id: u64) -> Option<&mut PendingRequest<H>> {
         self.queue.started_by_id_mut(id)
     }
 
@@ -93,8 +93,8 @@ impl<H: IfxHandler> Machine<H> {
                 }
                 if let Asked::Execute { .. } = group.asked
                     && self
-                        .entry(group.entry)
-                        .and_then(|entry| entry.statement())
+                        .pending(group.request_id)
+                        .and_then(|pending| pending.statement())
                         .is_some_and(|s| matches!(s.kind, kind::DATABASE | kind::CREATE_DATABASE))
                 {
                     self.opened(warnings);
@@ -122,7 +122,7 @@ impl<H: IfxHandler> Machine<H> {
             }
             Message::Describe(described) if group.asked == Asked::Prepare => self.described(group, described),
             Message::DescribeInput(fields) if group.asked == Asked::Types => {
-                if let Some(statement) = self.entry(group.entry).and_then(|entry| entry.statement()) {
+                if let Some(statement) = self.pending(group.request_id).and_then(|pending| pending.statement()) {
                     statement.described_input(fields);
                 }
             }
@@ -138,7 +138,7 @@ impl<H: IfxHandler> Machine<H> {
             Message::Version(_) if matches!(group.asked, Asked::Ping | Asked::CleanUp) => {}
             Message::Cost => {}
             Message::TupId(number) => {
-                if let Some(query) = self.entry(group.entry).and_then(Entry::query_mut) {
+                if let Some(query) = self.pending(group.request_id).and_then(PendingRequest::query_mut) {
                     query.row_number = Some(number);
                 }
             }
@@ -156,13 +156,13 @@ impl<H: IfxHandler> Machine<H> {
     /// A statement is prepared.
     fn described(&mut self, group: Group, described: Description) {
         let (capabilities, codeset, epoch) = (self.capabilities, self.codeset, self.statements.epoch());
-        let Some(entry) = self.entry(group.entry) else { return };
-        let Some(sql) = entry.request.sql().cloned() else { return };
+        let Some(pending) = self.pending(group.request_id) else { return };
+        let Some(sql) = pending.request.sql().cloned() else { return };
         let statement = Arc::new(Statement::new(described, sql.clone(), epoch, capabilities, codeset));
-        let keep = entry.request.cursor().is_none() && statement.is_worth_keeping() && self.statements.keeps(&sql);
+        let keep = pending.request.cursor().is_none() && statement.is_worth_keeping() && self.statements.keeps(&sql);
         let source = if keep { Source::Kept } else { Source::Prepared };
-        if let Some(entry) = self.entry(group.entry) {
-            entry.used = Some(Used { statement: statement.clone(), source });
+        if let Some(pending) = self.pending(group.request_id) {
+            pending.used = Some(Used { statement: statement.clone(), source });
         }
         if keep {
             self.statements.keep(sql, statement);
@@ -187,15 +187,15 @@ impl<H: IfxHandler> Machine<H> {
         }
         let unlogged = self.logging == Logging::None;
         let open = self.open;
-        let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-        entry.groups -= 1;
+        let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
+        pending.groups -= 1;
         match group.asked {
             Asked::Prepare => {
                 if let Some(error) = reply.error {
-                    entry.slot.failure = Some(Failure::Server { error, row: None });
-                    entry.go(Event::Error, Stage::Sent);
-                } else if entry.used.is_some() {
-                    entry.go(Event::Described, Stage::Bindable);
+                    pending.slot.failure = Some(Failure::Server { error, row: None });
+                    pending.go(Event::Error, Stage::Sent);
+                } else if pending.used.is_some() {
+                    pending.go(Event::Described, Stage::Bindable);
                 } else {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
@@ -203,13 +203,13 @@ impl<H: IfxHandler> Machine<H> {
             Asked::LocalePrepare | Asked::LocaleFetch => self.locale_answered(group, &reply, write_buffer)?,
             Asked::Types => match reply.error {
                 Some(error) if error.sqlcode == own::INTERRUPTED => {
-                    entry.slot.failure = Some(Failure::Server { error, row: None });
-                    entry.go(Event::Error, Stage::Sent);
+                    pending.slot.failure = Some(Failure::Server { error, row: None });
+                    pending.go(Event::Error, Stage::Sent);
                 }
                 // It can be executed without.
                 _ => {
-                    entry.go(Event::TypesTold, Stage::Bindable);
-                    if let Some(statement) = entry.statement() {
+                    pending.go(Event::TypesTold, Stage::Bindable);
+                    if let Some(statement) = pending.statement() {
                         statement.described_input(Vec::new());
                     }
                 }
@@ -231,9 +231,9 @@ impl<H: IfxHandler> Machine<H> {
             // An interrupt that came too late for its statement.
             Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
             Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
-                let guarded = entry.guard() == Guard::Transaction;
+                let guarded = pending.guard() == Guard::Transaction;
                 if let Some(error) = reply.error {
-                    if open && entry.slot.handler.is_none() && entry.request.is_owed_end() {
+                    if open && pending.slot.handler.is_none() && pending.request.is_owed_end() {
                         return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
                     }
                     let again = match group.asked {
@@ -245,19 +245,20 @@ impl<H: IfxHandler> Machine<H> {
                         _ => false,
                     };
                     if again {
-                        if let Some(batch) = entry.batch_mut() {
+                        if let Some(batch) = pending.batch_mut() {
                             batch.go(Event::EndFailed, Step::Draining);
                         }
-                        if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.entry) {
+                        if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.request_id)
+                        {
                             // What was sent behind it ran in its transaction.
                             return Err(unfinished(&error));
                         }
                     }
-                    let Some(entry) = self.entry(group.entry) else { return Ok(()) };
-                    let lost = group.asked == Asked::Guard && entry.guard() == Guard::Savepoint;
-                    entry.slot.fail(error);
-                    if lost && entry.state() == State::Sending {
-                        entry.stop_sending();
+                    let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
+                    let lost = group.asked == Asked::Guard && pending.guard() == Guard::Savepoint;
+                    pending.slot.fail(error);
+                    if lost && pending.state() == State::Sending {
+                        pending.stop_sending();
                     } else if lost && !unlogged {
                         return Err(Fatal::new(
                             FatalKind::TransactionInDoubt,
@@ -294,31 +295,31 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     fn executed(&mut self, group: Group, first: u64, reply: Reply) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        let batch = entry.is_batch();
-        if let Some(batch) = entry.batch_mut() {
+        let Some(pending) = self.pending(group.request_id) else { return };
+        let batch = pending.is_batch();
+        if let Some(batch) = pending.batch_mut() {
             batch.affected += reply.affected;
-        } else if let Some(executed) = entry.executed_mut() {
+        } else if let Some(executed) = pending.executed_mut() {
             *executed = Executed { rows: reply.affected, serial: reply.serial };
         }
-        let kind = entry.statement().map_or(0, |statement| statement.kind);
-        let several = entry.statement().is_some_and(|statement| statement.several);
+        let kind = pending.statement().map_or(0, |statement| statement.kind);
+        let several = pending.statement().is_some_and(|statement| statement.several);
         if several {
             // Nothing was sent behind it.
             self.in_block = self.open;
         }
-        let Some(entry) = self.entry(group.entry) else { return };
+        let Some(pending) = self.pending(group.request_id) else { return };
         if let Some(error) = reply.error {
             let row = batch.then_some(first + reply.good);
             let code = error.sqlcode;
-            entry.rows_failed(error, row);
+            pending.rows_failed(error, row);
             if kind == kind::BEGIN && !(code == ALREADY_OPEN && self.logging == Logging::Logged) {
                 // What is sent from now on is not in the transaction that it did not begin.
                 self.in_block = self.open;
             }
             return;
         }
-        let changes = entry.statement().is_some_and(|statement| statement.changes_definitions());
+        let changes = pending.statement().is_some_and(|statement| statement.changes_definitions());
         match kind {
             kind::COMMIT if !several => self.redefined = false,
             kind::ROLLBACK | kind::SAVEPOINT if !several => self.transaction_undone(kind == kind::ROLLBACK),
@@ -354,62 +355,62 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     fn savepoint_guards(&mut self, group: Group) -> bool {
-        self.entry(group.entry).is_some_and(|entry| entry.guard() == Guard::Savepoint)
+        self.pending(group.request_id).is_some_and(|pending| pending.guard() == Guard::Savepoint)
     }
 
-    /// Finishes the entries at the front that have nothing left to send or to be told.
+    /// Finishes the requests at the front that have nothing left to send or to be told.
     pub(super) fn settle(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
-        while let Some(entry) = self.queue.first() {
-            if self.queue.started() == 0 || !entry.is_over() || self.retry(cx, write_buffer) {
+        while let Some(pending) = self.queue.first() {
+            if self.queue.started() == 0 || !pending.is_over() || self.retry(cx, write_buffer) {
                 return;
             }
-            let Some(entry) = self.queue.pop_front() else { return };
-            self.finish(cx, entry, write_buffer);
+            let Some(pending) = self.queue.pop_front() else { return };
+            self.finish(cx, pending, write_buffer);
         }
     }
 
     /// Tells the response handler how it ended, and gives the statement back.
-    fn finish(&mut self, cx: H::Cx<'_>, mut entry: Entry<H>, write_buffer: &mut WriteBuffer) {
-        let refused = entry.is_refused();
-        if let Some(Used { statement, source }) = entry.used.take() {
+    fn finish(&mut self, cx: H::Cx<'_>, mut pending: PendingRequest<H>, write_buffer: &mut WriteBuffer) {
+        let refused = pending.is_refused();
+        if let Some(Used { statement, source }) = pending.used.take() {
             // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
-            let ended = entry.query().is_some_and(Query::is_ended);
-            let opened = statement.columns.is_some() && (ended || entry.rows() > 0 || entry.slot.handler.is_none());
-            let again = entry.is_conversion_error() || refused;
+            let ended = pending.query().is_some_and(Query::is_ended);
+            let opened = statement.columns.is_some() && (ended || pending.rows() > 0 || pending.slot.handler.is_none());
+            let again = pending.is_conversion_error() || refused;
             let unsure = again && self.queue.started() == 0 && source != Source::Copy;
-            let stale = entry.is_stale() || (unsure && entry.request.cursor().is_none());
+            let stale = pending.is_stale() || (unsure && pending.request.cursor().is_none());
             if stale && source.is_kept() {
                 self.statements.take(&*statement.sql);
             }
             let scroll =
-                matches!(&entry.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
-            let more = entry.slot.failure.is_none() && (scroll || !ended);
-            match entry.request.cursor() {
+                matches!(&pending.request, Request::Declare(Declare { scroll: true, .. }) | Request::Scroll { .. });
+            let more = pending.slot.failure.is_none() && (scroll || !ended);
+            match pending.request.cursor() {
                 Some(cursor) if statement.columns.is_some() && !stale => {
-                    let keep = more && entry.slot.handler.is_some();
-                    self.keep_cursor(cursor, &entry.request, statement.clone(), keep, write_buffer);
+                    let keep = more && pending.slot.handler.is_some();
+                    self.keep_cursor(cursor, &pending.request, statement.clone(), keep, write_buffer);
                 }
                 _ => {
                     let keep = source.is_kept() && !stale && (source != Source::Copy || self.take_back(&statement));
                     self.clean_up(write_buffer, statement.id, opened, !keep);
                 }
             }
-            let rows = match entry.query() {
+            let rows = match pending.query() {
                 Some(query) if scroll => query.row_number.and_then(|number| u64::try_from(number).ok()),
-                _ => counted(&statement).then(|| u64::try_from(entry.rows()).unwrap_or(0)),
+                _ => counted(&statement).then(|| u64::try_from(pending.rows()).unwrap_or(0)),
             };
             // That of one row of many says nothing, and rows that are put have none.
-            let generated = match entry.stage() {
+            let generated = match pending.stage() {
                 Stage::Executed(executed) => executed.serial.map(i128::from),
                 _ => None,
             };
-            if let (Some(handler), None) = (&mut entry.slot.handler, &entry.slot.failure) {
+            if let (Some(handler), None) = (&mut pending.slot.handler, &pending.slot.failure) {
                 let tag = kind::name(statement.kind).as_bytes();
-                let suspended = more && entry.request.cursor().is_some();
+                let suspended = more && pending.request.cursor().is_some();
                 handler.result(cx, Summary { tag, rows, generated, suspended, ..Summary::default() });
             }
         }
-        entry.slot.finish(cx);
+        pending.slot.finish(cx);
     }
 
     /// Has statements prepared again that are older than their tables. They had no effect, whatever the transaction.
@@ -419,31 +420,31 @@ impl<H: IfxHandler> Machine<H> {
         if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads()) {
             return false;
         }
-        if !self.queue.in_flight().all(Entry::is_over) {
+        if !self.queue.in_flight().all(PendingRequest::is_over) {
             return true;
         }
         self.release_copies();
         let mut again = Vec::new();
         let ended: Vec<_> = std::iter::from_fn(|| self.queue.pop_started()).collect();
-        for mut entry in ended {
-            let wanted = entry.is_worth_retrying(self.statements.epoch())
-                && (!entry.is_batch() || entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
+        for mut pending in ended {
+            let wanted = pending.is_worth_retrying(self.statements.epoch())
+                && (!pending.is_batch() || pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
             if !wanted {
-                self.finish(cx, entry, write_buffer);
+                self.finish(cx, pending, write_buffer);
                 continue;
             }
-            if let Some(Used { statement, .. }) = entry.used.take() {
+            if let Some(Used { statement, .. }) = pending.used.take() {
                 self.statements.take(&*statement.sql);
                 self.clean_up(write_buffer, statement.id, false, true);
             }
             // Blocks that were asked for ahead are still to fail.
-            for group in self.groups.iter_mut().filter(|group| group.entry == entry.slot.id) {
-                group.entry = 0;
+            for group in self.groups.iter_mut().filter(|group| group.request_id == pending.slot.id) {
+                group.request_id = 0;
             }
-            again.push(entry.again());
+            again.push(pending.again());
         }
-        for entry in again.into_iter().rev() {
-            self.queue.put_back(entry);
+        for pending in again.into_iter().rev() {
+            self.queue.put_back(pending);
         }
         true
     }

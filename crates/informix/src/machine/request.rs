@@ -242,8 +242,8 @@ pub(super) enum Asked {
 /// A group in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
-    /// The entry it was sent for; it may be over already.
-    pub entry: u64,
+    /// The request it was sent for; it may be over already.
+    pub request_id: u64,
     pub asked: Asked,
 }
 

@@ -1,7 +1,7 @@
 //! The fast path: routines called by a handle, which is asked for once; and the content of smart large objects, whose
 //! functions are called that way.
 
-use super::entry::{Failure, Stage};
+use super::pending::{Failure, Stage};
 use super::request::{Asked, Group, Reply, Request};
 use super::run::HeldRows;
 use super::stage::Event;
@@ -28,20 +28,20 @@ impl<H: IfxHandler> Machine<H> {
     /// Sends what a request about a routine or an object begins with.
     pub(super) fn start_routine(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
-        let entry = &mut self.queue[at];
-        let request = entry.request.clone();
+        let pending = &mut self.queue[at];
+        let request = pending.request.clone();
         match &request {
             Request::Routine { signature, .. } if self.routines.contains_key(signature) => {
-                entry.go(Event::StartKnown, Stage::Bindable);
+                pending.go(Event::StartKnown, Stage::Bindable);
             }
             Request::Routine { signature, .. } => match codeset.encode(signature.as_bytes()) {
                 Ok(text) if client::fits(&text, capabilities) => {
                     client::get_routine(write_buffer.tail(), &text, capabilities);
                     client::eot(write_buffer.tail());
-                    entry.go(Event::StartPrepare, Stage::Preparing);
+                    pending.go(Event::StartPrepare, Stage::Preparing);
                     self.ask(Asked::GetRoutine);
                 }
-                _ => entry
+                _ => pending
                     .refuse("the routine's signature is too long, or has characters that the database has not".into()),
             },
             Request::ReadObject { object, bytes } => {
@@ -62,10 +62,10 @@ impl<H: IfxHandler> Machine<H> {
     pub(super) fn call_routine(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let Some(at) = self.queue.last_at() else { return };
-        let entry = &mut self.queue[at];
-        let Request::Routine { signature, begin } = &entry.request else { return };
-        let (Some(handle), Some(handler)) = (self.routines.get(signature), &mut entry.slot.handler) else {
-            return entry.go(Event::Abandoned, Stage::Sent);
+        let pending = &mut self.queue[at];
+        let Request::Routine { signature, begin } = &pending.request else { return };
+        let (Some(handle), Some(handler)) = (self.routines.get(signature), &mut pending.slot.handler) else {
+            return pending.go(Event::Abandoned, Stage::Sent);
         };
         let params = handler.params(cx);
         let (given, expected) = (params.count(), handle.arguments.len());
@@ -78,11 +78,11 @@ impl<H: IfxHandler> Machine<H> {
         };
         drop(params);
         if let Err(error) = bound {
-            entry.slot.failure = Some(Failure::Client { error, row: None });
-            return entry.go(Event::Refused, Stage::Sent);
+            pending.slot.failure = Some(Failure::Client { error, row: None });
+            return pending.go(Event::Refused, Stage::Sent);
         }
         let begin = *begin;
-        entry.go(Event::Executed, Stage::Sent);
+        pending.go(Event::Executed, Stage::Sent);
         if begin && !self.in_block && self.logging != Logging::None {
             self.begin(write_buffer);
         }
@@ -93,8 +93,8 @@ impl<H: IfxHandler> Machine<H> {
 
     /// The answer to SQ_GETROUTINE.
     pub(super) fn got_routine(&mut self, group: Group, database: &[u8], number: i32) {
-        let Some(entry) = self.entry(group.entry) else { return };
-        let Request::Routine { signature, .. } = &entry.request else { return };
+        let Some(pending) = self.pending(group.request_id) else { return };
+        let Request::Routine { signature, .. } = &pending.request else { return };
         let signature = signature.clone();
         let arguments = returned::arguments(&signature);
         self.routines.insert(signature, Handle { database: database.to_vec(), number, arguments });
@@ -120,7 +120,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// SQ_LODATA: so many bytes of an object were written.
     pub(super) fn wrote_object(&mut self, cx: H::Cx<'_>, group: Group, bytes: i32) {
-        if let Some(handler) = self.entry(group.entry).and_then(|entry| entry.slot.handler.as_mut()) {
+        if let Some(handler) = self.pending(group.request_id).and_then(|pending| pending.slot.handler.as_mut()) {
             handler.result(cx, Summary { rows: u64::try_from(bytes).ok(), ..Summary::default() });
         }
     }
@@ -134,28 +134,28 @@ impl<H: IfxHandler> Machine<H> {
         row: Vec<u8>,
     ) -> Result<(), Fatal> {
         let columns = Arc::new(Columns::of_row(fields, decoders, self.codeset));
-        let Some(handler) = self.entry(group.entry).and_then(|entry| entry.slot.handler.as_mut()) else {
+        let Some(handler) = self.pending(group.request_id).and_then(|pending| pending.slot.handler.as_mut()) else {
             return Ok(());
         };
         handler.columns(cx, &columns);
         let room = handler.rows(cx, &mut HeldRows::new(&columns, &[row], &[]))?;
-        self.queue.note(group.entry, room);
+        self.queue.note(group.request_id, room);
         Ok(())
     }
 
     /// The end of a reply about a routine or an object.
     pub(super) fn routine_answered(&mut self, group: Group, reply: Reply) {
         let known = matches!(
-            self.entry(group.entry).map(|entry| entry.request.clone()),
+            self.pending(group.request_id).map(|pending| pending.request.clone()),
             Some(Request::Routine { signature, .. }) if self.routines.contains_key(&signature)
         );
-        let Some(entry) = self.entry(group.entry) else { return };
+        let Some(pending) = self.pending(group.request_id) else { return };
         if let Some(error) = reply.error {
-            entry.slot.failure.get_or_insert(Failure::Server { error, row: None });
+            pending.slot.failure.get_or_insert(Failure::Server { error, row: None });
         }
-        match (entry.stage(), &entry.slot.failure) {
-            (Stage::Preparing, None) if known => entry.go(Event::Described, Stage::Bindable),
-            (Stage::Preparing, _) => entry.go(Event::Error, Stage::Sent),
+        match (pending.stage(), &pending.slot.failure) {
+            (Stage::Preparing, None) if known => pending.go(Event::Described, Stage::Bindable),
+            (Stage::Preparing, _) => pending.go(Event::Error, Stage::Sent),
             _ => {}
         }
     }

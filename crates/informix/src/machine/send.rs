@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the write buffer.
 
 use super::cursor::Opening;
-use super::entry::{Failure, Source, Stage, State, Used};
+use super::pending::{Failure, Source, Stage, State, Used};
 use super::request::{Asked, Group, Request, Savepoint};
 use super::stage::{Event, Executed};
 use super::statement::Statement;
@@ -30,7 +30,7 @@ impl<H: IfxHandler> Machine<H> {
                 }
                 None => {}
             }
-            match self.queue.last().map(|entry| (entry.state(), entry.groups)) {
+            match self.queue.last().map(|pending| (pending.state(), pending.groups)) {
                 None | Some((State::Sent | State::Fetching, _)) => {
                     self.settle(cx, write_buffer);
                     if !self.queue.may_start()
@@ -51,7 +51,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// A group of the entry that was started last went out.
+    /// A group of the request that was started last went out.
     pub(super) fn ask(&mut self, asked: Asked) {
         if let Some(at) = self.queue.last_at() {
             self.ask_for(at, asked);
@@ -59,9 +59,9 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     pub(super) fn ask_for(&mut self, at: usize, asked: Asked) {
-        let entry = &mut self.queue[at];
-        entry.groups += 1;
-        self.groups.push_back(Group { entry: entry.slot.id, asked });
+        let pending = &mut self.queue[at];
+        pending.groups += 1;
+        self.groups.push_back(Group { request_id: pending.slot.id, asked });
     }
 
     fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
@@ -73,14 +73,15 @@ impl<H: IfxHandler> Machine<H> {
             self.in_block = self.open;
         }
         let at = self.queue.start();
-        let entry = &mut self.queue[at];
-        let goes_on = matches!(entry.request, Request::Fetch { .. } | Request::Scroll { .. } | Request::Routine { .. });
-        if entry.request.sql().is_none() && !goes_on {
-            entry.go(Event::StartWhole, Stage::Sent);
+        let pending = &mut self.queue[at];
+        let goes_on =
+            matches!(pending.request, Request::Fetch { .. } | Request::Scroll { .. } | Request::Routine { .. });
+        if pending.request.sql().is_none() && !goes_on {
+            pending.go(Event::StartWhole, Stage::Sent);
         }
         let (block, logging) = (self.in_block, self.logging);
         let out = write_buffer.tail();
-        match &entry.request {
+        match &pending.request {
             Request::Execute(_) | Request::Declare(_) => {}
             Request::Fetch { .. } | Request::Scroll { .. } => self.fetch_cursor(cx, at, write_buffer),
             Request::Close { cursor } => {
@@ -150,10 +151,10 @@ impl<H: IfxHandler> Machine<H> {
     fn start_statement(&mut self, write_buffer: &mut WriteBuffer) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
         let Some(at) = self.queue.last_at() else { return };
-        let entry = &mut self.queue[at];
-        let Some(sql) = entry.request.sql() else { return };
+        let pending = &mut self.queue[at];
+        let Some(sql) = pending.request.sql() else { return };
         // A statement has one cursor: who keeps that open has the statement alone.
-        let alone = entry.request.cursor().is_some();
+        let alone = pending.request.cursor().is_some();
         let mut known = if alone { self.statements.take(&**sql) } else { self.statements.get(&**sql).cloned() };
         if let Some(outdated) = known.take_if(|known| self.queue.started() == 1 && self.statements.is_outdated(known)) {
             // Its table may be another one now. Rows of a generator cannot be read again, and with others sent behind
@@ -170,73 +171,75 @@ impl<H: IfxHandler> Machine<H> {
                 Some(copy) => (copy, Source::Copy),
                 None => (known, if alone { Source::Taken } else { Source::Cached }),
             };
-            let entry = &mut self.queue[at];
-            entry.used = Some(Used { statement, source });
-            entry.go(Event::StartKnown, Stage::Bindable);
+            let pending = &mut self.queue[at];
+            pending.used = Some(Used { statement, source });
+            pending.go(Event::StartKnown, Stage::Bindable);
             return;
         }
-        let entry = &mut self.queue[at];
-        let Some(sql) = entry.request.sql() else { return };
+        let pending = &mut self.queue[at];
+        let Some(sql) = pending.request.sql() else { return };
         let count = lexer::count(sql);
         match codeset.encode(sql.as_bytes()) {
             Err(character) => {
                 let set = codeset.name();
-                entry.refuse(format!("the statement has {character:?}, which the code set {set} has not"));
+                pending.refuse(format!("the statement has {character:?}, which the code set {set} has not"));
             }
             Ok(text) if !client::fits(&text, capabilities) || count > usize::from(u16::MAX) => {
-                entry.refuse("the statement is longer than the server can read (65535 bytes)".into());
+                pending.refuse("the statement is longer than the server can read (65535 bytes)".into());
             }
             Ok(text) => {
                 client::prepare(write_buffer.tail(), &text, count as u16, capabilities);
                 client::eot(write_buffer.tail());
-                entry.go(Event::StartPrepare, Stage::Preparing);
+                pending.go(Event::StartPrepare, Stage::Preparing);
                 self.ask(Asked::Prepare);
             }
         }
     }
 
-    /// Asks for the types of the last started entry's parameters, where they decide how values are sent and are not
+    /// Asks for the types of the last started request's parameters, where they decide how values are sent and are not
     /// known.
     fn asks_for_types(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.handler.is_some()) else { return false };
-        let Some(statement) = entry.statement().filter(|statement| statement.lacks_targets()) else {
+        let Some(pending) = self.queue.last_mut().filter(|pending| pending.slot.handler.is_some()) else {
+            return false;
+        };
+        let Some(statement) = pending.statement().filter(|statement| statement.lacks_targets()) else {
             return false;
         };
         client::id(write_buffer.tail(), statement.id);
         client::plain(write_buffer.tail(), tag::SQ_CIDESCRIBE);
         client::eot(write_buffer.tail());
-        entry.go(Event::TypesAsked, Stage::Preparing);
+        pending.go(Event::TypesAsked, Stage::Preparing);
         self.ask(Asked::Types);
         true
     }
 
-    /// The statement of the last started entry is known: executes it, opens its cursor, or begins its batch.
+    /// The statement of the last started request is known: executes it, opens its cursor, or begins its batch.
     fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
-        let entry = &mut self.queue[at];
-        if let Request::Routine { .. } = entry.request {
+        let pending = &mut self.queue[at];
+        if let Request::Routine { .. } = pending.request {
             return self.call_routine(cx, write_buffer);
         }
-        let Some(statement) = entry.statement().cloned() else { return };
-        let (begin, batch) = (entry.request.begins(), entry.is_batch());
-        let Some(handler) = &mut entry.slot.handler else {
+        let Some(statement) = pending.statement().cloned() else { return };
+        let (begin, batch) = (pending.request.begins(), pending.is_batch());
+        let Some(handler) = &mut pending.slot.handler else {
             // Discarded while it waited for its description.
-            return entry.go(Event::Abandoned, Stage::Sent);
+            return pending.go(Event::Abandoned, Stage::Sent);
         };
         if let Some(columns) = &statement.columns {
             handler.columns(cx, columns);
             if batch {
-                return entry.refuse("a batch cannot execute a statement that returns rows".into());
+                return pending.refuse("a batch cannot execute a statement that returns rows".into());
             }
-        } else if entry.request.cursor().is_some() {
-            return entry.refuse("the statement returns no rows, so it has no cursor".into());
+        } else if pending.request.cursor().is_some() {
+            return pending.refuse("the statement returns no rows, so it has no cursor".into());
         }
         let mut group = Vec::new();
         if !batch {
             let written = bind_row(handler, &statement, self.codeset, cx, &mut group);
             if let Err(error) = written {
-                entry.slot.failure = Some(Failure::Client { error, row: None });
-                return entry.go(Event::Refused, Stage::Sent);
+                pending.slot.failure = Some(Failure::Client { error, row: None });
+                return pending.go(Event::Refused, Stage::Sent);
             }
         }
         let alone = !self.in_block;

@@ -5,9 +5,9 @@
 //! waits until all of them have been read to their ends, so that it can neither close their cursors nor change what
 //! they still have to read.
 //!
-//! The entries in question are the last ones that were started; together they are called the *run*.
+//! The requests in question are the last ones that were started; together they are called the *run*.
 
-use super::entry::{Entry, State};
+use super::pending::{PendingRequest, State};
 use super::request::{Asked, Execute, Group, Request, Rows, Savepoint};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
@@ -33,48 +33,52 @@ pub(super) struct Copies {
 }
 
 impl<H: IfxHandler> Machine<H> {
-    /// The entries of the run with their places, from the last one on. The last that was started is always one of them.
-    fn places(&self) -> impl Iterator<Item = (usize, &Entry<H>)> {
+    /// The requests of the run with their places, from the last one on. The last that was started is always one of
+    /// them.
+    fn places(&self) -> impl Iterator<Item = (usize, &PendingRequest<H>)> {
         let last = self.queue.started().saturating_sub(1);
         let run = self.queue.in_flight().enumerate().rev();
-        run.take_while(move |(at, entry)| entry.reads() || *at == last)
+        run.take_while(move |(at, pending)| pending.reads() || *at == last)
     }
 
-    fn run(&self) -> impl Iterator<Item = &Entry<H>> {
-        self.places().map(|(_, entry)| entry)
+    fn run(&self) -> impl Iterator<Item = &PendingRequest<H>> {
+        self.places().map(|(_, pending)| pending)
     }
 
-    /// The place of the first entry of the run whose rows or values are still to be asked for.
+    /// The place of the first request of the run whose rows or values are still to be asked for.
     pub(super) fn unread(&self) -> Option<(usize, State)> {
-        let waits = |(_, entry): &(usize, &Entry<H>)| match entry.state() {
+        let waits = |(_, pending): &(usize, &PendingRequest<H>)| match pending.state() {
             State::FetchMore => true,
-            State::FetchLarge => entry.groups == 0,
+            State::FetchLarge => pending.groups == 0,
             _ => false,
         };
-        self.places().filter(waits).last().map(|(at, entry)| (at, entry.state()))
+        self.places().filter(waits).last().map(|(at, pending)| (at, pending.state()))
     }
 
-    /// Whether the next entry can be started now, while the run may still have something to read.
+    /// Whether the next request can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         // Whether a transaction is open behind several statements, which database, and what tables are, is not known
         // before they are answered.
         let unknown = |statement: &Arc<Statement>| {
             statement.several || statement.changes_database() || statement.changes_definitions()
         };
-        if self.run().any(|entry| entry.statement().is_some_and(unknown) || (self.redefined && takes_back(entry))) {
+        if self.run().any(|pending| pending.statement().is_some_and(unknown) || (self.redefined && takes_back(pending)))
+        {
             return false;
         }
-        if self.run().all(|entry| entry.state() == State::Sent && !entry.closes_later()) {
-            return self.queue.started() == 0 || !(self.run().any(Entry::is_stale) || self.is_next_outdated());
+        if self.run().all(|pending| pending.state() == State::Sent && !pending.closes_later()) {
+            return self.queue.started() == 0 || !(self.run().any(PendingRequest::is_stale) || self.is_next_outdated());
         }
-        let reads = |entry: &Entry<H>| {
-            entry.reads() && !entry.is_stale() && !entry.statement().is_some_and(|s| s.long.load(Ordering::Relaxed))
+        let reads = |pending: &PendingRequest<H>| {
+            pending.reads()
+                && !pending.is_stale()
+                && !pending.statement().is_some_and(|s| s.long.load(Ordering::Relaxed))
         };
         if !self.run().all(reads) || self.run().count() >= own::SELECTS_IN_FLIGHT {
             return false;
         }
         let Some(Request::Execute(Execute { sql, rows: Rows::One, begin, .. })) =
-            self.queue.next().map(|entry| &entry.request)
+            self.queue.next().map(|pending| &pending.request)
         else {
             return false;
         };
@@ -94,14 +98,14 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Whether the next entry's statement has to be prepared again, for which those that use it have to be over.
+    /// Whether the next request's statement has to be prepared again, for which those that use it have to be over.
     fn is_next_outdated(&mut self) -> bool {
-        let Some(sql) = self.queue.next().and_then(|entry| entry.request.sql()) else { return false };
+        let Some(sql) = self.queue.next().and_then(|pending| pending.request.sql()) else { return false };
         self.statements.get(&**sql).cloned().is_some_and(|known| self.statements.is_outdated(&known))
     }
 
     fn is_in_use(&self, statement: &Statement) -> bool {
-        self.run().any(|entry| entry.statement().is_some_and(|used| used.id == statement.id))
+        self.run().any(|pending| pending.statement().is_some_and(|used| used.id == statement.id))
     }
 
     /// A copy to be executed instead of a statement whose cursor is open.
@@ -119,7 +123,7 @@ impl<H: IfxHandler> Machine<H> {
             self.copies.of = Some(statement.clone());
         }
         let room = if self.copies.refused { 0 } else { own::SELECTS_IN_FLIGHT - 1 - self.copies.count };
-        let same = |entry: &&Entry<H>| entry.request.sql().is_some_and(|sql| *sql == statement.sql);
+        let same = |pending: &&PendingRequest<H>| pending.request.sql().is_some_and(|sql| *sql == statement.sql);
         let waiting = self.queue.waiting().take(room).take_while(same).count();
         if waiting < own::COPIES_WORTH.min(room).max(1) {
             return;
@@ -129,7 +133,7 @@ impl<H: IfxHandler> Machine<H> {
         for _ in 0..waiting {
             client::prepare(write_buffer.tail(), &text, statement.parameters as u16, self.capabilities);
             client::eot(write_buffer.tail());
-            self.groups.push_back(Group { entry: 0, asked: Asked::Copy });
+            self.groups.push_back(Group { request_id: 0, asked: Asked::Copy });
         }
         self.copies.count += waiting;
         self.copies.coming = waiting;
@@ -170,9 +174,9 @@ impl<H: IfxHandler> Machine<H> {
     }
 }
 
-/// Whether an entry takes back what its transaction may have defined.
-fn takes_back<H: IfxHandler>(entry: &Entry<H>) -> bool {
-    matches!(entry.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
+/// Whether a request takes back what its transaction may have defined.
+fn takes_back<H: IfxHandler>(pending: &PendingRequest<H>) -> bool {
+    matches!(pending.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
 }
 
 impl Copies {

@@ -26,7 +26,7 @@
 //! How far a batch has come is a state of its own: see [`super::stage`].
 
 use super::chunk::{Chunk, Frame};
-use super::entry::{Failure, Stage};
+use super::pending::{Failure, Stage};
 use super::reply::Kind;
 use super::request::{AsText, Execute, Road, Rows};
 use super::send::write_row;
@@ -205,12 +205,12 @@ impl<H: MyHandler> Machine<H> {
     pub(super) fn advance_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let held = self.queue.is_held();
         let (status, doubtful) = (self.session.status, self.session.doubtful);
-        let Some(entry) = self.queue.last_mut() else { return false };
-        let (pending, abandoned) = (entry.pending, entry.slot.handler.is_none());
-        let given_up = entry.slot.failure.is_some() || abandoned;
+        let Some(pending) = self.queue.last_mut() else { return false };
+        let (replies_due, abandoned) = (pending.replies_due, pending.slot.handler.is_none());
+        let given_up = pending.slot.failure.is_some() || abandoned;
         if self.kill_due
             && !held
-            && pending == 0
+            && replies_due == 0
             && !matches!(self.batch(), Some(batch) if matches!(batch.phase, Phase::Idle))
         {
             // It must not meet what ends the batch.
@@ -218,9 +218,9 @@ impl<H: MyHandler> Machine<H> {
         }
         let Some(batch) = self.batch() else { return false };
         match &mut batch.phase {
-            Phase::Idle if pending > 0 => false,
+            Phase::Idle if replies_due > 0 => false,
             Phase::Idle if given_up => {
-                let failure = self.queue.last_mut().and_then(|entry| entry.slot.failure.take());
+                let failure = self.queue.last_mut().and_then(|pending| pending.slot.failure.take());
                 self.drop_tail(cx, failure);
                 true
             }
@@ -240,7 +240,7 @@ impl<H: MyHandler> Machine<H> {
                 true
             }
             Phase::Rows { .. } => self.send_rows(cx, write_buffer),
-            Phase::Drain if pending > 0 || held => false,
+            Phase::Drain if replies_due > 0 || held => false,
             Phase::Drain => {
                 match batch.remedy.take() {
                     Some(Remedy::NotInBulk) => self.start_over(cx),
@@ -268,15 +268,15 @@ impl<H: MyHandler> Machine<H> {
                 batch.go(BatchEvent::GivenUp, Phase::Close);
                 true
             }
-            Phase::Repeat { .. } => self.repeat(pending, write_buffer),
-            Phase::Close if pending > 0 || held => false,
+            Phase::Repeat { .. } => self.repeat(replies_due, write_buffer),
+            Phase::Close if replies_due > 0 || held => false,
             Phase::Close => {
                 let guard = batch.guard;
                 batch.go(BatchEvent::EndSent, Phase::Closing { lost: false });
                 self.close_batch(guard, given_up, write_buffer);
                 true
             }
-            Phase::Closing { .. } if pending > 0 => false,
+            Phase::Closing { .. } if replies_due > 0 => false,
             Phase::Closing { lost } if *lost => {
                 *lost = false;
                 self.own_query("ROLLBACK", Kind::Release, write_buffer);
@@ -287,7 +287,7 @@ impl<H: MyHandler> Machine<H> {
                 true
             }
             Phase::Closing { .. } => {
-                let failure = self.queue.last_mut().and_then(|entry| entry.slot.failure.take());
+                let failure = self.queue.last_mut().and_then(|pending| pending.slot.failure.take());
                 self.drop_tail(cx, failure);
                 true
             }
@@ -297,10 +297,10 @@ impl<H: MyHandler> Machine<H> {
     /// Nothing was applied, because the server does not take the statement in bulk: sends the rows one by one, if the
     /// response handler can give them again.
     fn start_over(&mut self, cx: H::Cx<'_>) {
-        let Some(entry) = self.queue.last_mut() else { return };
-        if entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
-            entry.slot.failure = None;
-            let Stage::Batch(batch) = entry.stage_mut() else { return };
+        let Some(pending) = self.queue.last_mut() else { return };
+        if pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
+            pending.slot.failure = None;
+            let Stage::Batch(batch) = pending.stage_mut() else { return };
             batch.frame = None;
             if batch.guard == Guard::None {
                 batch.window = usize::MAX;
@@ -315,20 +315,20 @@ impl<H: MyHandler> Machine<H> {
     /// Everything is undone because the kept statement was stale: puts the request back to where it was not started,
     /// if the response handler can give its rows again. It is the only one that was started, so the order stays.
     fn begin_anew(&mut self, cx: H::Cx<'_>) {
-        let Some(entry) = self.queue.last_mut() else { return };
-        if !entry.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
+        let Some(pending) = self.queue.last_mut() else { return };
+        if !pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             return;
         }
-        entry.go(Event::Again, Stage::Queued);
-        entry.used = None;
-        entry.slot.failure = None;
+        pending.go(Event::Again, Stage::Queued);
+        pending.used = None;
+        pending.slot.failure = None;
         self.queue.unstart();
     }
 
     /// Takes the response handler's next row, if there is one, and encodes it where rows travel together.
     fn pull(&mut self, cx: H::Cx<'_>) -> Result<Pulled, H::Error> {
-        let Some(entry) = self.queue.last_mut() else { return Ok(Pulled::End) };
-        let (stage, slot) = entry.stage_and_slot();
+        let Some(pending) = self.queue.last_mut() else { return Ok(Pulled::End) };
+        let (stage, slot) = pending.stage_and_slot();
         let Some(handler) = &mut slot.handler else { return Ok(Pulled::Failed) };
         if !handler.next_row(cx)? {
             return Ok(Pulled::End);
@@ -366,9 +366,9 @@ impl<H: MyHandler> Machine<H> {
     /// Sends the current row as a command of its own.
     fn send_row(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), H::Error> {
         let Some(at) = self.queue.last_at() else { return Ok(()) };
-        let entry = &mut self.queue[at];
-        let statement = entry.statement().cloned();
-        let (Some(handler), Some(mut statement)) = (&mut entry.slot.handler, statement) else {
+        let pending = &mut self.queue[at];
+        let statement = pending.statement().cloned();
+        let (Some(handler), Some(mut statement)) = (&mut pending.slot.handler, statement) else {
             return Ok(());
         };
         if !statement.takes(&handler.params(cx)) {
@@ -376,7 +376,7 @@ impl<H: MyHandler> Machine<H> {
             statement = Arc::new(Statement::text(statement.sql.clone()));
         }
         let next = write_row(&mut self.wire, &self.session, handler, &statement, 0, cx, write_buffer)?;
-        if let Stage::Batch(batch) = entry.stage_mut() {
+        if let Stage::Batch(batch) = pending.stage_mut() {
             batch.encoded += 1;
         }
         self.expect(next, Kind::Row { binary: statement.id.is_some() });
@@ -390,10 +390,10 @@ impl<H: MyHandler> Machine<H> {
         if self.take_back(write_buffer, mark, 0) {
             return self.drop_tail(cx, Some(failure));
         }
-        if let Some(entry) = self.queue.last_mut()
-            && entry.slot.failure.is_none()
+        if let Some(pending) = self.queue.last_mut()
+            && pending.slot.failure.is_none()
         {
-            entry.slot.failure = Some(failure);
+            pending.slot.failure = Some(failure);
         }
     }
 
@@ -402,12 +402,12 @@ impl<H: MyHandler> Machine<H> {
         let mut went_on = false;
         let in_flight = self.window;
         while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
-            let pending = self.queue.last_mut().map_or(0, |entry| entry.pending);
+            let replies_due = self.queue.last_mut().map_or(0, |pending| pending.replies_due);
             let Some(batch) = self.batch() else { return went_on };
             let chunked = batch.frame.is_some();
             if chunked && batch.is_full() || matches!(batch.phase, Phase::Rows { exhausted: true }) {
                 let room =
-                    batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || pending == 0);
+                    batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || replies_due == 0);
                 if batch.chunk.rows() == 0 {
                     batch.go(BatchEvent::RowsSent, Phase::Drain);
                     return true;
@@ -419,7 +419,7 @@ impl<H: MyHandler> Machine<H> {
                 went_on = true;
                 continue;
             }
-            if !chunked && pending >= batch.window.min(in_flight) {
+            if !chunked && replies_due >= batch.window.min(in_flight) {
                 return went_on;
             }
             let row = batch.encoded;
@@ -466,7 +466,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Sends the rows of the chunk that failed, one by one.
-    fn repeat(&mut self, mut pending: usize, write_buffer: &mut WriteBuffer) -> bool {
+    fn repeat(&mut self, mut replies_due: usize, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let (mut went_on, in_flight) = (false, self.window);
         while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
@@ -475,20 +475,20 @@ impl<H: MyHandler> Machine<H> {
                 return went_on;
             };
             if found.is_some() || *next == chunk.rows() {
-                if pending > 0 {
+                if replies_due > 0 {
                     return went_on;
                 }
                 batch.go(BatchEvent::Repeated, Phase::Close);
                 return true;
             }
-            if pending >= batch.window.min(in_flight) {
+            if replies_due >= batch.window.min(in_flight) {
                 return went_on;
             }
             let row = *next..*next + 1;
             let sequence =
                 self.wire.write(write_buffer, |out| frame::packet(out, 0, |out| chunk.write(frame, row, out)));
             *next += 1;
-            pending += 1;
+            replies_due += 1;
             went_on = true;
             self.expect(sequence, Kind::Repeat);
         }

@@ -1,7 +1,7 @@
 //! What the replies to a batch make of it: which row has failed, and whether rows are sent again.
 
 use super::batch::{Guard, Remedy};
-use super::entry::{Failure, Stage};
+use super::pending::{Failure, Stage};
 use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
 use super::stage::{BatchEvent, Phase};
 use super::{Machine, MyHandler};
@@ -14,10 +14,10 @@ const INTERRUPTED: [u16; 3] = [1317, 3024, 1969];
 impl<H: MyHandler> Machine<H> {
     /// The reply to one command of the batch in front, which is the only request that was started.
     pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
-        let Some(entry) = self.queue.first_mut() else { return Ok(()) };
-        let fresh = !matches!(entry.slot.failure, Some(Failure::Server { .. }));
-        let from_cache = entry.is_from_cache();
-        let (stage, slot) = entry.stage_and_slot();
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let fresh = !matches!(pending.slot.failure, Some(Failure::Server { .. }));
+        let from_cache = pending.is_from_cache();
+        let (stage, slot) = pending.stage_and_slot();
         let Stage::Batch(batch) = stage else { return Ok(()) };
         match (kind, reply) {
             (Kind::Row { .. }, reply) => {

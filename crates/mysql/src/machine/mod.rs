@@ -1,14 +1,14 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one [`Queue`]; a reply always belongs to the first. An entry may send several commands; the
-//! replies to come stand in a queue of their own, in the order of the commands. Only the last started entry can still
+//! Every request joins one [`Queue`]; a reply always belongs to the first. A request may send several commands; the
+//! replies to come stand in a queue of their own, in the order of the commands. Only the last started request can still
 //! have something to send, so bytes leave in the order of the queue.
 
 mod batch;
 mod batch_reply;
 mod binding;
 mod chunk;
-mod entry;
+mod pending;
 mod receive;
 mod reply;
 mod request;
@@ -34,12 +34,12 @@ pub use upload::InfileState;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
-use entry::Entry;
 use headrace_core::Session as _;
 use headrace_core::{
     Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, ResponseHandler,
     Statements, TransactionStatus, Verb, WriteBuffer,
 };
+use pending::PendingRequest;
 use reply::{Expect, Reply};
 use reservation::Reservation;
 use startup::Startup;
@@ -76,8 +76,8 @@ enum LastPrepared {
 #[derive(Debug)]
 pub struct Machine<H: ResponseHandler> {
     phase: Phase,
-    queue: Queue<Entry<H>>,
-    /// The replies to come: the first belongs to the first entry.
+    queue: Queue<PendingRequest<H>>,
+    /// The replies to come: the first belongs to the first request.
     expects: VecDeque<Expect>,
     /// How far the first of them has come.
     reply: Reply,
@@ -169,20 +169,20 @@ impl<H: MyHandler> Machine<H> {
         self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
     }
 
-    /// Takes the first entry out of the queue and tells its response handler how it ended.
+    /// Takes the first request out of the queue and tells its response handler how it ended.
     fn finish_front(&mut self, cx: H::Cx<'_>) {
-        if let Some(entry) = self.queue.pop_front() {
-            self.finish(cx, entry);
+        if let Some(pending) = self.queue.pop_front() {
+            self.finish(cx, pending);
         }
     }
 
-    /// Tells the response handler of an entry that has left the queue how it ended.
-    fn finish(&mut self, cx: H::Cx<'_>, entry: Entry<H>) {
-        if entry.changes {
+    /// Tells the response handler of a request that has left the queue how it ended.
+    fn finish(&mut self, cx: H::Cx<'_>, pending: PendingRequest<H>) {
+        if pending.changes {
             self.forget_statements();
         }
-        self.note_reserved(entry.slot.id);
-        entry.slot.finish(cx);
+        self.note_reserved(pending.slot.id);
+        pending.slot.finish(cx);
     }
 }
 
@@ -247,7 +247,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
 
     fn is_kept_waiting(&self, id: u64) -> bool {
         match self.streams() {
-            true => self.queue.first().is_none_or(|entry| entry.slot.id != id),
+            true => self.queue.first().is_none_or(|pending| pending.slot.id != id),
             false => self.waits_for_reservation(id),
         }
     }
@@ -273,8 +273,9 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         let autocommits = !self.manual && self.session.status.contains(StatusFlags::AUTOCOMMIT);
         let shared = self.shares_transaction();
         let started = self.queue.started();
-        let mut pending = self.queue.iter().enumerate();
-        pending.try_fold(shared, |open, (at, entry)| entry.request.leaves_transaction(open, autocommits, at < started))
+        let mut requests = self.queue.iter().enumerate();
+        requests
+            .try_fold(shared, |open, (at, pending)| pending.request.leaves_transaction(open, autocommits, at < started))
     }
 
     fn statements(&self) -> usize {
@@ -290,18 +291,18 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
 impl<H: MyHandler> Protocol for Machine<H> {
     type Handler = H;
     type Request = Request;
-    type Pending = Entry<H>;
+    type Pending = PendingRequest<H>;
 
-    fn queue(&self) -> &Queue<Entry<H>> {
+    fn queue(&self) -> &Queue<PendingRequest<H>> {
         &self.queue
     }
 
-    fn queue_mut(&mut self) -> &mut Queue<Entry<H>> {
+    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
         &mut self.queue
     }
 
     fn submit(&mut self, request: Request, handler: H) -> u64 {
-        self.queue.submit(handler, |slot| Entry::new(slot, request, self.several))
+        self.queue.submit(handler, |slot| PendingRequest::new(slot, request, self.several))
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {

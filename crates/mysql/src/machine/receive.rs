@@ -1,6 +1,6 @@
 //! The receiving half: from the read buffer to whole packets, their order, and the rows among them.
 
-use super::entry::Entry;
+use super::pending::PendingRequest;
 use super::reply::{Expect, Kind, Reply};
 use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
@@ -133,7 +133,7 @@ impl<H: MyHandler> Machine<H> {
         Err(reason)
     }
 
-    pub(super) fn front(&mut self) -> Result<&mut Entry<H>, Fatal> {
+    pub(super) fn front(&mut self) -> Result<&mut PendingRequest<H>, Fatal> {
         let front = self.queue.answered();
         front.ok_or_else(|| Fatal::peer("the server sent a packet although nothing was asked"))
     }
@@ -149,18 +149,18 @@ impl<H: MyHandler> Machine<H> {
         if self.wire.assembler.is_open() {
             return Ok(0);
         }
-        let Some(entry) = self.queue.first_mut() else { return Ok(0) };
+        let Some(pending) = self.queue.first_mut() else { return Ok(0) };
         let counted = self.wire.compression.is_none();
         let mut room = Room::More;
         let mut run = RowPackets::new(columns, unread, counted.then_some(expect.sequence));
         if !run.is_empty()
-            && let Some(handler) = entry.slot.handler.as_mut().filter(|_| expect.kind.is_for_handler())
+            && let Some(handler) = pending.slot.handler.as_mut().filter(|_| expect.kind.is_for_handler())
         {
             room = handler.rows(cx, &mut run)?;
         }
         let (bytes, sequence) = run.end();
         expect.sequence = sequence.unwrap_or(expect.sequence);
-        let id = entry.slot.id;
+        let id = pending.slot.id;
         self.queue.note(id, room);
         Ok(bytes)
     }
@@ -199,9 +199,9 @@ impl<H: MyHandler> Machine<H> {
                     return Ok(());
                 }
                 let capabilities = self.session.capabilities;
-                let entry = self.front()?;
-                let known = entry.statement().and_then(|statement| statement.columns());
-                let sql = entry.request.sql().map(AsRef::as_ref);
+                let pending = self.front()?;
+                let known = pending.statement().and_then(|statement| statement.columns());
+                let sql = pending.request.sql().map(AsRef::as_ref);
                 let columns = draft.finish(kind.is_binary(), capabilities, known, sql)?;
                 if deprecate_eof {
                     self.described(cx, kind, columns)
@@ -236,10 +236,10 @@ impl<H: MyHandler> Machine<H> {
                 }
                 _ => {
                     // A row in several parts.
-                    let entry = self.front()?;
-                    if let Some(handler) = entry.slot.handler.as_mut().filter(|_| kind.is_for_handler()) {
+                    let pending = self.front()?;
+                    if let Some(handler) = pending.slot.handler.as_mut().filter(|_| kind.is_for_handler()) {
                         let room = handler.rows(cx, &mut LargeRow::new(&columns, payload))?;
-                        let id = entry.slot.id;
+                        let id = pending.slot.id;
                         self.queue.note(id, room);
                     }
                     self.reply = Reply::Rows { columns };

@@ -2,7 +2,7 @@
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
 use super::binding::Binding;
-use super::entry::{Stage, Used};
+use super::pending::{Stage, Used};
 use super::request::{AsText, Execute, Request, Rows};
 use super::stage::{Event, State};
 use super::statement::{Columns, Draft, Statement};
@@ -152,11 +152,11 @@ impl<H: MyHandler> Machine<H> {
                 self.answered(cx)
             }
             (Kind::Fetch, _) => {
-                let entry = self.front()?;
-                let columns = entry.statement().and_then(|statement| statement.columns());
+                let pending = self.front()?;
+                let columns = pending.statement().and_then(|statement| statement.columns());
                 let columns = columns.ok_or_else(|| Fatal::peer("the server sent rows of an unknown cursor"))?;
                 // Not when it was sent: the columns may not have been known yet.
-                if let Some(handler) = &mut entry.slot.handler {
+                if let Some(handler) = &mut pending.slot.handler {
                     handler.columns(cx, &columns);
                 }
                 self.reply = Reply::Rows { columns };
@@ -201,11 +201,11 @@ impl<H: MyHandler> Machine<H> {
 
     /// The columns of a result are known; rows follow.
     pub(super) fn described(&mut self, cx: H::Cx<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
-        let entry = self.front()?;
-        if let Some(statement) = entry.statement().filter(|_| columns.binary) {
+        let pending = self.front()?;
+        if let Some(statement) = pending.statement().filter(|_| columns.binary) {
             statement.set_columns(&columns);
         }
-        if let Some(handler) = entry.slot.handler.as_mut().filter(|_| kind.is_for_handler()) {
+        if let Some(handler) = pending.slot.handler.as_mut().filter(|_| kind.is_for_handler()) {
             handler.columns(cx, &columns);
         }
         self.reply = Reply::Rows { columns };
@@ -254,22 +254,22 @@ impl<H: MyHandler> Machine<H> {
         let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
         let (mariadb, epoch) = (self.session.mariadb, self.statements.epoch());
         let volatile = self.front()?.request.sql().cloned().is_some_and(|sql| self.session.settles_variables(&sql));
-        let entry = self.front()?;
-        let Some(sql) = entry.request.sql().cloned() else {
+        let pending = self.front()?;
+        let Some(sql) = pending.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement that nobody asked for"));
         };
-        let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
+        let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
         let once = volatile || cursor && !mariadb;
         let binding = settles.then(|| Binding::new(&sql, modes));
         let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch));
-        entry.used = Some(Used::Own(statement.clone()));
-        let only = matches!(entry.request, Request::Prepare { .. });
-        if entry.ahead || only {
-            entry.go(Event::PreparedLast, Stage::Sent);
+        pending.used = Some(Used::Own(statement.clone()));
+        let only = matches!(pending.request, Request::Prepare { .. });
+        if pending.ahead || only {
+            pending.go(Event::PreparedLast, Stage::Sent);
         } else {
-            entry.go(Event::Prepared, Stage::Bindable);
+            pending.go(Event::Prepared, Stage::Bindable);
         }
-        if let (true, Some(columns), Some(handler)) = (only, &columns, &mut entry.slot.handler) {
+        if let (true, Some(columns), Some(handler)) = (only, &columns, &mut pending.slot.handler) {
             handler.columns(cx, columns);
         }
         if !cursor {
@@ -301,23 +301,23 @@ impl<H: MyHandler> Machine<H> {
             self.forget_statements();
         }
         let suspended = self.cursor_moved(kind, completion.status);
-        let entry = self.front()?;
-        let status = completion.status | std::mem::replace(&mut entry.out_params, StatusFlags::empty());
+        let pending = self.front()?;
+        let status = completion.status | std::mem::replace(&mut pending.out_params, StatusFlags::empty());
         let more = status.contains(StatusFlags::MORE_RESULTS_EXISTS);
         let waits = suspended && kind != Kind::Fetch;
-        entry.warnings = entry.warnings.max(completion.warnings);
+        pending.warnings = pending.warnings.max(completion.warnings);
         if let Some(handler) =
-            entry.slot.handler.as_mut().filter(|_| (kind.is_for_handler() || kind == Kind::Chunk) && !waits)
+            pending.slot.handler.as_mut().filter(|_| (kind.is_for_handler() || kind == Kind::Chunk) && !waits)
         {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
-            let warnings = std::mem::take(&mut entry.warnings);
+            let warnings = std::mem::take(&mut pending.warnings);
             let out_params = status.contains(StatusFlags::PS_OUT_PARAMS);
             handler.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended, out_params });
         }
         if more {
             return Ok(());
         }
-        if let Stage::Batch(_) = entry.stage() {
+        if let Stage::Batch(_) = pending.stage() {
             self.batch_reply(kind, Ok(completion))?;
         }
         self.answered(cx)
@@ -325,17 +325,17 @@ impl<H: MyHandler> Machine<H> {
 
     /// Notes what a result says of its cursor; returns whether more rows can be fetched.
     fn cursor_moved(&mut self, kind: Kind, status: StatusFlags) -> bool {
-        let Some(entry) = self.queue.first_mut() else { return false };
-        let (opener, opens) = match (&entry.request, kind) {
-            (Request::Execute(execute), Kind::Result { .. }) if execute.cursor.is_some() => (entry.slot.id, true),
-            (Request::Execute(_), Kind::Fetch) => (entry.slot.id, false),
+        let Some(pending) = self.queue.first_mut() else { return false };
+        let (opener, opens) = match (&pending.request, kind) {
+            (Request::Execute(execute), Kind::Result { .. }) if execute.cursor.is_some() => (pending.slot.id, true),
+            (Request::Execute(_), Kind::Fetch) => (pending.slot.id, false),
             (Request::Fetch { cursor, .. }, Kind::Fetch) => (*cursor, false),
             _ => return false,
         };
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
-        match entry.statement() {
+        match pending.statement() {
             // Nobody is left to close it.
-            Some(statement) if open && opens && entry.slot.handler.is_none() => self.statements.close(statement),
+            Some(statement) if open && opens && pending.slot.handler.is_none() => self.statements.close(statement),
             Some(statement) if open && opens => {
                 self.cursors.insert(opener, statement.clone());
             }
@@ -381,33 +381,33 @@ impl<H: MyHandler> Machine<H> {
         }
         let id = self.front()?.slot.id;
         let cursor_open = self.cursors.contains_key(&id);
-        let entry = self.front()?;
-        if goodbye.is_none() && entry.slot.handler.is_none() && entry.request.is_owed_end() {
+        let pending = self.front()?;
+        if goodbye.is_none() && pending.slot.handler.is_none() && pending.request.is_owed_end() {
             return Err(Fatal::end_failed(&error.message));
         }
-        let cursor = matches!(&entry.request, Request::Execute(execute) if execute.cursor.is_some());
+        let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
         match kind {
             Kind::Prepare => {
                 self.not_prepared(error)?;
             }
             // The execution behind a preparation that failed.
-            Kind::Result { binary: true } if entry.ahead && entry.statement().is_none_or(|s| s.id.is_none()) => {}
+            Kind::Result { binary: true } if pending.ahead && pending.statement().is_none_or(|s| s.id.is_none()) => {}
             // The fetch behind an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. } if stale && entry.is_from_cache() && alone && !entry.retried => {
+            Kind::Result { .. } if stale && pending.is_from_cache() && alone && !pending.retried => {
                 return self.retry(cx);
             }
-            _ if matches!(entry.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
+            _ if matches!(pending.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
-                if error.code == OUT_PARAMETER_IS_NO_VARIABLE && entry.went_as_text() {
+                if error.code == OUT_PARAMETER_IS_NO_VARIABLE && pending.went_as_text() {
                     error.message.push_str(
                         "; the server has prepared no more statements (max_prepared_stmt_count), so that the parameters \
                          were literals: use callproc(), or raise that limit",
                     );
                 }
-                let statement = entry.statement().cloned().filter(|_| cursor && !stale);
-                let fetched = if let Request::Fetch { cursor, .. } = entry.request { Some(cursor) } else { None };
-                entry.slot.fail(error);
+                let statement = pending.statement().cloned().filter(|_| cursor && !stale);
+                let fetched = if let Request::Fetch { cursor, .. } = pending.request { Some(cursor) } else { None };
+                pending.slot.fail(error);
                 if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
                     // What the cursor is worth after an error, nobody knows.
                     self.statements.close(&statement);
@@ -440,32 +440,32 @@ impl<H: MyHandler> Machine<H> {
     /// COM_STMT_PREPARE failed.
     fn not_prepared(&mut self, error: ServerError) -> Result<(), Fatal> {
         let modes = self.session.modes();
-        let entry = self.front()?;
-        let sql = entry.request.sql().cloned();
-        let execute = matches!(&entry.request, Request::Execute(execute) if execute.text != AsText::Never);
-        let single = execute && matches!(&entry.request, Request::Execute(Execute { rows: Rows::One, .. }));
+        let pending = self.front()?;
+        let sql = pending.request.sql().cloned();
+        let execute = matches!(&pending.request, Request::Execute(execute) if execute.text != AsText::Never);
+        let single = execute && matches!(&pending.request, Request::Execute(Execute { rows: Rows::One, .. }));
         match (error.code, sql) {
             // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
             (PARSE_ERROR | PARAMETERS_IN_DML_ONLY, Some(sql)) if single && takes_literals(&sql, modes) => {
-                entry.used = Some(Used::Own(Arc::new(Statement::text(sql))));
-                entry.go(Event::GoesAsText, Stage::Bindable);
+                pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
+                pending.go(Event::GoesAsText, Stage::Bindable);
             }
             // It goes as text, now and later.
             (UNSUPPORTED_PS, Some(sql)) if execute => {
                 let statement = Arc::new(Statement::text(sql));
-                entry.used = Some(Used::Own(statement.clone()));
-                entry.go(Event::GoesAsText, Stage::Bindable);
+                pending.used = Some(Used::Own(statement.clone()));
+                pending.go(Event::GoesAsText, Stage::Bindable);
                 self.keep(statement);
             }
             // It goes as text this time, and ours make room.
             (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
-                entry.used = Some(Used::Own(Arc::new(Statement::text(sql))));
-                entry.go(Event::GoesAsText, Stage::Bindable);
+                pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
+                pending.go(Event::GoesAsText, Stage::Bindable);
                 self.forget_statements();
             }
             _ => {
-                entry.slot.fail(error);
-                entry.go(Event::Refused, Stage::Sent);
+                pending.slot.fail(error);
+                pending.go(Event::Refused, Stage::Sent);
             }
         }
         Ok(())
@@ -474,33 +474,33 @@ impl<H: MyHandler> Machine<H> {
     /// Forgets a statement that the server does not know any more, and runs its request again. Nothing was executed,
     /// and nothing is in flight behind it, so the order stays.
     fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
-        let entry = self.front()?;
-        entry.used = None;
-        let fetch_follows = entry.pending > 1;
+        let pending = self.front()?;
+        pending.used = None;
+        let fetch_follows = pending.replies_due > 1;
         if fetch_follows {
             // A fetch is in flight behind it, whose error comes next.
-            entry.slot.fail(ServerError {
+            pending.slot.fail(ServerError {
                 code: UNKNOWN_STMT_HANDLER,
                 sqlstate: "HY000".into(),
                 message: "the server forgot the prepared statement; run it again".into(),
             });
         } else {
-            entry.go(Event::Again, Stage::Queued);
-            entry.retried = true;
-            entry.pending = 0;
+            pending.go(Event::Again, Stage::Queued);
+            pending.retried = true;
+            pending.replies_due = 0;
             self.expects.pop_front();
             self.queue.unstart();
         }
         if fetch_follows { self.answered(cx) } else { Ok(()) }
     }
 
-    /// A whole reply has come: the next packet belongs to the next one, and an entry without more to come is done.
+    /// A whole reply has come: the next packet belongs to the next one, and a request without more to come is done.
     fn answered(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         self.expects.pop_front();
         self.reply = Reply::First;
-        let entry = self.front()?;
-        entry.pending = entry.pending.saturating_sub(1);
-        let done = entry.pending == 0 && entry.state() == State::Sent;
+        let pending = self.front()?;
+        pending.replies_due = pending.replies_due.saturating_sub(1);
+        let done = pending.replies_due == 0 && pending.state() == State::Sent;
         if let Some(charset) = self.session.foreign_charset.as_ref().filter(|_| done) {
             // The server would take every text that follows for another one, and store it.
             return Err(Fatal::new(

@@ -10,7 +10,7 @@
 //! Requests within the reservation go in front of those that wait, also while it is ending: what undoes a load that was
 //! given up comes before anything else.
 
-use super::entry::{Entry, Stage};
+use super::pending::{PendingRequest, Stage};
 use super::{Machine, MyHandler};
 use headrace_core::Session as _;
 
@@ -59,7 +59,7 @@ impl<H: MyHandler> Machine<H> {
             return false;
         };
         let mut waiting = self.queue.waiting();
-        waiting.any(|entry| entry.slot.id == id && entry.reservation != reservation.number)
+        waiting.any(|pending| pending.slot.id == id && pending.reservation != reservation.number)
     }
 
     /// Whether a transaction is open for those who share the connection: one that a reservation or a batch has begun
@@ -68,7 +68,7 @@ impl<H: MyHandler> Machine<H> {
         if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
             return reservation.in_transaction;
         }
-        match self.queue.first().map(Entry::stage) {
+        match self.queue.first().map(PendingRequest::stage) {
             Some(Stage::Batch(batch)) if batch.has_own_transaction() => false,
             _ => self.session.in_transaction(),
         }
@@ -76,7 +76,7 @@ impl<H: MyHandler> Machine<H> {
 
     fn is_over(&self, reservation: &Reservation) -> bool {
         let mut within = self.queue.iter();
-        reservation.ending && !within.any(|entry| entry.reservation == reservation.number)
+        reservation.ending && !within.any(|pending| pending.reservation == reservation.number)
     }
 
     /// Puts the next request within the reservation in front of those that wait; returns whether a request may be
@@ -88,6 +88,6 @@ impl<H: MyHandler> Machine<H> {
             return true;
         }
         let number = reservation.number;
-        self.queue.bring_forward(|entry, _| entry.reservation == number)
+        self.queue.bring_forward(|pending, _| pending.reservation == number)
     }
 }

@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the write buffer.
 
 use super::batch::Batch;
-use super::entry::{Entry, Failure, Stage, Used};
+use super::pending::{Failure, PendingRequest, Stage, Used};
 use super::reply::{Expect, Kind};
 use super::request::{AsText, Execute, Request, Rows};
 use super::session::Session;
@@ -23,7 +23,7 @@ impl<H: MyHandler> Machine<H> {
             return;
         }
         while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
-            let went_on = match self.queue.last().map(Entry::state) {
+            let went_on = match self.queue.last().map(PendingRequest::state) {
                 None | Some(State::Sent) => true,
                 Some(State::Bindable) => {
                     self.bind_tail(cx, write_buffer);
@@ -36,7 +36,7 @@ impl<H: MyHandler> Machine<H> {
             if !went_on {
                 return;
             }
-            if matches!(self.queue.last().map(Entry::state), None | Some(State::Sent)) {
+            if matches!(self.queue.last().map(PendingRequest::state), None | Some(State::Sent)) {
                 if !self.may_start() {
                     return;
                 }
@@ -53,45 +53,45 @@ impl<H: MyHandler> Machine<H> {
         let Some(next) = self.queue.next().filter(|_| self.queue.may_start()) else { return false };
         let last = self.queue.last();
         let alone =
-            next.is_exclusive(self.local_infile) || last.is_some_and(|entry| entry.is_exclusive(self.local_infile));
+            next.is_exclusive(self.local_infile) || last.is_some_and(|pending| pending.is_exclusive(self.local_infile));
         self.expects.len() < self.window && (!alone || self.queue.started() == 0)
     }
 
-    /// Notes that a reply of the last started entry is to come.
+    /// Notes that a reply of the last started request is to come.
     pub(super) fn expect(&mut self, sequence: u8, kind: Kind) {
         self.expects.push_back(Expect { sequence, kind });
-        if let Some(entry) = self.queue.last_mut() {
-            entry.pending += 1;
+        if let Some(pending) = self.queue.last_mut() {
+            pending.replies_due += 1;
         }
     }
 
-    /// Takes the last started entry out of the queue and tells its response handler; if replies are to come, when they
-    /// have.
+    /// Takes the last started request out of the queue and tells its response handler; if replies are to come, when
+    /// they have.
     pub(super) fn drop_tail(&mut self, cx: H::Cx<'_>, failure: Option<Failure<H>>) {
-        let Some(entry) = self.queue.last_mut() else { return };
-        entry.slot.failure = failure;
-        if entry.pending > 0 {
-            match entry.state() {
+        let Some(pending) = self.queue.last_mut() else { return };
+        pending.slot.failure = failure;
+        if pending.replies_due > 0 {
+            match pending.state() {
                 // It waits for its replies already.
                 State::Sent => {}
-                State::Queued => entry.go(Event::StartNeedless, Stage::Sent),
-                _ => entry.go(Event::Abandoned, Stage::Sent),
+                State::Queued => pending.go(Event::StartNeedless, Stage::Sent),
+                _ => pending.go(Event::Abandoned, Stage::Sent),
             }
-        } else if let Some(entry) = self.queue.remove_last() {
-            self.finish(cx, entry);
+        } else if let Some(pending) = self.queue.remove_last() {
+            self.finish(cx, pending);
         }
     }
 
-    /// Takes back what the last started entry has put into the write buffer since `mark`, when `pending` replies were
-    /// to come for it, if none of it has left; says whether it could.
-    pub(super) fn take_back(&mut self, write_buffer: &mut WriteBuffer, mark: u64, pending: usize) -> bool {
+    /// Takes back what the last started request has put into the write buffer since `mark`, when `replies_due` replies
+    /// were to come for it, if none of it has left; says whether it could.
+    pub(super) fn take_back(&mut self, write_buffer: &mut WriteBuffer, mark: u64, replies_due: usize) -> bool {
         if !write_buffer.truncate(mark) {
             return false;
         }
         if let Some(at) = self.queue.last_at() {
-            let entry = &mut self.queue[at];
-            let taken = entry.pending - pending;
-            entry.pending = pending;
+            let pending = &mut self.queue[at];
+            let taken = pending.replies_due - replies_due;
+            pending.replies_due = replies_due;
             self.expects.truncate(self.expects.len() - taken);
         }
         true
@@ -106,11 +106,11 @@ impl<H: MyHandler> Machine<H> {
         if std::mem::take(&mut self.manual_due) {
             self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
         }
-        let entry = &mut self.queue[at];
-        if !matches!(entry.request, Request::Execute(_) | Request::Prepare { .. }) {
-            entry.go(Event::StartWhole, Stage::Sent);
+        let pending = &mut self.queue[at];
+        if !matches!(pending.request, Request::Execute(_) | Request::Prepare { .. }) {
+            pending.go(Event::StartWhole, Stage::Sent);
         }
-        match entry.request.clone() {
+        match pending.request.clone() {
             Request::Execute(execute) => self.start_execute(at, &execute, cx, write_buffer),
             Request::Prepare { sql } => self.start_prepare(at, &sql, cx, write_buffer),
             Request::Query { sql, .. } => {
@@ -145,7 +145,7 @@ impl<H: MyHandler> Machine<H> {
                     self.drop_tail(cx, None);
                 }
             }
-            // An entry has what is within.
+            // A request has what is within.
             Request::Within { .. } => self.drop_tail(cx, None),
             Request::ResetConnection => {
                 // The server forgets every statement with it, and falls back to its own character set.
@@ -186,8 +186,8 @@ impl<H: MyHandler> Machine<H> {
             return self.drop_tail(cx, Some(Failure::Server { error, row: None }));
         };
         let id = statement.id.unwrap_or(LAST_PREPARED);
-        let entry = &mut self.queue[at];
-        entry.used = Some(Used::Own(statement));
+        let pending = &mut self.queue[at];
+        pending.used = Some(Used::Own(statement));
         let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));
         self.expect(next, Kind::Fetch);
     }
@@ -230,25 +230,29 @@ impl<H: MyHandler> Machine<H> {
         } else {
             self.statements.get(sql).cloned()
         };
-        let entry = &mut self.queue[at];
+        let pending = &mut self.queue[at];
         if let Some(statement) = known {
-            entry.used = Some(if always { Used::Own(statement) } else { Used::Cached(statement) });
-            entry.go(Event::StartKnown, Stage::Bindable);
+            pending.used = Some(if always { Used::Own(statement) } else { Used::Cached(statement) });
+            pending.go(Event::StartKnown, Stage::Bindable);
             return self.bind_tail(cx, write_buffer);
         }
         let scan = Scan::new(sql, self.session.modes());
         if scan.lists && !scan.uncertain && !scan.several {
             // A list is a literal: it goes as text, now and later.
             let statement = Arc::new(Statement::text(sql.clone()));
-            entry.used = Some(Used::Own(statement.clone()));
-            entry.go(Event::StartKnown, Stage::Bindable);
+            pending.used = Some(Used::Own(statement.clone()));
+            pending.go(Event::StartKnown, Stage::Bindable);
             self.keep(statement);
             return self.bind_tail(cx, write_buffer);
         }
-        entry.go(Event::StartPrepare, Stage::Preparing);
+        pending.go(Event::StartPrepare, Stage::Preparing);
         // It must be certain how many parameters the server will count.
         let countable = !scan.uncertain
-            && entry.slot.handler.as_mut().is_some_and(|handler| handler.params(cx).count() == scan.placeholders.len());
+            && pending
+                .slot
+                .handler
+                .as_mut()
+                .is_some_and(|handler| handler.params(cx).count() == scan.placeholders.len());
         let one = execute.rows == Rows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
@@ -260,7 +264,7 @@ impl<H: MyHandler> Machine<H> {
     /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE. What was prepared before is not the last one any more: see
     /// [`LastPrepared`].
     fn execute_ahead(&mut self, at: usize, sql: &str, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
-        let (mark, pending) = (write_buffer.mark(), self.queue[at].pending);
+        let (mark, replies_due) = (write_buffer.mark(), self.queue[at].replies_due);
         if self.last_prepared == LastPrepared::Ours {
             let next = self.wire.write(write_buffer, |out| command::text(out, Command::StmtPrepare, b"DO 0"));
             self.expect(next, Kind::Displaced);
@@ -276,20 +280,21 @@ impl<H: MyHandler> Machine<H> {
                 self.expect(next, Kind::Result { binary: true });
             }
             Err(error) => {
-                self.take_back(write_buffer, mark, pending);
+                self.take_back(write_buffer, mark, replies_due);
                 self.drop_tail(cx, Some(Failure::Client { error, row: None }));
             }
         }
     }
 
-    /// The statement of the last started entry is known: executes it, or begins its batch.
+    /// The statement of the last started request is known: executes it, or begins its batch.
     fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
-        let entry = &mut self.queue[at];
-        let (Request::Execute(execute), Some(statement)) = (entry.request.clone(), entry.statement().cloned()) else {
+        let pending = &mut self.queue[at];
+        let (Request::Execute(execute), Some(statement)) = (pending.request.clone(), pending.statement().cloned())
+        else {
             return self.drop_tail(cx, None);
         };
-        let Some(handler) = &mut entry.slot.handler else {
+        let Some(handler) = &mut pending.slot.handler else {
             // Discarded while it was being prepared.
             if execute.cursor.is_some() {
                 self.keep(statement);
@@ -297,13 +302,13 @@ impl<H: MyHandler> Machine<H> {
             return self.drop_tail(cx, None);
         };
         if let Rows::Batch { .. } = execute.rows {
-            entry.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
+            pending.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
             return;
         }
         if !statement.takes(&handler.params(cx)) {
             // A fresh one is bound to nothing.
-            entry.go(Event::Rebound, Stage::Preparing);
-            entry.used = None;
+            pending.go(Event::Rebound, Stage::Preparing);
+            pending.used = None;
             self.statements.take(&execute.sql);
             self.statements.close(&statement);
             return self.prepare(&execute.sql, write_buffer);
@@ -312,7 +317,7 @@ impl<H: MyHandler> Machine<H> {
         let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
         match write_row(&mut self.wire, &self.session, handler, &statement, flags, cx, write_buffer) {
             Ok(next) => {
-                entry.go(Event::Executed, Stage::Sent);
+                pending.go(Event::Executed, Stage::Sent);
                 self.expect(next, Kind::Result { binary: statement.id.is_some() });
                 if let (Some(rows), Some(id)) = (cursor, statement.id) {
                     let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));

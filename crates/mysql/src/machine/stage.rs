@@ -1,13 +1,15 @@
-//! How far a pending request has come, and how far its batch: the states, what moves them on, and the tables of what follows what.
+//! How far a pending request has come, and how far its batch: the states, what moves them on, and the tables of what
+//! follows what.
 //!
-//! The states of a request are those of sending: only the request that was started last may be in another one than `Sent`. A
-//! batch, as it has to wait for its own answers in between, is in a state of its own while the request is in `Batch`. Events are
-//! of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its response handler has failed or is
-//! gone. [`Entry::go`](super::entry::Entry::go) and [`Batch::go`](super::batch::Batch::go) are the only places that change them.
+//! The states of a request are those of sending: only the request that was started last may be in another one than
+//! `Sent`. A batch, as it has to wait for its own answers in between, is in a state of its own while the request is in
+//! `Batch`. Events are of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its
+//! response handler has failed or is gone. [`PendingRequest::go`](super::request::Entry::go) and
+//! [`Batch::go`](super::batch::Batch::go) are the only places that change them.
 //!
-//! Not in the tables: replies that are only counted, and rows; requests that leave the queue, as they do in any state when the
-//! session ends, in `Sent` when all is answered, and in any other when nothing of them has left; and what the server must not
-//! send in a state, which ends the session.
+//! Not in the tables: replies that are only counted, and rows; requests that leave the queue, as they do in any state
+//! when the session ends, in `Sent` when all is answered, and in any other when nothing of them has left; and what the
+//! server must not send in a state, which ends the session.
 
 use super::batch::Batch;
 use super::chunk::Chunk;

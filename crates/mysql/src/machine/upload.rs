@@ -4,7 +4,7 @@
 //! Only a request that said so is asked for data, and only for what its response handler hands over: the name is the
 //! server's wish, nothing here opens a file. Everything else is answered with an empty file and ends in an error.
 
-use super::entry::Stage;
+use super::pending::Stage;
 use super::stage::{Event, State};
 use super::{Machine, MyHandler, Request};
 use crate::packets::frame;
@@ -27,7 +27,7 @@ impl<H: MyHandler> Machine<H> {
     pub fn infile_state(&self, id: u64) -> InfileState {
         match self.queue.by_id(id) {
             None => InfileState::Ended,
-            Some(entry) => match entry.stage() {
+            Some(pending) => match pending.stage() {
                 Stage::Uploading { file, .. } => InfileState::Streaming(file.clone()),
                 Stage::Uploaded => InfileState::Ended,
                 _ => InfileState::Waiting,
@@ -37,8 +37,8 @@ impl<H: MyHandler> Machine<H> {
 
     /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; says whether it was.
     pub fn infile_data(&mut self, id: u64, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) -> bool {
-        let Some(entry) = self.queue.by_id_mut(id) else { return false };
-        let Stage::Uploading { sequence, .. } = entry.stage_mut() else { return false };
+        let Some(pending) = self.queue.by_id_mut(id) else { return false };
+        let Stage::Uploading { sequence, .. } = pending.stage_mut() else { return false };
         let mut data = Vec::new();
         write(&mut data);
         // An empty packet would end the file.
@@ -53,9 +53,9 @@ impl<H: MyHandler> Machine<H> {
     /// Ends the file. The protocol knows no way to take back what was sent: whoever gives up half-way rolls the
     /// transaction back.
     pub fn infile_end(&mut self, id: u64, write_buffer: &mut WriteBuffer) {
-        let Some(entry) = self.queue.by_id_mut(id) else { return };
-        let Stage::Uploading { sequence, .. } = *entry.stage() else { return };
-        entry.go(Event::FileEnded, Stage::Uploaded);
+        let Some(pending) = self.queue.by_id_mut(id) else { return };
+        let Stage::Uploading { sequence, .. } = *pending.stage() else { return };
+        pending.go(Event::FileEnded, Stage::Uploaded);
         self.end_file(write_buffer, sequence);
     }
 
@@ -80,18 +80,18 @@ impl<H: MyHandler> Machine<H> {
             // What was sent behind it is being taken for the file, or it was never agreed.
             return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
         }
-        let Some(entry) = self.queue.first_mut() else { return Ok(()) };
-        let is_fed = matches!(entry.request, Request::Query { infile: true, .. }) && entry.slot.handler.is_some();
-        if is_fed && entry.state() == State::Sent {
-            entry.go(Event::FileAsked, Stage::Uploading { file: name.to_vec(), sequence });
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let is_fed = matches!(pending.request, Request::Query { infile: true, .. }) && pending.slot.handler.is_some();
+        if is_fed && pending.state() == State::Sent {
+            pending.go(Event::FileAsked, Stage::Uploading { file: name.to_vec(), sequence });
         } else if is_fed {
             return Err(Fatal::peer("the server asks for a local file within another"));
         }
-        match &mut entry.slot.handler {
+        match &mut pending.slot.handler {
             Some(handler) if is_fed => handler.bulk_ready(cx, false, 0),
             _ => {
                 // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, as MySQL's own clients say.
-                entry.slot.fail(ServerError {
+                pending.slot.fail(ServerError {
                     code: 2068,
                     sqlstate: "HY000".into(),
                     message: "LOAD DATA LOCAL INFILE is refused: no data were handed over for it".into(),
@@ -104,7 +104,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Ends the file of an upload whose response handler is gone; says whether it was so.
     pub(super) fn abandon_upload(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        match self.queue.last_mut().map(|entry| (entry.slot.id, entry.slot.handler.is_none())) {
+        match self.queue.last_mut().map(|pending| (pending.slot.id, pending.slot.handler.is_none())) {
             Some((id, true)) => {
                 self.infile_end(id, write_buffer);
                 true

@@ -1,8 +1,8 @@
 //! What has come of the answer to a request, and what the request does to the transaction block.
 
 use super::PgHandler;
-use super::entry::Entry;
 use super::held::Held;
+use super::pending::PendingRequest;
 use super::statement::Columns;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Block {
     }
 }
 
-impl<H: PgHandler> Entry<H> {
+impl<H: PgHandler> PendingRequest<H> {
     /// Results from this row on have these columns.
     pub(super) fn columns_from_here(&mut self, cx: H::Cx<'_>, columns: Option<&Arc<Columns>>) {
         let Some(columns) = columns else { return };

@@ -1,6 +1,6 @@
 //! COPY: described and begun in one transaction, fed and ended.
 
-use super::entry::Stage;
+use super::pending::Stage;
 use super::request::{Copy, Request};
 use super::stage::Event;
 use super::statement::Columns;
@@ -18,10 +18,10 @@ impl<H: PgHandler> Machine<H> {
     pub fn copy_state(&self, id: u64) -> CopyState {
         match self.queue.by_id(id) {
             None => CopyState::Ended,
-            Some(entry) if entry.slot.failure.is_some() => CopyState::Ended,
-            Some(entry) => match entry.stage() {
+            Some(pending) if pending.slot.failure.is_some() => CopyState::Ended,
+            Some(pending) => match pending.stage() {
                 Stage::Copying => CopyState::Streaming,
-                Stage::Sent if entry.answer.results > 0 => CopyState::Ended,
+                Stage::Sent if pending.answer.results > 0 => CopyState::Ended,
                 _ => CopyState::Waiting,
             },
         }
@@ -45,19 +45,19 @@ impl<H: PgHandler> Machine<H> {
             None => frontend::copy_done(write_buffer.tail()),
             Some(reason) => frontend::copy_fail(write_buffer.tail(), reason),
         }
-        if let Some(entry) = self.queue.by_id_mut(id) {
-            entry.go(Event::CopyEnded, Stage::Sent);
-            if !entry.request.is_script() {
+        if let Some(pending) = self.queue.by_id_mut(id) {
+            pending.go(Event::CopyEnded, Stage::Sent);
+            if !pending.request.is_script() {
                 frontend::sync(write_buffer.tail());
             }
         }
     }
 
-    /// Sends what describes the columns of the COPY that the last started entry is. There is no Sync before its end, so
-    /// that all of it is one transaction, and the table is locked from here on.
+    /// Sends what describes the columns of the COPY that the last started request is. There is no Sync before its end,
+    /// so that all of it is one transaction, and the table is locked from here on.
     pub(super) fn describe_copy(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
-        let entry = &mut self.queue[at];
-        let Request::Copy(copy) = &entry.request else { return };
+        let pending = &mut self.queue[at];
+        let Request::Copy(copy) = &pending.request else { return };
         let out = write_buffer.tail();
         frontend::parse(out, "", &copy.query, &[]);
         frontend::describe(out, Target::Statement, "");
@@ -67,11 +67,11 @@ impl<H: PgHandler> Machine<H> {
             frontend::execute(out, "", 0);
         }
         frontend::flush(out);
-        let event = match entry.stage() {
+        let event = match pending.stage() {
             Stage::IntrospectingCopy { .. } => Event::CatalogueRead,
             _ => Event::StartDescribeCopy,
         };
-        entry.go(event, Stage::DescribingCopy { fields: None, left_out: Vec::new() });
+        pending.go(event, Stage::DescribingCopy { fields: None, left_out: Vec::new() });
     }
 
     /// The columns of the query came, or it has none.
@@ -81,10 +81,10 @@ impl<H: PgHandler> Machine<H> {
         described: Vec<Field>,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
-        let entry = self.front("RowDescription")?;
-        let Request::Copy(Copy { left_out, .. }) = &entry.request else { return Ok(()) };
+        let pending = self.front("RowDescription")?;
+        let Request::Copy(Copy { left_out, .. }) = &pending.request else { return Ok(()) };
         let whole = left_out.is_none();
-        if let Stage::DescribingCopy { fields, .. } = entry.stage_mut() {
+        if let Stage::DescribingCopy { fields, .. } = pending.stage_mut() {
             *fields = Some(described);
         }
         if whole { self.copy_described(cx, write_buffer) } else { Ok(()) }
@@ -92,15 +92,15 @@ impl<H: PgHandler> Machine<H> {
 
     /// The columns of the COPY are known: chooses the format, and begins it.
     pub(super) fn copy_described(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
-        let entry = self.front("RowDescription")?;
-        let Stage::DescribingCopy { fields, left_out } = entry.stage_mut() else { return Ok(()) };
+        let pending = self.front("RowDescription")?;
+        let Stage::DescribingCopy { fields, left_out } = pending.stage_mut() else { return Ok(()) };
         let Some(mut fields) = fields.take() else {
             return Err(Fatal::peer("the server did not describe the columns of a COPY"));
         };
         fields.retain(|field| !left_out.contains(&field.number));
         let (looked_up, into) = (
-            matches!(entry.work, Work::Copy { looked_up: true }),
-            matches!(&entry.request, Request::Copy(copy) if copy.into),
+            matches!(pending.work, Work::Copy { looked_up: true }),
+            matches!(&pending.request, Request::Copy(copy) if copy.into),
         );
         let mut missing = if self.introspection {
             self.registry.missing(&fields.iter().map(|field| field.type_oid).collect::<Vec<_>>())
@@ -117,9 +117,9 @@ impl<H: PgHandler> Machine<H> {
         if !missing.is_empty() {
             let query = types::introspection_query(&missing);
             self.registry.mark_asked(&missing);
-            let entry = self.front("RowDescription")?;
-            entry.work = Work::Copy { looked_up: true };
-            entry.go(Event::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });
+            let pending = self.front("RowDescription")?;
+            pending.work = Work::Copy { looked_up: true };
+            pending.go(Event::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });
             frontend::query(write_buffer.tail(), "", &query);
             return Ok(());
         }
@@ -129,17 +129,17 @@ impl<H: PgHandler> Machine<H> {
 
     fn begin_copy(&mut self, cx: H::Cx<'_>, fields: Vec<Field>, write_buffer: &mut WriteBuffer) {
         let registry = &self.registry;
-        let Some(entry) = self.queue.first_mut() else { return };
-        let Request::Copy(copy) = &entry.request else { return };
+        let Some(pending) = self.queue.first_mut() else { return };
+        let Request::Copy(copy) = &pending.request else { return };
         let planned = Columns::plan(registry, fields);
         let binary = copy.binary.as_ref().filter(|_| match copy.into {
             true => planned.fields.iter().all(|field| Encoder::new(registry, field.type_oid).has_binary()),
             false => planned.fields.iter().all(|field| field.format == 1),
         });
         let columns = if binary.is_some() { planned } else { Columns::as_text(registry, planned.fields) };
-        if entry.slot.handler.is_none() {
+        if pending.slot.handler.is_none() {
             // Discarded while it waited for its description.
-            entry.go(Event::Abandoned, Stage::AwaitSync);
+            pending.go(Event::Abandoned, Stage::AwaitSync);
             return;
         }
         let out = write_buffer.tail();
@@ -149,15 +149,15 @@ impl<H: PgHandler> Machine<H> {
         if copy.into {
             // While it takes rows the server reads no Sync.
             frontend::flush(out);
-            entry.go(Event::StartCopy, Stage::Opening);
+            pending.go(Event::StartCopy, Stage::Opening);
         } else {
             frontend::sync(out);
-            entry.go(Event::CopySent, Stage::Sent);
+            pending.go(Event::CopySent, Stage::Sent);
         }
-        entry.answer.owed = 1;
+        pending.answer.owed = 1;
         let columns = Arc::new(columns);
-        entry.answer.columns = Some(columns.clone());
-        if let Some(handler) = &mut entry.slot.handler {
+        pending.answer.columns = Some(columns.clone());
+        if let Some(handler) = &mut pending.slot.handler {
             handler.columns(cx, &columns);
         }
     }
@@ -171,14 +171,14 @@ impl<H: PgHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         let (binary, columns) = backend::copy_response(body)?;
-        let entry = self.front("CopyResponse")?;
-        let wanted = matches!(entry.request, Request::Script { copy: true, .. } | Request::Copy(_));
-        let described = entry.answer.columns.as_ref().filter(|_| matches!(entry.request, Request::Copy(_)));
+        let pending = self.front("CopyResponse")?;
+        let wanted = matches!(pending.request, Request::Script { copy: true, .. } | Request::Copy(_));
+        let described = pending.answer.columns.as_ref().filter(|_| matches!(pending.request, Request::Copy(_)));
         let differs = described.is_some_and(|described| described.fields.len() != columns);
         if tag != tag::backend::COPY_IN_RESPONSE && differs {
             return Err(Fatal::peer("the server copies another number of columns than it described"));
         }
-        let comes = match entry.stage() {
+        let comes = match pending.stage() {
             Stage::Opening | Stage::Sent => true,
             // Of a text that is executed for one row or many, and is refused.
             Stage::AwaitSync | Stage::Sending { .. } | Stage::Answering => !wanted,
@@ -187,13 +187,13 @@ impl<H: PgHandler> Machine<H> {
         if !comes {
             return Err(Fatal::peer("the server began a COPY although none was sent"));
         }
-        if tag == tag::backend::COPY_IN_RESPONSE && wanted && !differs && entry.slot.handler.is_some() {
-            entry.go(Event::CopyInResponse, Stage::Copying);
-            if let Work::Script { fed, .. } = &mut entry.work {
+        if tag == tag::backend::COPY_IN_RESPONSE && wanted && !differs && pending.slot.handler.is_some() {
+            pending.go(Event::CopyInResponse, Stage::Copying);
+            if let Work::Script { fed, .. } = &mut pending.work {
                 *fed = true;
             }
         }
-        match (tag, wanted && !differs, &mut entry.slot.handler) {
+        match (tag, wanted && !differs, &mut pending.slot.handler) {
             (tag::backend::COPY_IN_RESPONSE, true, Some(handler)) => handler.bulk_ready(cx, binary, columns),
             (tag::backend::COPY_IN_RESPONSE, ..) => {
                 let reason = match (wanted, differs) {
@@ -202,17 +202,17 @@ impl<H: PgHandler> Machine<H> {
                     _ => "COPY FROM STDIN has to be fed: use copy() or copy_in()",
                 };
                 frontend::copy_fail(write_buffer.tail(), reason);
-                if !entry.request.is_script() {
+                if !pending.request.is_script() {
                     // In the extended protocol the server ignores a Sync that comes before.
                     frontend::sync(write_buffer.tail());
                 }
-                entry.go(Event::CopyRefused, Stage::Sent);
+                pending.go(Event::CopyRefused, Stage::Sent);
             }
             _ => {
-                if matches!(entry.stage(), Stage::Opening) {
-                    entry.go(Event::CopyOutResponse, Stage::Sent);
+                if matches!(pending.stage(), Stage::Opening) {
+                    pending.go(Event::CopyOutResponse, Stage::Sent);
                 }
-                if let Some(handler) = &mut entry.slot.handler {
+                if let Some(handler) = &mut pending.slot.handler {
                     handler.bulk_ready(cx, binary, columns);
                 }
             }
@@ -222,9 +222,11 @@ impl<H: PgHandler> Machine<H> {
 
     /// Makes a COPY fail whose response handler is gone; says whether it was so.
     pub(super) fn abandon_copy(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        let Some(entry) = self.queue.last_mut().filter(|entry| entry.slot.handler.is_none()) else { return false };
-        entry.go(Event::CopyEnded, Stage::Sent);
-        let extended = !entry.request.is_script();
+        let Some(pending) = self.queue.last_mut().filter(|pending| pending.slot.handler.is_none()) else {
+            return false;
+        };
+        pending.go(Event::CopyEnded, Stage::Sent);
+        let extended = !pending.request.is_script();
         frontend::copy_fail(write_buffer.tail(), "cancelled by the client");
         if extended {
             frontend::sync(write_buffer.tail());

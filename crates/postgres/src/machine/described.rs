@@ -1,6 +1,6 @@
 //! What the server says of a statement's parameters and rows, and the plan that is made of it.
 
-use super::entry::{Entry, Stage};
+use super::pending::{PendingRequest, Stage};
 use super::request::{Prepare, Request};
 use super::stage::{Event, Unsent};
 use super::statement::{Columns, Key, Lookup, Statement};
@@ -30,23 +30,23 @@ impl<H: PgHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         let fields = backend::row_description(body)?;
-        let entry = self.front("RowDescription")?;
-        if entry.portal_is_described() {
+        let pending = self.front("RowDescription")?;
+        if pending.portal_is_described() {
             return self.portal_described(cx, fields);
         }
-        match entry.stage() {
+        match pending.stage() {
             Stage::Describing { .. } => self.described(Some(fields), write_buffer),
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } | Stage::LookingUp { .. } => Ok(()),
             Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, write_buffer),
-            _ if entry.request.is_script() => self.script_described(cx, fields),
+            _ if pending.request.is_script() => self.script_described(cx, fields),
             _ => Err(Fatal::peer("the server described rows although no description was asked for")),
         }
     }
 
     /// The portal that is about to be executed says what its rows are.
     fn portal_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
-        let entry = self.front("RowDescription")?;
-        let expected = entry.statement().and_then(|statement| statement.columns.clone());
+        let pending = self.front("RowDescription")?;
+        let expected = pending.statement().and_then(|statement| statement.columns.clone());
         let columns = match expected.filter(|expected| expected.fields == fields) {
             Some(expected) => expected,
             None => {
@@ -55,20 +55,21 @@ impl<H: PgHandler> Machine<H> {
                 Arc::new(Columns::as_sent(&self.registry, fields))
             }
         };
-        let entry = self.front("RowDescription")?;
-        if let Some(handler) = &mut entry.slot.handler {
+        let pending = self.front("RowDescription")?;
+        if let Some(handler) = &mut pending.slot.handler {
             handler.columns(cx, &columns);
         }
-        entry.answer.columns = Some(columns);
+        pending.answer.columns = Some(columns);
         Ok(())
     }
 
-    /// Takes the statement of the first entry out of the cache; the server is told with the next request.
+    /// Takes the statement of the first request out of the cache; the server is told with the next request.
     fn forget_front(&mut self) {
-        let Some((entry, statement)) = self.queue.first().and_then(|entry| Some((entry, entry.statement()?))) else {
+        let Some((pending, statement)) = self.queue.first().and_then(|pending| Some((pending, pending.statement()?)))
+        else {
             return;
         };
-        self.statements.forget(&(statement.sql.as_ref(), entry.hints()) as &dyn Lookup);
+        self.statements.forget(&(statement.sql.as_ref(), pending.hints()) as &dyn Lookup);
     }
 
     /// The answer to Describe is complete.
@@ -77,8 +78,8 @@ impl<H: PgHandler> Machine<H> {
         fields: Option<Vec<Field>>,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
-        let entry = self.front("NoData")?;
-        let Stage::Describing { draft, parameters } = entry.stage_mut() else {
+        let pending = self.front("NoData")?;
+        let Stage::Describing { draft, parameters } = pending.stage_mut() else {
             return Err(Fatal::peer("the server sent NoData although no statement was described"));
         };
         let (draft, parameters) = (draft.clone(), std::mem::take(parameters));
@@ -105,10 +106,10 @@ impl<H: PgHandler> Machine<H> {
         }
         let query = types::introspection_query(&missing);
         self.registry.mark_asked(&missing);
-        let entry = self.front("NoData")?;
-        entry.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
+        let pending = self.front("NoData")?;
+        pending.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
         let out = write_buffer.tail();
-        if entry.answer.owed == 0 {
+        if pending.answer.owed == 0 {
             frontend::query(out, "", &query);
         } else {
             // In the middle of a batch: Query would end its group, and commit what has been sent of it.
@@ -120,14 +121,14 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// The catalogue has told what it knows of the types of the first entry's statement, which can go on.
+    /// The catalogue has told what it knows of the types of the first request's statement, which can go on.
     pub(super) fn introspected(&mut self, write_buffer: &mut WriteBuffer) {
-        let Some(entry) = self.queue.first_mut() else { return };
-        let rows = entry.catalogue_rows().map(std::mem::take).unwrap_or_default();
+        let Some(pending) = self.queue.first_mut() else { return };
+        let rows = pending.catalogue_rows().map(std::mem::take).unwrap_or_default();
         for row in &rows {
             self.registry.learn(row);
         }
-        match entry.stage() {
+        match pending.stage() {
             Stage::Introspecting { statement, .. } => {
                 let statement = statement.clone();
                 self.plan(&statement, Event::CatalogueRead, write_buffer);
@@ -140,7 +141,7 @@ impl<H: PgHandler> Machine<H> {
     /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
     fn plan(&mut self, described: &Statement, event: Event, write_buffer: &WriteBuffer) {
         let registry = &self.registry;
-        let hints = self.queue.first().map_or(&[][..], Entry::hints);
+        let hints = self.queue.first().map_or(&[][..], PendingRequest::hints);
         let encoder = |(i, oid): (usize, &Oid)| {
             let encoder = Encoder::new(registry, *oid);
             if hints.get(i) == Some(&0) { encoder.open() } else { encoder }
@@ -156,17 +157,17 @@ impl<H: PgHandler> Machine<H> {
             typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
-        let Some(entry) = self.queue.first_mut() else { return };
-        let prepare = match &entry.request {
+        let Some(pending) = self.queue.first_mut() else { return };
+        let prepare = match &pending.request {
             Request::Execute(execute) => execute.prepare,
             _ => Prepare::Named,
         };
-        let Work::Statement(preparation) = &mut entry.work else { return };
+        let Work::Statement(preparation) = &mut pending.work else { return };
         let hints = preparation.hints.clone();
         preparation.source = Some(Source::Described(statement.clone()));
-        let unsent = if entry.answer.owed > 0 { Unsent::Nothing } else { Unsent::Described(write_buffer.mark()) };
-        entry.go(event, Stage::Bindable { unsent });
-        let keep = match &entry.request {
+        let unsent = if pending.answer.owed > 0 { Unsent::Nothing } else { Unsent::Described(write_buffer.mark()) };
+        pending.go(event, Stage::Bindable { unsent });
+        let keep = match &pending.request {
             Request::DescribePortal { .. } => false,
             _ if prepare == Prepare::Unnamed => statement.name.is_empty(),
             _ => !statement.name.is_empty(),
@@ -177,7 +178,7 @@ impl<H: PgHandler> Machine<H> {
     }
 }
 
-impl<H: PgHandler> Entry<H> {
+impl<H: PgHandler> PendingRequest<H> {
     /// Whether this is the description of its portal, which then has come.
     pub(super) fn portal_is_described(&mut self) -> bool {
         match &mut self.work {

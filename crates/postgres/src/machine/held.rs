@@ -6,7 +6,7 @@
 //! over its types are looked up, composite types each time, and what was held is decoded.
 
 use super::answer::Answer;
-use super::entry::{Entry, Failure, Stage};
+use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
@@ -66,38 +66,38 @@ impl Held {
 impl<H: PgHandler> Machine<H> {
     /// A script's result has these columns.
     pub(super) fn script_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
-        let entry = self.front("RowDescription")?;
+        let pending = self.front("RowDescription")?;
         // What the server last said of its style may be over; it tells only at the end of a script.
-        let order = if entry.may_set_style() { None } else { self.registry.date_order };
+        let order = if pending.may_set_style() { None } else { self.registry.date_order };
         let mut registry = self.registry.clone();
         registry.date_order = order;
         let columns = Arc::new(Columns::as_sent(&registry, fields));
         let (alterations, introspection) = (self.alterations, self.introspection);
-        let entry = self.front("RowDescription")?;
-        if introspection && !columns.unsure.is_empty() && entry.can_be_held() {
-            entry.answer.held.get_or_insert_default();
+        let pending = self.front("RowDescription")?;
+        if introspection && !columns.unsure.is_empty() && pending.can_be_held() {
+            pending.answer.held.get_or_insert_default();
         }
-        if let Some(held) = &mut entry.answer.held {
+        if let Some(held) = &mut pending.answer.held {
             held.describe(&columns, registry, alterations);
-        } else if let Some(handler) = &mut entry.slot.handler {
+        } else if let Some(handler) = &mut pending.slot.handler {
             handler.columns(cx, &columns);
         }
-        entry.answer.columns = Some(columns);
+        pending.answer.columns = Some(columns);
         Ok(())
     }
 
-    /// The first entry's rows have these columns, which have to be looked up.
+    /// The first request's rows have these columns, which have to be looked up.
     pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
-        let Some(entry) = self.queue.first_mut().filter(|entry| entry.can_be_held()) else { return };
+        let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_held()) else { return };
         if self.introspection {
-            entry.answer.held.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
+            pending.answer.held.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
         }
     }
 
     /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether
     /// that is still so is looked at behind it.
     pub(super) fn hold_end_of_copy(&mut self) {
-        let Some(Entry { request: Request::Copy(copy), work: Work::Copy { looked_up: true }, answer, .. }) =
+        let Some(PendingRequest { request: Request::Copy(copy), work: Work::Copy { looked_up: true }, answer, .. }) =
             self.queue.first_mut()
         else {
             return;
@@ -108,11 +108,13 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// The first entry is over, unless its results are held.
+    /// The first request is over, unless its results are held.
     pub(super) fn settle_or_look_up(&mut self, cx: H::Cx<'_>) {
         match self.queue.first() {
-            Some(entry)
-                if entry.answer.held.is_some() && entry.slot.failure.is_none() && entry.slot.handler.is_some() =>
+            Some(pending)
+                if pending.answer.held.is_some()
+                    && pending.slot.failure.is_none()
+                    && pending.slot.handler.is_some() =>
             {
                 self.look_up_later();
             }
@@ -120,26 +122,26 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// The first entry's results are held: has their types looked up as soon as that can be sent.
+    /// The first request's results are held: has their types looked up as soon as that can be sent.
     pub(super) fn look_up_later(&mut self) {
-        let Some(mut entry) = self.queue.pop_front() else { return };
+        let Some(mut pending) = self.queue.pop_front() else { return };
         let before = self.queue.last();
-        entry.request = Request::LookUp { pipeline: before.and_then(|before| before.request.open_group()) };
+        pending.request = Request::LookUp { pipeline: before.and_then(|before| before.request.open_group()) };
         // One that was skipped owns them already.
-        if let Some(held) = entry.answer.held.take() {
-            entry.work = match entry.work {
+        if let Some(held) = pending.answer.held.take() {
+            pending.work = match pending.work {
                 Work::Copy { .. } => Work::Check(held),
                 _ => Work::Decode(held),
             };
         }
-        entry.go(Event::ResultsHeld, Stage::Queued);
-        self.queue.put_back(entry);
+        pending.go(Event::ResultsHeld, Stage::Queued);
+        self.queue.put_back(pending);
     }
 
-    /// Sends what looks up the types of the entry `at`.
+    /// Sends what looks up the types of the request `at`.
     pub(super) fn look_up(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
-        let entry = &mut self.queue[at];
-        let Entry { request, work: Work::Decode(held) | Work::Check(held), .. } = entry else { return };
+        let pending = &mut self.queue[at];
+        let PendingRequest { request, work: Work::Decode(held) | Work::Check(held), .. } = pending else { return };
         held.oids.sort_unstable();
         held.oids.dedup();
         let out = write_buffer.tail();
@@ -152,21 +154,21 @@ impl<H: PgHandler> Machine<H> {
             frontend::flush(out);
         }
         self.registry.mark_asked(&held.oids);
-        entry.go(Event::StartLookUp, Stage::LookingUp { rows: Vec::new() });
+        pending.go(Event::StartLookUp, Stage::LookingUp { rows: Vec::new() });
     }
 
-    /// The catalogue has told what it knows of the types of the first entry's results.
+    /// The catalogue has told what it knows of the types of the first request's results.
     pub(super) fn types_are_known(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
-        let entry = self.front("CommandComplete")?;
-        let Stage::LookingUp { rows } = entry.go(Event::CatalogueRead, Stage::Sent) else { return Ok(()) };
+        let pending = self.front("CommandComplete")?;
+        let Stage::LookingUp { rows } = pending.go(Event::CatalogueRead, Stage::Sent) else { return Ok(()) };
         if let Some(row) = rows.iter().find(|row| row.get(2).is_some_and(|kind| kind.as_deref() == Some("x"))) {
             let name = row.get(1).and_then(|name| name.as_deref()).unwrap_or_default();
             let why = format!(
                 "a value of the type {name} cannot be read: it came as text, and another session has altered the type since \
                  this transaction's snapshot; end the transaction, and ask again"
             );
-            entry.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
-            entry.work = Work::Nothing;
+            pending.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
+            pending.work = Work::Nothing;
             self.registry.forget();
             return self.after_result(cx);
         }
@@ -176,27 +178,27 @@ impl<H: PgHandler> Machine<H> {
             self.forget_statements();
         }
         let registry = self.registry.clone();
-        let entry = self.front("CommandComplete")?;
-        if let Work::Check(held) = &entry.work {
+        let pending = self.front("CommandComplete")?;
+        if let Work::Check(held) = &pending.work {
             let same = |known: &Known| held.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
             if !held.results.iter().all(same) {
                 let why = "a composite type was altered while its values were copied as text: copy them again";
-                entry.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
+                pending.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
             }
-            entry.work = Work::Nothing;
+            pending.work = Work::Nothing;
         }
         self.decode_held(cx)?;
         self.after_result(cx)
     }
 
-    /// Decodes what the first entry held.
+    /// Decodes what the first request held.
     fn decode_held(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let mut registry = self.registry.clone();
         let alterations = self.alterations;
-        let entry = self.front("CommandComplete")?;
-        let Work::Decode(mut held) = std::mem::replace(&mut entry.work, Work::Nothing) else { return Ok(()) };
-        let id = entry.slot.id;
-        let Some(handler) = &mut entry.slot.handler else { return Ok(()) };
+        let pending = self.front("CommandComplete")?;
+        let Work::Decode(mut held) = std::mem::replace(&mut pending.work, Work::Nothing) else { return Ok(()) };
+        let id = pending.slot.id;
+        let Some(handler) = &mut pending.slot.handler else { return Ok(()) };
         let (mut rest, mut columns) = (&held.messages[..], None);
         // It lies here already: whoever is full of it is so at its end.
         let mut room = Room::More;
@@ -236,7 +238,7 @@ impl<H: PgHandler> Machine<H> {
     }
 }
 
-impl<H: PgHandler> Entry<H> {
+impl<H: PgHandler> PendingRequest<H> {
     /// Whether its results can wait: whoever feeds a COPY waits for the answer to it.
     fn can_be_held(&self) -> bool {
         self.slot.handler.is_some() && !matches!(self.request, Request::Script { copy: true, .. })

@@ -1,6 +1,6 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one [`Queue`]; a reply always belongs to the first. Only the last started entry can still have
+//! Every request joins one [`Queue`]; a reply always belongs to the first. Only the last started request can still have
 //! something to send (rows of a batch, or what had to wait for a description), so bytes leave in the order of the
 //! queue.
 
@@ -9,8 +9,8 @@ mod bind;
 mod control;
 mod copy;
 mod described;
-mod entry;
 mod held;
+mod pending;
 mod pooled;
 mod portals;
 mod receive;
@@ -36,11 +36,11 @@ use crate::messages::frontend;
 use crate::messages::tag::field;
 use crate::types::TypeRegistry;
 use answer::Ending;
-use entry::{Entry, Stage};
 use headrace_core::{
     Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Requests,
     ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer, limits,
 };
+use pending::{PendingRequest, Stage};
 use portals::Portals;
 use startup::Startup;
 use statement::Key;
@@ -87,7 +87,7 @@ enum Phase {
 #[derive(Debug)]
 pub struct Machine<H: ResponseHandler> {
     phase: Phase,
-    queue: Queue<Entry<H>>,
+    queue: Queue<PendingRequest<H>>,
     /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a
     /// statement of the user's that begins or ends one: only its answer tells.
     in_block: Option<bool>,
@@ -170,8 +170,8 @@ impl<H: PgHandler> Machine<H> {
 
     /// Ends the last group of requests where nothing has yet.
     fn close_group(&mut self) {
-        if self.queue.back().is_some_and(|entry| !entry.request.syncs()) {
-            self.queue.append_own(|slot| Entry::new(slot, Request::Sync));
+        if self.queue.back().is_some_and(|pending| !pending.request.syncs()) {
+            self.queue.append_own(|slot| PendingRequest::new(slot, Request::Sync));
         }
     }
 
@@ -235,24 +235,24 @@ impl<H: PgHandler> Machine<H> {
         self.notifications.push_back(notification);
     }
 
-    /// Takes the first entry out of the queue and tells its response handler how it ended.
+    /// Takes the first request out of the queue and tells its response handler how it ended.
     fn finish_front(&mut self, cx: H::Cx<'_>, outcome: Outcome<ServerError, H::Error>) {
-        if let Some(entry) = self.queue.pop_front() {
-            self.forget_unbound(&entry);
+        if let Some(pending) = self.queue.pop_front() {
+            self.forget_unbound(&pending);
             let is_done = matches!(outcome, Outcome::Done);
-            if entry.block.ending != Ending::Irrelevant {
-                self.portals.block_ended(is_done && entry.block.ending != Ending::RolledBack);
+            if pending.block.ending != Ending::Irrelevant {
+                self.portals.block_ended(is_done && pending.block.ending != Ending::RolledBack);
             }
-            if let Some(number) = entry.request.declared_cursor().filter(|_| !is_done) {
+            if let Some(number) = pending.request.declared_cursor().filter(|_| !is_done) {
                 self.portals.close(number);
             }
-            entry.slot.finish_with(cx, outcome);
+            pending.slot.finish_with(cx, outcome);
         }
     }
 
-    /// The first entry has failed for good, or is done.
+    /// The first request has failed for good, or is done.
     fn settle_front(&mut self, cx: H::Cx<'_>) {
-        let outcome = match self.queue.first_mut().and_then(|entry| entry.slot.failure.take()) {
+        let outcome = match self.queue.first_mut().and_then(|pending| pending.slot.failure.take()) {
             Some(failure) => failure.outcome(),
             None => Outcome::Done,
         };
@@ -306,8 +306,13 @@ impl<H: PgHandler> Session for Machine<H> {
     }
 
     fn ask_for_answer(&mut self, id: u64) {
-        if self.queue.back().is_some_and(|entry| !entry.request.syncs())
-            && self.queue.iter().rev().take_while(|entry| !entry.request.syncs()).any(|entry| entry.slot.id == id)
+        if self.queue.back().is_some_and(|pending| !pending.request.syncs())
+            && self
+                .queue
+                .iter()
+                .rev()
+                .take_while(|pending| !pending.request.syncs())
+                .any(|pending| pending.slot.id == id)
         {
             self.close_group();
         }
@@ -316,14 +321,14 @@ impl<H: PgHandler> Session for Machine<H> {
     /// A portal that has the connection for itself, or a COPY that is being fed.
     fn is_occupied(&self) -> bool {
         let tail = self.queue.last();
-        self.reserved.is_some() || tail.is_some_and(|entry| matches!(entry.stage(), Stage::Copying))
+        self.reserved.is_some() || tail.is_some_and(|pending| matches!(pending.stage(), Stage::Copying))
     }
 
     /// While a portal has the connection for itself, answers to others' round trips may be under way in front of its
     /// next rows: whoever waits has to read them.
     fn is_kept_waiting(&self, id: u64) -> bool {
         let answers_come = self.reserved.is_some() && self.queue.started() > 0;
-        self.is_occupied() && !answers_come && self.queue.waiting().any(|entry| entry.slot.id == id)
+        self.is_occupied() && !answers_come && self.queue.waiting().any(|pending| pending.slot.id == id)
     }
 
     /// As of the last ReadyForQuery.
@@ -341,11 +346,11 @@ impl<H: PgHandler> Session for Machine<H> {
         let started = self.queue.started();
         // What a group of requests has begun is told at its end, when they are gone.
         let grouped = started > 0 && matches!(self.queue[0].request, Request::Sync);
-        let mut pending = self.queue.iter().enumerate();
+        let mut requests = self.queue.iter().enumerate();
         if grouped {
             None
         } else {
-            pending.try_fold(open, |open, (at, entry)| entry.request.leaves_block(open, at < started))
+            requests.try_fold(open, |open, (at, pending)| pending.request.leaves_block(open, at < started))
         }
     }
 
@@ -369,13 +374,13 @@ impl<H: PgHandler> Session for Machine<H> {
 impl<H: PgHandler> Protocol for Machine<H> {
     type Handler = H;
     type Request = Request;
-    type Pending = Entry<H>;
+    type Pending = PendingRequest<H>;
 
-    fn queue(&self) -> &Queue<Entry<H>> {
+    fn queue(&self) -> &Queue<PendingRequest<H>> {
         &self.queue
     }
 
-    fn queue_mut(&mut self) -> &mut Queue<Entry<H>> {
+    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
         &mut self.queue
     }
 
@@ -384,8 +389,8 @@ impl<H: PgHandler> Protocol for Machine<H> {
     /// is not to be skipped with it, and one of another lane.
     fn submit(&mut self, mut request: Request, handler: H) -> u64 {
         let lane = handler.lane();
-        let mine = self.queue.back().is_none_or(|entry| entry.slot.lane == lane);
-        let group = self.queue.back().and_then(|entry| entry.request.open_group());
+        let mine = self.queue.back().is_none_or(|pending| pending.slot.lane == lane);
+        let group = self.queue.back().and_then(|pending| pending.request.open_group());
         let joins = match &mut request {
             Request::Execute(execute) => {
                 self.unnamed = execute.prepare == Prepare::Unnamed;
@@ -399,7 +404,7 @@ impl<H: PgHandler> Protocol for Machine<H> {
         if group.is_some() && !(joins && mine) {
             self.close_group();
         }
-        self.queue.submit(handler, |slot| Entry::new(slot, request))
+        self.queue.submit(handler, |slot| PendingRequest::new(slot, request))
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {

@@ -7,7 +7,7 @@
 //! columns with what they were when it was prepared. So once a statement was used again, the process that answers is
 //! asked for its number: the one that the connection was opened to has no pooler in front of it.
 
-use super::entry::Entry;
+use super::pending::PendingRequest;
 use super::request::Request;
 use super::statement::{Key, Lookup, Statement};
 use super::work::Source;
@@ -26,10 +26,10 @@ impl<H: PgHandler> Machine<H> {
             return;
         }
         let Some(lane) = self.queue.get(at).map(|next| next.slot.lane) else { return };
-        self.queue.insert_own(lane, |slot| Entry::new(slot, Request::AskServer));
+        self.queue.insert_own(lane, |slot| PendingRequest::new(slot, Request::AskServer));
     }
 
-    /// The statement `known` for the entry `at`, in a way that holds whoever prepares it again.
+    /// The statement `known` for the request `at`, in a way that holds whoever prepares it again.
     pub(super) fn known_to_a_pooler(
         &mut self,
         at: usize,
@@ -39,8 +39,8 @@ impl<H: PgHandler> Machine<H> {
         if self.server == Server::Unknown {
             self.server = Server::Wanted;
         }
-        let entry = &self.queue[at];
-        let described_before = entry.typing().is_some() || matches!(entry.request, Request::Describe { .. });
+        let pending = &self.queue[at];
+        let described_before = pending.typing().is_some() || matches!(pending.request, Request::Describe { .. });
         if known.columns.is_some() && described_before {
             self.forget(at);
             return None;
@@ -48,7 +48,7 @@ impl<H: PgHandler> Machine<H> {
         if known.typed || known.name.is_empty() {
             return Some(Source::Cached(known));
         }
-        let key = Key { sql: known.sql.clone(), hints: entry.hints().to_vec() };
+        let key = Key { sql: known.sql.clone(), hints: pending.hints().to_vec() };
         self.statement_number += 1;
         let name = format!("headrace_{}", self.statement_number);
         frontend::parse(write_buffer.tail(), &name, &known.sql, &known.parameters);
@@ -66,10 +66,10 @@ impl<H: PgHandler> Machine<H> {
         Some(Source::Reprepared(typed))
     }
 
-    /// An entry is over that has prepared its statement without waiting: where it failed, nobody knows whether the
+    /// A request is over that has prepared its statement without waiting: where it failed, nobody knows whether the
     /// server has the statement.
-    pub(super) fn forget_unbound(&mut self, entry: &Entry<H>) {
-        let Some(unbound) = entry.preparation().filter(|preparation| !preparation.bound) else { return };
+    pub(super) fn forget_unbound(&mut self, pending: &PendingRequest<H>) {
+        let Some(unbound) = pending.preparation().filter(|preparation| !preparation.bound) else { return };
         let Some((hints, statement)) = unbound.reprepared() else { return };
         let key = (statement.sql.as_ref(), hints);
         if self.statements.get(&key as &dyn Lookup).is_some_and(|known| Arc::ptr_eq(known, statement)) {

@@ -1,7 +1,7 @@
 //! The receiving half: from the read buffer to the response handlers.
 
 use super::answer::Prelude;
-use super::entry::{Entry, Failure, Stage};
+use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
@@ -60,20 +60,20 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    pub(super) fn front(&mut self, message: &str) -> Result<&mut Entry<H>, Fatal> {
+    pub(super) fn front(&mut self, message: &str) -> Result<&mut PendingRequest<H>, Fatal> {
         let front = self.queue.answered();
         front.ok_or_else(|| Fatal::peer(format!("the server sent {message} although nothing was asked")))
     }
 
     /// DataRow: as many as are whole.
     fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
-        let entry = self.front("DataRow")?;
-        if let Some(rows) = entry.catalogue_rows() {
+        let pending = self.front("DataRow")?;
+        if let Some(rows) = pending.catalogue_rows() {
             let (_, total) = header(unread)?.expect("checked by the caller");
             rows.push(text_row(&unread[5..total])?);
             return Ok(total);
         }
-        if let Request::AskServer = entry.request {
+        if let Request::AskServer = pending.request {
             let (_, total) = header(unread)?.expect("checked by the caller");
             let row = text_row(&unread[5..total])?;
             if row.first().and_then(|cell| cell.as_deref()) == Some(self.process_id.to_string().as_str()) {
@@ -81,40 +81,40 @@ impl<H: PgHandler> Machine<H> {
             }
             return Ok(total);
         }
-        if let Stage::DescribingCopy { left_out, .. } = entry.stage_mut() {
+        if let Stage::DescribingCopy { left_out, .. } = pending.stage_mut() {
             let (_, total) = header(unread)?.expect("checked by the caller");
             let row = text_row(&unread[5..total])?;
             left_out.extend(row.iter().flatten().filter_map(|number| number.parse::<i16>().ok()));
             return Ok(total);
         }
-        let columns = entry
+        let columns = pending
             .answer
             .columns
             .as_ref()
-            .filter(|_| !entry.block.awaits_prelude() && !matches!(entry.request, Request::Copy(_)));
+            .filter(|_| !pending.block.awaits_prelude() && !matches!(pending.request, Request::Copy(_)));
         let Some(columns) = columns else {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
-        if entry.answer.held.is_none() && !columns.unsure.is_empty() {
+        if pending.answer.held.is_none() && !columns.unsure.is_empty() {
             let columns = columns.clone();
             self.hold_from_here(columns);
         }
-        let entry = self.front("DataRow")?;
-        let Some(columns) = &entry.answer.columns else { return Ok(0) };
-        if let Some(held) = &mut entry.answer.held {
+        let pending = self.front("DataRow")?;
+        let Some(columns) = &pending.answer.columns else { return Ok(0) };
+        if let Some(held) = &mut pending.answer.held {
             let (_, total) = header(unread)?.expect("checked by the caller");
             held.keep(tag::DATA_ROW, &unread[5..total]);
-            entry.answer.rows += 1;
+            pending.answer.rows += 1;
             return Ok(total);
         }
         let mut run = DataRows::new(columns, unread);
-        let room = match &mut entry.slot.handler {
+        let room = match &mut pending.slot.handler {
             Some(handler) => handler.rows(cx, &mut run)?,
             None => Room::More,
         };
         let (bytes, rows) = run.end()?;
-        entry.answer.rows += rows;
-        let id = entry.slot.id;
+        pending.answer.rows += rows;
+        let id = pending.slot.id;
         self.queue.note(id, room);
         Ok(bytes)
     }
@@ -126,9 +126,9 @@ impl<H: PgHandler> Machine<H> {
             tag::PARSE_COMPLETE | tag::BIND_COMPLETE | tag::CLOSE_COMPLETE => {
                 const NAME: &str = "ParseComplete, BindComplete or CloseComplete";
                 backend::empty(NAME, body)?;
-                let entry = self.front(NAME)?;
-                if let Work::Statement(preparation) = &mut entry.work {
-                    preparation.bound |= tag == tag::BIND_COMPLETE && !entry.block.awaits_prelude();
+                let pending = self.front(NAME)?;
+                if let Work::Statement(preparation) = &mut pending.work {
+                    preparation.bound |= tag == tag::BIND_COMPLETE && !pending.block.awaits_prelude();
                 }
                 Ok(())
             }
@@ -170,48 +170,48 @@ impl<H: PgHandler> Machine<H> {
             tag::ROW_DESCRIPTION => self.row_description(cx, body, write_buffer),
             tag::NO_DATA => {
                 backend::empty("NoData", body)?;
-                let entry = self.front("NoData")?;
-                if entry.portal_is_described() {
+                let pending = self.front("NoData")?;
+                if pending.portal_is_described() {
                     return Ok(());
                 }
-                if let Stage::DescribingCopy { .. } = entry.stage() {
+                if let Stage::DescribingCopy { .. } = pending.stage() {
                     return self.copy_query_described(cx, Vec::new(), write_buffer);
                 }
                 self.described(None, write_buffer)
             }
             tag::PORTAL_SUSPENDED => {
                 backend::empty("PortalSuspended", body)?;
-                let entry = self.front("PortalSuspended")?;
-                entry.answer.rows = 0;
-                entry.answer.results += 1;
-                if let Some(held) = &mut entry.answer.held {
+                let pending = self.front("PortalSuspended")?;
+                pending.answer.rows = 0;
+                pending.answer.results += 1;
+                if let Some(held) = &mut pending.answer.held {
                     held.keep(tag, body);
-                } else if let Some(handler) = &mut entry.slot.handler {
+                } else if let Some(handler) = &mut pending.slot.handler {
                     handler.result(cx, Summary { suspended: true, ..Summary::default() });
                 }
                 self.after_result(cx)
             }
             tag::EMPTY_QUERY_RESPONSE => {
                 backend::empty("EmptyQueryResponse", body)?;
-                let entry = self.front("EmptyQueryResponse")?;
-                entry.answer.results += 1;
-                if let Some(held) = &mut entry.answer.held {
+                let pending = self.front("EmptyQueryResponse")?;
+                pending.answer.results += 1;
+                if let Some(held) = &mut pending.answer.held {
                     held.keep(tag, body);
-                } else if let Some(handler) = &mut entry.slot.handler {
+                } else if let Some(handler) = &mut pending.slot.handler {
                     handler.result(cx, Summary::default());
                 }
-                entry.turn_columns(cx);
+                pending.turn_columns(cx);
                 self.after_result(cx)
             }
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
                 self.copy_response(cx, tag, body, write_buffer)
             }
             tag::COPY_DATA => {
-                let entry = self.front("CopyData")?;
-                if let Some(held) = &mut entry.answer.held {
+                let pending = self.front("CopyData")?;
+                if let Some(held) = &mut pending.answer.held {
                     held.keep(tag, body);
-                } else if let Some(handler) = &mut entry.slot.handler {
-                    let (id, room) = (entry.slot.id, handler.block(cx, body));
+                } else if let Some(handler) = &mut pending.slot.handler {
+                    let (id, room) = (pending.slot.id, handler.block(cx, body));
                     self.queue.note(id, room);
                 }
                 Ok(())
@@ -237,48 +237,48 @@ impl<H: PgHandler> Machine<H> {
             self.registry.forget();
             self.forget_statements();
         }
-        let entry = self.front("CommandComplete")?;
-        match entry.stage() {
+        let pending = self.front("CommandComplete")?;
+        match pending.stage() {
             Stage::LookingUp { .. } => return self.types_are_known(cx),
-            Stage::Introspecting { .. } if entry.answer.owed > 0 => {
+            Stage::Introspecting { .. } if pending.answer.owed > 0 => {
                 self.introspected(write_buffer);
                 return Ok(());
             }
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => return Ok(()),
             _ => {}
         }
-        if let Request::AskServer = entry.request {
+        if let Request::AskServer = pending.request {
             return Ok(());
         }
-        if entry.block.awaits_prelude() {
-            entry.block.prelude = Prelude::Answered;
+        if pending.block.awaits_prelude() {
+            pending.block.prelude = Prelude::Answered;
             return Ok(());
         }
-        if matches!(entry.stage(), Stage::DescribingCopy { .. }) {
+        if matches!(pending.stage(), Stage::DescribingCopy { .. }) {
             return self.copy_described(cx, write_buffer);
         }
-        entry.answer.results += 1;
-        entry.block.completed(tag);
-        changed |= (tag == b"SET" || tag == b"RESET") && entry.request.sets_path();
+        pending.answer.results += 1;
+        pending.block.completed(tag);
+        changed |= (tag == b"SET" || tag == b"RESET") && pending.request.sets_path();
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
-        changed |= tag.starts_with(b"SELECT ") && entry.answer.columns.is_none();
-        let rows = std::mem::take(&mut entry.answer.rows);
+        changed |= tag.starts_with(b"SELECT ") && pending.answer.columns.is_none();
+        let rows = std::mem::take(&mut pending.answer.rows);
         // CREATE TABLE AS counts rows too, and sends none; hence the look at the columns.
         if let Some(said) = backend::rows_of_tag(tag).filter(|said| *said > rows)
             && tag.starts_with(b"SELECT ")
-            && entry.answer.columns.is_some()
+            && pending.answer.columns.is_some()
         {
             return Err(Fatal::peer(format!("the server counted {said} rows, of which {rows} arrived")));
         }
-        if let Some(held) = &mut entry.answer.held {
+        if let Some(held) = &mut pending.answer.held {
             held.keep(tag::COMMAND_COMPLETE, body);
-        } else if let Some(handler) = &mut entry.slot.handler {
+        } else if let Some(handler) = &mut pending.slot.handler {
             handler.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }
-        if entry.request.is_script() {
-            entry.answer.columns = None;
+        if pending.request.is_script() {
+            pending.answer.columns = None;
         }
-        entry.turn_columns(cx);
+        pending.turn_columns(cx);
         if changed {
             self.statements.advance();
             self.changed_in_block = true;
@@ -295,9 +295,9 @@ impl<H: PgHandler> Machine<H> {
 
     /// A result is complete: a request that brought no Sync is done with its last one.
     pub(super) fn after_result(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
-        let entry = self.front("a result")?;
-        let done = !entry.request.syncs() && matches!(entry.stage(), Stage::Sent | Stage::AwaitSync);
-        if done && entry.answer.is_whole() {
+        let pending = self.front("a result")?;
+        let done = !pending.request.syncs() && matches!(pending.stage(), Stage::Sent | Stage::AwaitSync);
+        if done && pending.answer.is_whole() {
             self.settle_or_look_up(cx);
         }
         Ok(())
@@ -319,15 +319,15 @@ impl<H: PgHandler> Machine<H> {
             ));
         }
         let tail = self.queue.started() - 1;
-        let entry = &mut self.queue[0];
-        let asks_apart = match entry.stage() {
-            Stage::Introspecting { .. } => entry.answer.owed == 0,
+        let pending = &mut self.queue[0];
+        let asks_apart = match pending.stage() {
+            Stage::Introspecting { .. } => pending.answer.owed == 0,
             Stage::IntrospectingCopy { .. } => true,
             _ => false,
         };
-        if let Stage::LookingUp { .. } = entry.stage() {
+        if let Stage::LookingUp { .. } = pending.stage() {
             // Its Sync, where it has one of its own, has been sent.
-            entry.go(Event::Error, Stage::Sent);
+            pending.go(Event::Error, Stage::Sent);
         } else if asks_apart {
             // Unknown types then arrive as text; ReadyForQuery follows and the statement goes on.
             return Ok(());
@@ -336,18 +336,17 @@ impl<H: PgHandler> Machine<H> {
             // A composite value, for one, of a type that has changed since it was learnt.
             self.registry.forget();
         }
-        let entry = &mut self.queue[0];
-        self.skipping = !entry.request.is_script();
-        let row = entry.row();
-        let poisoned =
-            matches!(&entry.slot.failure, Some(Failure::Client { row: Some(row), .. }) if *row <= entry.answer.results);
-        let unordered = matches!(&entry.slot.failure, Some(Failure::Client { row: None, .. }));
+        let pending = &mut self.queue[0];
+        self.skipping = !pending.request.is_script();
+        let row = pending.row();
+        let poisoned = matches!(&pending.slot.failure, Some(Failure::Client { row: Some(row), .. }) if *row <= pending.answer.results);
+        let unordered = matches!(&pending.slot.failure, Some(Failure::Client { row: None, .. }));
         if !poisoned && !unordered {
-            entry.slot.failure = Some(Failure::Server { error, row });
+            pending.slot.failure = Some(Failure::Server { error, row });
         }
-        let syncs = entry.request.syncs();
-        let script = entry.request.is_script();
-        entry.skip_to(if script { Stage::Sent } else { Stage::AwaitSync });
+        let syncs = pending.request.syncs();
+        let script = pending.request.is_script();
+        pending.skip_to(if script { Stage::Sent } else { Stage::AwaitSync });
         if tail > 0 && self.group_is_open(tail) {
             self.queue[tail].skip_to(Stage::AwaitSync);
         }
@@ -362,9 +361,9 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// The server's code for why the first entry failed.
+    /// The server's code for why the first request failed.
     fn front_sqlstate(&self) -> Option<&str> {
-        match self.queue.first().and_then(|entry| entry.slot.failure.as_ref()) {
+        match self.queue.first().and_then(|pending| pending.slot.failure.as_ref()) {
             Some(Failure::Server { error, .. }) => Some(error.sqlstate()),
             _ => None,
         }
@@ -378,8 +377,8 @@ impl<H: PgHandler> Machine<H> {
             _ => return Err(Fatal::peer("the server sent ReadyForQuery with an unknown transaction status")),
         };
         self.status = status;
-        if let (Some(streamed), Some(entry)) = (&self.streamed, self.queue.first())
-            && matches!(&entry.request, Request::ClosePortal { portal } if portal.number == *streamed)
+        if let (Some(streamed), Some(pending)) = (&self.streamed, self.queue.first())
+            && matches!(&pending.request, Request::ClosePortal { portal } if portal.number == *streamed)
         {
             self.streamed = None;
         }
@@ -405,23 +404,23 @@ impl<H: PgHandler> Machine<H> {
             ));
         }
         let skipping = self.skipping;
-        let entry = self.front("ReadyForQuery")?;
-        if status != TransactionStatus::Idle && entry.slot.handler.is_none() && entry.request.is_owed_end() {
+        let pending = self.front("ReadyForQuery")?;
+        if status != TransactionStatus::Idle && pending.slot.handler.is_none() && pending.request.is_owed_end() {
             return Err(Fatal::end_failed("its transaction is still open"));
         }
-        let sent = match entry.stage() {
+        let sent = match pending.stage() {
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => {
                 self.introspected(write_buffer);
                 return Ok(());
             }
             Stage::Sent => true,
             // It was no COPY.
-            Stage::Opening => entry.request.is_script(),
+            Stage::Opening => pending.request.is_script(),
             _ => false,
         };
-        if let Work::Script { fed, .. } = &mut entry.work
+        if let Work::Script { fed, .. } = &mut pending.work
             && std::mem::take(fed)
-            && entry.slot.failure.is_some()
+            && pending.slot.failure.is_some()
         {
             // Rows that came later have got a pooler to keep a server connection for us, until the next answer.
             frontend::sync(write_buffer.tail());
@@ -429,8 +428,8 @@ impl<H: PgHandler> Machine<H> {
         }
         if skipping {
             self.skipping = false;
-            while self.queue.started() > 0 && self.queue.first().is_some_and(|entry| !entry.request.syncs()) {
-                if self.queue.first().is_some_and(|entry| matches!(entry.request, Request::LookUp { .. })) {
+            while self.queue.started() > 0 && self.queue.first().is_some_and(|pending| !pending.request.syncs()) {
+                if self.queue.first().is_some_and(|pending| matches!(pending.request, Request::LookUp { .. })) {
                     self.look_up_later();
                 } else {
                     self.finish_front(cx, Outcome::Skipped);
@@ -439,8 +438,8 @@ impl<H: PgHandler> Machine<H> {
             if self.queue.started() == 0 {
                 return Ok(());
             }
-            let entry = self.front("ReadyForQuery")?;
-            if entry.slot.failure.is_none() && !matches!(entry.request, Request::Sync) {
+            let pending = self.front("ReadyForQuery")?;
+            if pending.slot.failure.is_none() && !matches!(pending.request, Request::Sync) {
                 self.finish_front(cx, Outcome::Skipped);
                 return Ok(());
             }
@@ -450,10 +449,10 @@ impl<H: PgHandler> Machine<H> {
             self.settle_front(cx);
             return Ok(());
         }
-        if !entry.request.syncs() || !sent {
+        if !pending.request.syncs() || !sent {
             return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
         }
-        if entry.slot.failure.is_none() && !entry.answer.is_whole() {
+        if pending.slot.failure.is_none() && !pending.answer.is_whole() {
             return Err(Fatal::peer("the server sent ReadyForQuery before the results that it owes"));
         }
         self.hold_end_of_copy();
@@ -461,11 +460,11 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// The first entry failed because the server forgot its statement, or a schema change made it stale.
+    /// The first request failed because the server forgot its statement, or a schema change made it stale.
     fn is_stale(&self) -> bool {
-        let Some(entry) = self.queue.first() else { return false };
-        let Some(preparation) = entry.preparation() else { return false };
-        match &entry.slot.failure {
+        let Some(pending) = self.queue.first() else { return false };
+        let Some(preparation) = pending.preparation() else { return false };
+        match &pending.slot.failure {
             Some(Failure::Server { error, .. }) if preparation.is_reused() => {
                 let stale_plan = error.sqlstate() == "0A000" && error.field(field::ROUTINE) == "RevalidateCachedQuery";
                 // Parameters of another type than the column has by now, or text that was sent for one.
@@ -492,14 +491,14 @@ impl<H: PgHandler> Machine<H> {
         let forgotten = self.front_sqlstate() == Some("26000");
         self.forget_used(!forgotten);
         let sole = self.queue.started() == 1;
-        let Some(entry) = self.queue.first_mut() else { return Ok(()) };
-        let ordered = matches!(&entry.request, Request::Execute(e) if e.ordered);
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let ordered = matches!(&pending.request, Request::Execute(e) if e.ordered);
         let alone =
-            status == TransactionStatus::Idle || (entry.block.is_begun_here() && status == TransactionStatus::Failed);
-        let again = alone && !entry.preparation().is_some_and(|known| known.retried) && (!ordered || sole);
-        let started = entry.is_batch_started();
+            status == TransactionStatus::Idle || (pending.block.is_begun_here() && status == TransactionStatus::Failed);
+        let again = alone && !pending.preparation().is_some_and(|known| known.retried) && (!ordered || sole);
+        let started = pending.is_batch_started();
         let again = again
-            && match &mut entry.slot.handler {
+            && match &mut pending.slot.handler {
                 Some(handler) => !started || handler.rewind(cx),
                 None => false,
             };
@@ -507,18 +506,18 @@ impl<H: PgHandler> Machine<H> {
             self.settle_front(cx);
             return Ok(());
         }
-        let Some(entry) = self.queue.pop_front() else { return Ok(()) };
-        if entry.block.is_begun_here() && entry.request.reserving_portal().is_some() {
+        let Some(pending) = self.queue.pop_front() else { return Ok(()) };
+        if pending.block.is_begun_here() && pending.request.reserving_portal().is_some() {
             // It begins again, behind the ROLLBACK.
             self.reserved = None;
             self.streamed = None;
         }
-        let lane = entry.slot.lane;
+        let lane = pending.slot.lane;
         // What was read of the rows, and not sent, need not be read again.
-        let pending = !started && entry.preparation().is_some_and(|known| known.pending);
-        let mut fresh = entry.again();
+        let types_pending = !started && pending.preparation().is_some_and(|known| known.types_pending);
+        let mut fresh = pending.again();
         if let Some(preparation) = fresh.preparation_mut() {
-            preparation.pending = pending;
+            preparation.types_pending = types_pending;
         }
         self.queue.put_back(fresh);
         if status == TransactionStatus::Failed {
@@ -529,13 +528,13 @@ impl<H: PgHandler> Machine<H> {
                 ends_block: true,
                 discarded: None,
             };
-            self.queue.insert_own(lane, |slot| Entry::new(slot, rollback));
+            self.queue.insert_own(lane, |slot| PendingRequest::new(slot, rollback));
         }
         Ok(())
     }
 }
 
-impl<H: PgHandler> Entry<H> {
+impl<H: PgHandler> PendingRequest<H> {
     fn is_batch_started(&self) -> bool {
         self.is_batch() && self.answer.owed > 0
     }

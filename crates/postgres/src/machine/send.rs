@@ -3,7 +3,7 @@
 use super::answer::{Ending, Prelude};
 use super::bind::too_many;
 use super::control::{self, Control, Effects};
-use super::entry::{Entry, Stage};
+use super::pending::{PendingRequest, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
 use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
@@ -21,7 +21,7 @@ impl<H: PgHandler> Machine<H> {
             return;
         }
         while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
-            let blocked = match self.queue.last().map(Entry::stage) {
+            let blocked = match self.queue.last().map(PendingRequest::stage) {
                 None | Some(Stage::Sent) => false,
                 Some(Stage::AwaitSync) => {
                     self.sync_tail(write_buffer);
@@ -42,7 +42,7 @@ impl<H: PgHandler> Machine<H> {
             if blocked {
                 return;
             }
-            if matches!(self.queue.last().map(Entry::stage), None | Some(Stage::Sent)) {
+            if matches!(self.queue.last().map(PendingRequest::stage), None | Some(Stage::Sent)) {
                 if !self.has_next() {
                     return;
                 }
@@ -53,7 +53,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Whether a request can be started; it is then the next in the queue.
     fn has_next(&mut self) -> bool {
-        if self.queue.last().is_some_and(|entry| self.copying == Some(entry.slot.id)) {
+        if self.queue.last().is_some_and(|pending| self.copying == Some(pending.slot.id)) {
             return false;
         }
         if self.queue.is_held() {
@@ -73,8 +73,8 @@ impl<H: PgHandler> Machine<H> {
     fn end_group(&mut self) -> bool {
         let Some(last) = self.queue.last().filter(|last| !last.request.syncs()) else { return false };
         let lane = last.slot.lane;
-        if !matches!(self.queue.next(), Some(Entry { request: Request::Sync, .. })) {
-            self.queue.insert_own(lane, |slot| Entry::new(slot, Request::Sync));
+        if !matches!(self.queue.next(), Some(PendingRequest { request: Request::Sync, .. })) {
+            self.queue.insert_own(lane, |slot| PendingRequest::new(slot, Request::Sync));
         }
         true
     }
@@ -91,7 +91,7 @@ impl<H: PgHandler> Machine<H> {
     /// wait; says whether there is one. A round trip may be made at any time, unless it ends a group that waits.
     fn bring_forward(&mut self) -> bool {
         let reserved = self.reserved;
-        self.queue.bring_forward(|entry, before| match &entry.request {
+        self.queue.bring_forward(|pending, before| match &pending.request {
             Request::Fetch { portal, .. } | Request::ClosePortal { portal } => Some(portal.number) == reserved,
             Request::Sync => before.is_none_or(|before| before.request.syncs()),
             Request::LookUp { pipeline } => pipeline.is_none(),
@@ -103,8 +103,8 @@ impl<H: PgHandler> Machine<H> {
     /// connection to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits
     /// for an answer before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
-        let Some(entry) = self.queue.next() else { return false };
-        let execute = match &entry.request {
+        let Some(pending) = self.queue.next() else { return false };
+        let execute = match &pending.request {
             Request::Execute(execute) => execute,
             Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => {
                 return !self.group_is_open(self.queue.started());
@@ -114,15 +114,15 @@ impl<H: PgHandler> Machine<H> {
         if execute.prepare == Prepare::Named || execute.expected.is_some() {
             return false;
         }
-        let known = self.statements.get(&(execute.sql.as_ref(), entry.hints()) as &dyn Lookup).is_some();
+        let known = self.statements.get(&(execute.sql.as_ref(), pending.hints()) as &dyn Lookup).is_some();
         (execute.rows.is_batch() || !known) && !self.group_is_open(self.queue.started())
     }
 
-    /// Sends the Sync that an abandoned entry still owes.
+    /// Sends the Sync that an abandoned request still owes.
     fn sync_tail(&mut self, write_buffer: &mut WriteBuffer) {
-        if let Some(entry) = self.queue.last_mut() {
-            entry.go(Event::SyncSent, Stage::Sent);
-            if entry.request.syncs() {
+        if let Some(pending) = self.queue.last_mut() {
+            pending.go(Event::SyncSent, Stage::Sent);
+            if pending.request.syncs() {
                 frontend::sync(write_buffer.tail());
             }
         }
@@ -132,18 +132,18 @@ impl<H: PgHandler> Machine<H> {
     /// whether it did. Behind its Sync nothing could take it back.
     pub(super) fn end_of_batch(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
-        let entry = &mut self.queue[at];
-        if entry.slot.handler.is_none() {
+        let pending = &mut self.queue[at];
+        if pending.slot.handler.is_none() {
             self.poison(at, write_buffer);
-        } else if entry.answer.owed.saturating_sub(entry.answer.results) <= limits::ROWS_UNANSWERED {
-            entry.go(Event::FewUnanswered, Stage::AwaitSync);
+        } else if pending.answer.owed.saturating_sub(pending.answer.results) <= limits::ROWS_UNANSWERED {
+            pending.go(Event::FewUnanswered, Stage::AwaitSync);
         } else {
             return false;
         }
         true
     }
 
-    /// Whether a transaction block will be open when the entry `at` reaches the server.
+    /// Whether a transaction block will be open when the request `at` reaches the server.
     pub(super) fn block_is_open(&self, at: usize) -> bool {
         match self.in_block {
             Some(open) if at > 0 => open,
@@ -153,7 +153,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Whether no request before `at` brings a Sync: after an error all of them, and `at`, are skipped together.
     pub(super) fn group_is_open(&self, at: usize) -> bool {
-        self.queue.iter().take(at).all(|entry| !entry.request.syncs())
+        self.queue.iter().take(at).all(|pending| !pending.request.syncs())
     }
 
     fn close_evicted(&mut self, write_buffer: &mut WriteBuffer) {
@@ -165,8 +165,8 @@ impl<H: PgHandler> Machine<H> {
     fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         self.ask_for_server();
         let at = self.queue.start();
-        let entry = &self.queue[at];
-        self.copying = entry.request.may_copy().then_some(entry.slot.id);
+        let pending = &self.queue[at];
+        self.copying = pending.request.may_copy().then_some(pending.slot.id);
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
             self.queue[at].go(Event::StartSkipped, Stage::AwaitSync);
@@ -182,8 +182,8 @@ impl<H: PgHandler> Machine<H> {
         }
         let open = self.block_is_open(at);
         let redefined = self.changed_in_block || self.is_changing(at);
-        let entry = &mut self.queue[at];
-        let (event, stage) = match &entry.request {
+        let pending = &mut self.queue[at];
+        let (event, stage) = match &pending.request {
             // What comes next would be read as its data.
             Request::Script { copy: true, .. } => (Event::StartCopy, Stage::Opening),
             Request::DescribePortal { .. } => {
@@ -196,20 +196,20 @@ impl<H: PgHandler> Machine<H> {
             }
             _ => (Event::StartWhole, Stage::Sent),
         };
-        entry.go(event, stage);
+        pending.go(event, stage);
         let out = write_buffer.tail();
-        match &entry.request {
+        match &pending.request {
             Request::Script { sql, prelude, ends_block, .. } => {
                 let prelude = prelude.as_deref().filter(|_| !open);
                 if prelude.is_some() {
-                    entry.block.prelude = Prelude::Sent;
+                    pending.block.prelude = Prelude::Sent;
                 }
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
                 frontend::query(out, &prefix, sql);
-                let open = open || entry.block.awaits_prelude();
+                let open = open || pending.block.awaits_prelude();
                 // The end of a block takes back what the block has defined, or may.
                 if !*ends_block || redefined {
-                    self.changing = Some(entry.slot.id);
+                    self.changing = Some(pending.slot.id);
                 }
                 let control = if *ends_block { Control::Ends } else { control::of_script(sql) };
                 let is_certain = !control.is_about_block() || (*ends_block && !self.portals.has_uncommitted());
@@ -217,10 +217,10 @@ impl<H: PgHandler> Machine<H> {
                 self.follow(at, control);
             }
             Request::Fetch { portal, max_rows, columns } => {
-                entry.answer.columns = Some(columns.clone());
+                pending.answer.columns = Some(columns.clone());
                 frontend::execute(out, &portal.name, *max_rows);
                 frontend::sync(out);
-                if let Some(handler) = &mut entry.slot.handler {
+                if let Some(handler) = &mut pending.slot.handler {
                     handler.columns(cx, columns);
                 }
             }
@@ -255,18 +255,18 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Notes what the text of the entry `at`, which is being sent, does to the transaction block and its savepoints.
+    /// Notes what the text of the request `at`, which is being sent, does to the transaction block and its savepoints.
     fn follow(&mut self, at: usize, control: Control) {
         if control == Control::None {
             return;
         }
-        let entry = &mut self.queue[at];
-        let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = &entry.request else { return };
+        let pending = &mut self.queue[at];
+        let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = &pending.request else { return };
         // Here a word in the body of a function must not count.
         let Effects { ends, nestings } = Effects::of(sql);
         if ends {
             if self.portals.has_uncommitted() {
-                entry.block.ending = Ending::Awaited;
+                pending.block.ending = Ending::Awaited;
             }
             self.portals.end_block();
         }
@@ -280,21 +280,21 @@ impl<H: PgHandler> Machine<H> {
         let unsent = Unsent::Whole(write_buffer.mark());
         let open = self.block_is_open(at);
         self.in_block = Some(open);
-        let entry = &mut self.queue[at];
-        if let Some(prelude) = entry.request.prelude().filter(|_| !open) {
+        let pending = &mut self.queue[at];
+        if let Some(prelude) = pending.request.prelude().filter(|_| !open) {
             let out = write_buffer.tail();
             frontend::parse(out, "", prelude, &[]);
             frontend::bind_empty(out, "", "");
             frontend::execute(out, "", 0);
-            entry.block.prelude = Prelude::Sent;
+            pending.block.prelude = Prelude::Sent;
             self.in_block = Some(true);
-            if let Some(number) = entry.request.reserving_portal() {
+            if let Some(number) = pending.request.reserving_portal() {
                 self.reserved = Some(number);
                 self.streamed = self.reserved;
             }
         }
         let in_block = self.in_block == Some(true);
-        if let Request::Execute(execute) = &mut entry.request {
+        if let Request::Execute(execute) = &mut pending.request {
             // Without a Sync of its own an error behind it would undo it.
             execute.sync |= execute.pipeline != 0 && !in_block;
             match (&execute.portal, &execute.cursor) {
@@ -304,57 +304,57 @@ impl<H: PgHandler> Machine<H> {
                 _ => {}
             }
         }
-        if let Request::Copy(_) = &entry.request {
+        if let Request::Copy(_) = &pending.request {
             self.describe_copy(at, write_buffer);
             return;
         }
-        let (sql, ..) = entry_statement(&entry.request);
+        let (sql, ..) = statement_of(&pending.request);
         let control = control::of_statement(sql);
         if control.is_about_block() {
             self.in_block = None;
         }
         if control::may_change_schema(sql) {
-            self.changing = Some(entry.slot.id);
+            self.changing = Some(pending.slot.id);
         }
         self.follow(at, control);
-        let entry = &mut self.queue[at];
+        let pending = &mut self.queue[at];
         if let (Request::Execute(Execute { sql, expected: Some(expected), .. }), Work::Statement(preparation)) =
-            (&entry.request, &mut entry.work)
+            (&pending.request, &mut pending.work)
         {
             let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.names);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
             preparation.source = Some(Source::Expected(Arc::new(statement)));
-            entry.go(Event::StartKnown, Stage::Bindable { unsent });
+            pending.go(Event::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, write_buffer);
             return;
         }
-        if let Err(error) = entry.begin_typing(cx) {
+        if let Err(error) = pending.begin_typing(cx) {
             self.refuse(at, error, Some(0), unsent, cx, write_buffer);
             return;
         }
         let known = self.known(at, open, write_buffer);
-        let entry = &mut self.queue[at];
-        if let (Some(known), Work::Statement(preparation)) = (known, &mut entry.work) {
+        let pending = &mut self.queue[at];
+        if let (Some(known), Work::Statement(preparation)) = (known, &mut pending.work) {
             preparation.source = Some(known);
-            entry.go(Event::StartKnown, Stage::Bindable { unsent });
+            pending.go(Event::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, write_buffer);
             return;
         }
-        if let Some(error) = too_many(entry, cx) {
+        if let Some(error) = too_many(pending, cx) {
             self.refuse(at, error, None, unsent, cx, write_buffer);
             return;
         }
         self.describe(at, write_buffer);
     }
 
-    /// The statement of the entry `at` from the cache, unless it has to be described again: this session has changed
+    /// The statement of the request `at` from the cache, unless it has to be described again: this session has changed
     /// something since, or it names a cursor or a prepared statement that may be another one by now, and how to ask for
     /// its columns is to be said before the portal can be described.
     fn known(&mut self, at: usize, open: bool, write_buffer: &mut WriteBuffer) -> Option<Source> {
-        let entry = &self.queue[at];
-        let (sql, _) = entry_statement(&entry.request);
-        let known = self.statements.get(&(sql.as_ref(), entry.hints()) as &dyn Lookup).cloned()?;
-        if entry.typing().is_some() && known.describes_portal() {
+        let pending = &self.queue[at];
+        let (sql, _) = statement_of(&pending.request);
+        let known = self.statements.get(&(sql.as_ref(), pending.hints()) as &dyn Lookup).cloned()?;
+        if pending.typing().is_some() && known.describes_portal() {
             // A batch returns to the statements that it has used, so what their rows are is asked for before.
             return None;
         }
@@ -363,8 +363,8 @@ impl<H: PgHandler> Machine<H> {
         // What the server has to find wrong it says by an error, which would end a transaction that is open already;
         // elsewhere the statement is prepared again after it, unless its request cannot be repeated. The types that it
         // chose for parameters it keeps in silence.
-        let is_final = open || (known.columns.is_some() && !entry.request.is_repeatable());
-        let outdated = (is_final || known.has_chosen_types(entry.hints())) && self.is_outdated(at, &known);
+        let is_final = open || (known.columns.is_some() && !pending.request.is_repeatable());
+        let outdated = (is_final || known.has_chosen_types(pending.hints())) && self.is_outdated(at, &known);
         if (known.shape == Shape::Portal && moved) || outdated {
             self.forget(at);
             return None;
@@ -376,24 +376,24 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Whether this session may have changed something since a statement was prepared: it has, or what is in flight in
-    /// front of the entry `at` is about to.
+    /// front of the request `at` is about to.
     pub(super) fn is_outdated(&self, at: usize, known: &Statement) -> bool {
         self.statements.is_outdated(known) || self.is_changing(at)
     }
 
-    /// Whether what is in flight in front of the entry `at` may change what statements use.
+    /// Whether what is in flight in front of the request `at` may change what statements use.
     fn is_changing(&self, at: usize) -> bool {
-        let changing = || at > 0 && self.queue.first().map(|entry| entry.slot.id) <= self.changing;
+        let changing = || at > 0 && self.queue.first().map(|pending| pending.slot.id) <= self.changing;
         self.changing.is_some() && changing()
     }
 
     /// Sends Parse, Describe and Flush: no Sync, so that a pooler keeps the server connection, and the implicit
     /// transaction stays open, until the statement is executed.
     pub(super) fn describe(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
-        let entry = &mut self.queue[at];
-        let (sql, prepare) = entry_statement(&entry.request);
+        let pending = &mut self.queue[at];
+        let (sql, prepare) = statement_of(&pending.request);
         let named =
-            prepare == Prepare::Named && entry.typing().is_none_or(Typing::has_room) && self.statements.keeps(sql);
+            prepare == Prepare::Named && pending.typing().is_none_or(Typing::has_room) && self.statements.keeps(sql);
         let name = if named {
             self.statement_number += 1;
             format!("headrace_{}", self.statement_number)
@@ -401,15 +401,15 @@ impl<H: PgHandler> Machine<H> {
             String::new()
         };
         let out = write_buffer.tail();
-        frontend::parse(out, &name, sql, entry.hints());
+        frontend::parse(out, &name, sql, pending.hints());
         frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);
         let draft = Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names));
-        entry.go(Event::StartDescribe, Stage::Describing { draft, parameters: Vec::new() });
+        pending.go(Event::StartDescribe, Stage::Describing { draft, parameters: Vec::new() });
     }
 }
 
-pub(super) fn entry_statement(request: &Request) -> (&Arc<str>, Prepare) {
+pub(super) fn statement_of(request: &Request) -> (&Arc<str>, Prepare) {
     match request {
         Request::Execute(Execute { sql, prepare, .. }) => (sql, *prepare),
         Request::Describe { sql } => (sql, Prepare::Named),

@@ -1,16 +1,18 @@
 //! How far a pending request has come: the states, what moves it on, and the table of what follows what.
 //!
-//! The states are those of *sending*: only the request that was started last may be in another one than [`Stage::Sent`], with one
-//! exception, [`Stage::AwaitSync`], in which a request waits for room in the write buffer. Each owns what is valid only while it
-//! lasts; what has been answered so far is in [`Answer`](super::answer::Answer), and what requests of one kind need, whatever
-//! their state, in [`Work`](super::work::Work).
+//! The states are those of *sending*: only the request that was started last may be in another one than
+//! [`Stage::Sent`], with one exception, [`Stage::AwaitSync`], in which a request waits for room in the write buffer.
+//! Each owns what is valid only while it lasts; what has been answered so far is in [`Answer`](super::answer::Answer),
+//! and what requests of one kind need, whatever their state, in [`Work`](super::work::Work).
 //!
-//! Events are of three kinds: the machine starts or goes on with a request, a message of the server's belongs to it, or its
-//! response handler has failed or is gone. [`Entry::go`](super::entry::Entry::go) is the only place that changes a state.
+//! Events are of three kinds: the machine starts or goes on with a request, a message of the server's belongs to it, or
+//! its response handler has failed or is gone. [`PendingRequest::go`](super::request::Entry::go) is the only place that
+//! changes a state.
 //!
-//! Not in the table: rows, notices and the answers that only count (they change no state); requests that leave the queue, as
-//! they may in any state when the session ends, in `Sent` when they are answered, and in any but `Sent` when they are taken
-//! back with all that was written of them; and what the server must not send in a state, which ends the session.
+//! Not in the table: rows, notices and the answers that only count (they change no state); requests that leave the
+//! queue, as they may in any state when the session ends, in `Sent` when they are answered, and in any but `Sent` when
+//! they are taken back with all that was written of them; and what the server must not send in a state, which ends the
+//! session.
 
 use super::statement::Statement;
 use crate::messages::backend::Field;
@@ -58,8 +60,8 @@ pub(super) enum Stage {
     Sent,
 }
 
-/// What can be taken back of a request where a value does not fit: what was written since a mark of the write buffer, as long as
-/// all of that is still there.
+/// What can be taken back of a request where a value does not fit: what was written since a mark of the write buffer,
+/// as long as all of that is still there.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unsent {
     /// All of it.

@@ -6,7 +6,7 @@
 //! would convert it to what is sent for the column's own type, the type is left to the server: whole numbers of all
 //! sizes then need one statement.
 
-use super::entry::Entry;
+use super::pending::PendingRequest;
 use super::request::{Execute, Prepare, Request};
 use super::statement::{Lookup, Statement};
 use super::work::{Preparation, Source, Work};
@@ -173,17 +173,17 @@ fn base_of(registry: &TypeRegistry, mut oid: Oid) -> Oid {
     oid
 }
 
-impl<H: PgHandler> Entry<H> {
+impl<H: PgHandler> PendingRequest<H> {
     /// Takes the next row of a batch, unless one was taken and not sent; false after the last.
     pub(super) fn take_row(&mut self, cx: H::Cx<'_>) -> Result<bool, H::Error> {
-        let Work::Statement(Preparation { pending, .. }) = &mut self.work else { return Ok(false) };
-        if !*pending {
-            *pending = match &mut self.slot.handler {
+        let Work::Statement(Preparation { types_pending, .. }) = &mut self.work else { return Ok(false) };
+        if !*types_pending {
+            *types_pending = match &mut self.slot.handler {
                 Some(handler) => handler.next_row(cx)?,
                 None => false,
             };
         }
-        Ok(*pending)
+        Ok(*types_pending)
     }
 
     /// Begins a batch whose values decide: its first row chooses the first statement.
@@ -213,10 +213,10 @@ impl<H: PgHandler> Entry<H> {
 }
 
 impl<H: PgHandler> Machine<H> {
-    /// The entry `at` goes on with a statement that is known: notes what its batch has to know of it.
+    /// The request `at` goes on with a statement that is known: notes what its batch has to know of it.
     pub(super) fn note_statement(&mut self, at: usize) {
-        let entry = &mut self.queue[at];
-        let Work::Statement(Preparation { hints, source: Some(source), typing: Some(typing), .. }) = &mut entry.work
+        let pending = &mut self.queue[at];
+        let Work::Statement(Preparation { hints, source: Some(source), typing: Some(typing), .. }) = &mut pending.work
         else {
             return;
         };
@@ -241,9 +241,9 @@ impl<H: PgHandler> Machine<H> {
     /// Goes on with the statement that the current row of the batch `at` chooses; false if the server has to describe
     /// it first.
     pub(super) fn change_statement(&mut self, at: usize, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
-        let entry = &mut self.queue[at];
-        let Request::Execute(execute) = &entry.request else { return true };
-        let Work::Statement(Preparation { hints, source, typing: Some(typing), .. }) = &mut entry.work else {
+        let pending = &mut self.queue[at];
+        let Request::Execute(execute) = &pending.request else { return true };
+        let Work::Statement(Preparation { hints, source, typing: Some(typing), .. }) = &mut pending.work else {
             return true;
         };
         hints.clone_from(&typing.row);
@@ -289,16 +289,16 @@ impl<H: PgHandler> Machine<H> {
             typing.unnamed = Some(statement.clone());
         }
         *source = Some(next);
-        entry.columns_from_here(cx, statement.columns.as_ref());
+        pending.columns_from_here(cx, statement.columns.as_ref());
         true
     }
 
-    /// Forgets every statement that the first entry has used.
+    /// Forgets every statement that the first request has used.
     pub(super) fn forget_used(&mut self, on_the_server: bool) {
-        let Some(entry) = self.queue.first() else { return };
-        let Some(sql) = entry.statement().map(|statement| statement.sql.clone()) else { return };
-        let used = entry.typing().into_iter().flat_map(Typing::keys);
-        let keys: Vec<Vec<Oid>> = std::iter::once(entry.hints()).chain(used).map(<[Oid]>::to_vec).collect();
+        let Some(pending) = self.queue.first() else { return };
+        let Some(sql) = pending.statement().map(|statement| statement.sql.clone()) else { return };
+        let used = pending.typing().into_iter().flat_map(Typing::keys);
+        let keys: Vec<Vec<Oid>> = std::iter::once(pending.hints()).chain(used).map(<[Oid]>::to_vec).collect();
         for hints in keys {
             let key = (sql.as_ref(), hints.as_slice());
             if on_the_server {

@@ -26,7 +26,8 @@ pub(super) enum Work {
     },
     /// `LookUp`: the results that are decoded once their types are known.
     Decode(Box<Held>),
-    /// `LookUp`: a COPY whose rows were decoded as they came, and whose types may have been altered since they were looked up.
+    /// `LookUp`: a COPY whose rows were decoded as they came, and whose types may have been altered since they were
+    /// looked up.
     Check(Box<Held>),
     /// Nothing: `Fetch`, `ClosePortal`, `Sync`, `AskServer`, and a `LookUp` that is answered.
     Nothing,
@@ -58,7 +59,7 @@ pub(super) struct Preparation {
     /// This is the second attempt.
     pub(super) retried: bool,
     /// The current row of a batch has been read and not been sent.
-    pub(super) pending: bool,
+    pub(super) types_pending: bool,
     /// A batch whose values decide the types of its parameters.
     pub(super) typing: Option<Box<Typing>>,
 }
@@ -71,7 +72,7 @@ impl Preparation {
             portal: PortalDescription::Unneeded,
             bound: false,
             retried: false,
-            pending: false,
+            types_pending: false,
             typing: None,
         }
     }

@@ -52,7 +52,7 @@ impl Source {
 
 /// A request in the queue.
 #[derive(Debug)]
-pub struct Entry<H: ResponseHandler> {
+pub struct PendingRequest<H: ResponseHandler> {
     pub(super) slot: Slot<H>,
     pub(super) request: Request,
     stage: Stage<H>,
@@ -64,7 +64,7 @@ pub struct Entry<H: ResponseHandler> {
     pub(super) groups: usize,
 }
 
-impl<H: IfxHandler> Entry<H> {
+impl<H: IfxHandler> PendingRequest<H> {
     pub(super) fn new(slot: Slot<H>, request: Request) -> Self {
         Self { slot, request, stage: Stage::Queued, used: None, retried: false, groups: 0 }
     }
@@ -277,7 +277,7 @@ impl<H: IfxHandler> Entry<H> {
     }
 }
 
-impl<H: IfxHandler> Pending for Entry<H> {
+impl<H: IfxHandler> Pending for PendingRequest<H> {
     type Handler = H;
 
     fn slot(&self) -> &Slot<H> {

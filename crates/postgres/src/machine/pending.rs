@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A request in the queue.
 #[derive(Debug)]
-pub struct Entry<H: ResponseHandler> {
+pub struct PendingRequest<H: ResponseHandler> {
     pub(super) slot: Slot<H>,
     pub(super) request: Request,
     stage: Stage,
@@ -24,7 +24,7 @@ pub struct Entry<H: ResponseHandler> {
     pub(super) block: Block,
 }
 
-impl<H: PgHandler> Entry<H> {
+impl<H: PgHandler> PendingRequest<H> {
     pub(super) fn new(slot: Slot<H>, mut request: Request) -> Self {
         let work = Work::new(&mut request);
         Self { slot, request, stage: Stage::Queued, work, answer: Answer::default(), block: Block::new() }
@@ -134,7 +134,7 @@ impl<H: PgHandler> Entry<H> {
     }
 }
 
-impl<H: PgHandler> Pending for Entry<H> {
+impl<H: PgHandler> Pending for PendingRequest<H> {
     type Handler = H;
 
     fn slot(&self) -> &Slot<H> {

@@ -29,7 +29,7 @@ impl Used {
 
 /// A request in the queue.
 #[derive(Debug)]
-pub struct Entry<H: ResponseHandler> {
+pub struct PendingRequest<H: ResponseHandler> {
     pub(super) slot: Slot<H>,
     pub(super) request: Request,
     /// The reservation that it is within; 0 for none.
@@ -45,7 +45,7 @@ pub struct Entry<H: ResponseHandler> {
     /// COM_STMT_EXECUTE travels behind COM_STMT_PREPARE.
     pub(super) ahead: bool,
     /// Replies that are still to come.
-    pub(super) pending: usize,
+    pub(super) replies_due: usize,
     /// Warnings of the opening of a cursor, which are told with its first rows.
     pub(super) warnings: u16,
     /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not
@@ -53,7 +53,7 @@ pub struct Entry<H: ResponseHandler> {
     pub(super) out_params: StatusFlags,
 }
 
-impl<H: MyHandler> Entry<H> {
+impl<H: MyHandler> PendingRequest<H> {
     pub(super) fn new(slot: Slot<H>, request: Request, several: bool) -> Self {
         let (reservation, request) = match request {
             Request::Within { reservation, request } => (reservation, *request),
@@ -68,7 +68,7 @@ impl<H: MyHandler> Entry<H> {
             used: None,
             retried: false,
             ahead: false,
-            pending: 0,
+            replies_due: 0,
             warnings: 0,
             out_params: StatusFlags::empty(),
         }
@@ -126,7 +126,7 @@ impl<H: MyHandler> Entry<H> {
     }
 }
 
-impl<H: MyHandler> Pending for Entry<H> {
+impl<H: MyHandler> Pending for PendingRequest<H> {
     type Handler = H;
 
     fn slot(&self) -> &Slot<H> {
@@ -152,7 +152,7 @@ impl<H: MyHandler> Pending for Entry<H> {
     }
 
     fn is_at_server(&self) -> bool {
-        self.pending > 0
+        self.replies_due > 0
     }
 
     /// What undoes a batch is not to be hit.
