@@ -1,5 +1,5 @@
-"""The three roads of executemany to Informix, side by side in one run: rows put into an insert cursor, rows executed in
-groups, and a group for each row.
+"""The three strategies of executemany to Informix, side by side in one run: rows put into an insert cursor, rows
+executed in groups, and a group for each row.
 
 What is shown is the time of a whole batch in a transaction, the CPU time of this process, and the bytes that it sends,
 each per row. The server is the project's own test server: what a genuine one does with the same bytes takes it another
@@ -21,7 +21,7 @@ from typing import Any
 import headrace.informix
 from headrace.testing import informix
 
-ROADS = ("put", "groups", "rows")
+STRATEGIES = ("put", "groups", "rows")
 ROUNDS = 15
 TCPI_BYTES_SENT = 200
 """Where ``tcpi_bytes_sent`` is in Linux's ``struct tcp_info``."""
@@ -46,10 +46,10 @@ def bytes_sent(conn: Any) -> int:
     return int(struct.unpack_from("Q", info, TCPI_BYTES_SENT)[0])
 
 
-def batch(conn: Any, road: str, sql: str, rows: list[Any]) -> tuple[float, float]:
-    """Seconds, and seconds of CPU, of one batch by one road; it is rolled back."""
+def batch(conn: Any, strategy: str, sql: str, rows: list[Any]) -> tuple[float, float]:
+    """Seconds, and seconds of CPU, of one batch with one strategy; it is rolled back."""
     wall, cpu = time.perf_counter(), time.process_time()
-    result = conn._wait(conn.wire.execute_batch(sql, rows, begin=True, road=road), None)
+    result = conn._wait(conn.wire.execute_batch(sql, rows, begin=True, strategy=strategy), None)
     taken = time.perf_counter() - wall, time.process_time() - cpu
     assert result.rowcount == len(rows)
     conn.rollback()
@@ -67,7 +67,7 @@ def main() -> None:
     """Prints a table."""
     random.seed(1)
     with informix(optimized=True) as server, headrace.informix.connect(**server.parameters()) as conn:
-        print("batch                              road     µs/row  CPU µs/row  bytes/row")
+        print("batch                              strategy     µs/row  CPU µs/row  bytes/row")
         for number, (name, (columns, make)) in enumerate(TABLES.items()):
             table = f"b{number}"
             conn.execute(f"create table {table} ({columns})")
@@ -75,23 +75,23 @@ def main() -> None:
             sql = f"insert into {table} values ({', '.join('?' * (columns.count(',') - columns.count('(10,2)') + 1))})"
             for count in (10, 100, 1000, 10_000):
                 rows = [make(n) for n in range(count)]
-                wall: dict[str, list[float]] = {road: [] for road in ROADS}
-                cpu: dict[str, list[float]] = {road: [] for road in ROADS}
+                wall: dict[str, list[float]] = {strategy: [] for strategy in STRATEGIES}
+                cpu: dict[str, list[float]] = {strategy: [] for strategy in STRATEGIES}
                 sent: dict[str, int] = {}
-                for road in ROADS:
+                for strategy in STRATEGIES:
                     before = bytes_sent(conn)
-                    batch(conn, road, sql, rows)
-                    sent[road] = bytes_sent(conn) - before
+                    batch(conn, strategy, sql, rows)
+                    sent[strategy] = bytes_sent(conn) - before
                 for _ in range(ROUNDS):
-                    for road in ROADS:
-                        seconds, own = batch(conn, road, sql, rows)
-                        wall[road].append(seconds)
-                        cpu[road].append(own)
-                for road in ROADS:
+                    for strategy in STRATEGIES:
+                        seconds, own = batch(conn, strategy, sql, rows)
+                        wall[strategy].append(seconds)
+                        cpu[strategy].append(own)
+                for strategy in STRATEGIES:
                     row = f"{name} × {count}"
                     print(
-                        f"{row:34} {road:7} {statistics.median(wall[road]) / count * 1e6:7.2f}"
-                        f"  {statistics.median(cpu[road]) / count * 1e6:10.2f}  {sent[road] / count:9.1f}"
+                        f"{row:34} {strategy:8} {statistics.median(wall[strategy]) / count * 1e6:7.2f}"
+                        f"  {statistics.median(cpu[strategy]) / count * 1e6:10.2f}  {sent[strategy] / count:9.1f}"
                     )
                 print(
                     f"{'':34} put is faster than groups by {ratio(wall['groups'], wall['put'])},"

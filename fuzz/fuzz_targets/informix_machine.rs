@@ -6,7 +6,7 @@ mod support;
 
 use headrace_core::protocol::Protocol;
 use headrace_core::{ReadBuffer, WriteBuffer, Session as _};
-use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, Road, Rows, Savepoint};
+use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, BatchStrategy, Rows, Savepoint};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
@@ -73,10 +73,10 @@ const QUERIES: usize = 7;
 
 fn request(kind: u8, sql: &str, flag: bool) -> Request {
     let sql = sql.into();
-    let road = [None, Some(Road::Put), Some(Road::Groups), Some(Road::Rows)][usize::from(kind >> 4) % 4];
+    let strategy = [None, Some(BatchStrategy::Put), Some(BatchStrategy::Groups), Some(BatchStrategy::Rows)][usize::from(kind >> 4) % 4];
     match kind % 10 {
-        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag, road: None }),
-        2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag, road }),
+        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag, strategy: None }),
+        2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag, strategy }),
         3 => {
             Request::Declare(Declare { cursor: 1, sql, name: None, scroll: flag, hold: false, begin: false, bytes: 64 })
         }

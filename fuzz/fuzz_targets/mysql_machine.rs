@@ -8,7 +8,7 @@ mod support;
 use headrace_core::protocol::Protocol;
 use headrace_core::{ReadBuffer, WriteBuffer, Session as _};
 use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::{AsText, Execute, Machine, Options, Request, Road, Rows};
+use headrace_mysql::machine::{AsText, Execute, Machine, Options, Request, BatchStrategy, Rows};
 use headrace_testkit::{TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
@@ -52,11 +52,11 @@ fn greeting() -> [Vec<u8>; 2] {
 
 fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
     let sql = sql.into();
-    let road = [Road::Auto, Road::Pipelined, Road::Bulk, Road::Joined][usize::from(kind >> 4) % 4];
+    let strategy = [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined][usize::from(kind >> 4) % 4];
     match kind % 9 {
         0 => Request::Execute(Execute { sql, rows: Rows::One, text: if flag { AsText::Always } else { AsText::IfUnprepared }, cursor: None }),
         1 => Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) }),
-        2 | 3 => Request::Execute(Execute { sql, rows: Rows::Batch { road, atomic: flag }, text: AsText::IfUnprepared, cursor: None }),
+        2 | 3 => Request::Execute(Execute { sql, rows: Rows::Batch { strategy, atomic: flag }, text: AsText::IfUnprepared, cursor: None }),
         4 => Request::Query { sql, infile: flag, discarded: None },
         5 => Request::Prepare { sql },
         6 if flag => Request::Fetch { cursor: earlier, rows: 2 },

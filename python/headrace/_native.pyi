@@ -235,7 +235,7 @@ class MySqlWire(Wire):
         sql: str,
         rows: Iterable[Any],
         *,
-        road: str = "auto",
+        strategy: str = "auto",
         atomic: bool = True,
         text: bool = False,
         returning: bool = False,
@@ -261,7 +261,9 @@ class MySqlWire(Wire):
 class InformixWire(Wire):
     def __init__(self, options: dict[str, Any], event_loop: Any = None) -> None: ...
     def execute(self, sql: str, params: Any = None, *, begin: bool = False) -> Any: ...
-    def execute_batch(self, sql: str, rows: Iterable[Any], *, begin: bool = False, road: str | None = None) -> Any: ...
+    def execute_batch(
+        self, sql: str, rows: Iterable[Any], *, begin: bool = False, strategy: str | None = None
+    ) -> Any: ...
     def interrupt(self) -> Literal["sent", "send", "later", "needless"]: ...
     def declare(
         self,

@@ -1,4 +1,4 @@
-"""executemany by its three roads: the same values, the same counts, the same row named, whatever the server does."""
+"""executemany with its three strategies: the same values, the same counts, the same row named, whatever happens."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from live import URL
 from .relay import Recorder
 
 D = Decimal
-ROADS = ("put", "groups", "rows")
+STRATEGIES = ("put", "groups", "rows")
 FAILURES = [(100, 0), (1000, 500), (100, 99), (20_000, 15_000)]
 
 
-def by_road(conn: Any, road: str | None, sql: str, rows: Any) -> Any:
-    """A batch on a road of the test's own choosing, as the connection would send it."""
+def by_strategy(conn: Any, strategy: str | None, sql: str, rows: Any) -> Any:
+    """A batch with a strategy that the test chooses, as the connection would send it."""
     wire = conn.wire
-    return conn._wait(wire.execute_batch(sql, rows, begin=not conn.autocommit, road=road), None)
+    return conn._wait(wire.execute_batch(sql, rows, begin=not conn.autocommit, strategy=strategy), None)
 
 
 @pytest.fixture(scope="module", params=["genuine"] if URL else ["abort", "continue"])
@@ -142,13 +142,13 @@ def test_every_road_stores_the_same(
     with headrace.informix.connect(**{**ifx.parameters(), "port": recorder.port}, autocommit=True) as conn:
         conn.execute(f"create table {table} (n int, v {kind})")
         stored = []
-        for road in ROADS:
+        for strategy in STRATEGIES:
             conn.execute(f"delete from {table} where 1 = 1")
             recorder.clear()
-            assert by_road(conn, road, f"insert into {table} values (?, ?)", rows).rowcount == len(rows)
+            assert by_strategy(conn, strategy, f"insert into {table} values (?, ?)", rows).rowcount == len(rows)
             put = recorder.sent.count(bytes.fromhex("0006 0064 0000"))
-            assert put == (1 if road == "put" else 0)
-            if road == "put" and kind not in ("decimal(16)", "float"):
+            assert put == (1 if strategy == "put" else 0)
+            if strategy == "put" and kind not in ("decimal(16)", "float"):
                 executed = recorder.sent.count(bytes.fromhex("0005 0002 0002 0000 0a00"))
                 assert executed == 0, "a value went another way than it could"
             stored.append(conn.fetch(f"select n, v from {table} order by n"))
@@ -172,10 +172,10 @@ def test_values_that_the_server_converts_take_the_road_on_which_it_does(ifx: Inf
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
-@pytest.mark.parametrize("road", [*ROADS, None])
+@pytest.mark.parametrize("strategy", [*STRATEGIES, None])
 @pytest.mark.parametrize(("count", "bad"), FAILURES)
 def test_a_failed_batch_names_its_row_and_leaves_nothing(
-    either: InformixServer, table: str, autocommit: bool, road: str | None, count: int, bad: int
+    either: InformixServer, table: str, autocommit: bool, strategy: str | None, count: int, bad: int
 ) -> None:
     with headrace.informix.connect(**either.parameters(), autocommit=autocommit) as conn:
         conn.execute(f"create table {table} (a int primary key, b varchar(20))")
@@ -185,13 +185,13 @@ def test_a_failed_batch_names_its_row_and_leaves_nothing(
             conn.execute(f"insert into {table} values (-2, 'before')")
         rows = [(-1 if n == bad else n, f"row {n}") for n in range(count)]
         with pytest.raises(errors.UniqueViolation) as caught:
-            by_road(conn, road, f"insert into {table} values (?, ?)", rows)
+            by_strategy(conn, strategy, f"insert into {table} values (?, ?)", rows)
         assert caught.value.row == bad
         assert conn.fetchval(f"select count(*) from {table}") == (1 if autocommit else 2)
         status = TransactionStatus.IDLE if autocommit else TransactionStatus.INTRANS
         assert conn.transaction_status is status
         rows[bad] = (bad, "good")
-        assert by_road(conn, road, f"insert into {table} values (?, ?)", rows).rowcount == count
+        assert by_strategy(conn, strategy, f"insert into {table} values (?, ?)", rows).rowcount == count
         conn.commit()
         assert conn.fetchval(f"select count(*) from {table} where a >= 0") == count
         conn.execute(f"drop table {table}")
@@ -236,9 +236,9 @@ def test_a_value_that_does_not_fit_is_told_as_on_every_road(conn: Any, table: st
     conn.execute(f"create table {table} (a smallint, b varchar(5))")
     for value, kind in [((40_000, "x"), errors.DataError), ((1, "too long"), errors.DataError)]:
         told = []
-        for road in ROADS:
+        for strategy in STRATEGIES:
             with pytest.raises(kind) as caught:
-                by_road(conn, road, f"insert into {table} values (?, ?)", [(1, "ok"), value])
+                by_strategy(conn, strategy, f"insert into {table} values (?, ?)", [(1, "ok"), value])
             told.append((str(caught.value), caught.value.row))
         assert told[0] == told[1] == told[2]
         assert told[0][1] == 1
@@ -261,9 +261,9 @@ def test_locks_of_others_are_waited_for_once(ifx: InformixServer, table: str) ->
 
 
 def test_serial_columns_count_on_every_road(conn: Any, table: str) -> None:
-    for road in ROADS:
+    for strategy in STRATEGIES:
         conn.execute(f"create table {table} (id serial primary key, a int)")
-        result = by_road(conn, road, f"insert into {table} values (?, ?)", [(0, n) for n in range(5)])
+        result = by_strategy(conn, strategy, f"insert into {table} values (?, ?)", [(0, n) for n in range(5)])
         assert (result.rowcount, result.generated) == (5, None)
         assert conn.fetch(f"select id, a from {table} order by id") == [(n + 1, n) for n in range(5)]
         conn.execute(f"drop table {table}")

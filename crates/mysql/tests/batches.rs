@@ -3,14 +3,15 @@
 mod support;
 
 use headrace_core::{Discarded, Protocol, Session as _};
-use headrace_mysql::machine::{AsText, Execute, InfileState, Options, Request, Road, Rows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;
 use headrace_testkit::{Shared, TestValue as V};
 use support::server::Server;
 use support::session::{Session, Socket};
 
-const ROADS: [Road; 4] = [Road::Auto, Road::Pipelined, Road::Bulk, Road::Joined];
+const STRATEGIES: [BatchStrategy; 4] =
+    [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined];
 
 fn session() -> Session<Socket> {
     Server::shared().session()
@@ -34,29 +35,28 @@ fn others(numbers: impl IntoIterator<Item = i64>) -> Vec<Vec<V>> {
 }
 
 #[test]
-fn every_road_applies_all_rows() {
+fn every_strategy_applies_all_rows() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         for (atomic, count) in [(true, 0), (true, 1), (true, 30_000), (false, 500)] {
-            table(&mut session, "roads", "");
-            let told = session.batch("insert into roads values (?, ?)", road, atomic, rows(0..count));
+            table(&mut session, "strategies", "");
+            let told = session.batch("insert into strategies values (?, ?)", strategy, atomic, rows(0..count));
             let behind = session.query("select 'behind', @@autocommit, @@in_transaction");
             session.run().unwrap();
-            assert_eq!(end(&told), "done", "{road:?} {:?}", told.get().error);
-            assert_eq!(told.get().affected(), count as u64, "{road:?}");
+            assert_eq!(end(&told), "done", "{strategy:?} {:?}", told.get().error);
+            assert_eq!(told.get().affected(), count as u64, "{strategy:?}");
             assert_eq!(behind.get().lines(), ["behind|1|0"]);
             let sums = format!("{count}|{count}|{}", (count + 6) / 7);
-            let check =
-                "select count(*), count(distinct id), sum(v is null) from roads where v is null or v = 'it''s \\\\ ?'";
-            assert_eq!(session.must(check)[0].replace("NULL", "0").replace('d', ""), sums, "{road:?}");
+            let check = "select count(*), count(distinct id), sum(v is null) from strategies where v is null or v = 'it''s \\\\ ?'";
+            assert_eq!(session.must(check)[0].replace("NULL", "0").replace('d', ""), sums, "{strategy:?}");
         }
     }
 }
 
 #[test]
-fn updates_deletes_and_on_duplicate_key_by_every_road() {
+fn updates_deletes_and_on_duplicate_key_with_every_strategy() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         table(&mut session, "changes", "");
         for (sql, values, affected) in [
             ("insert into changes values (?, ?)", rows(1..=100), 100),
@@ -65,17 +65,17 @@ fn updates_deletes_and_on_duplicate_key_by_every_road() {
             ("update changes set v = 'new' where id = ?", (1..=50).map(|n| vec![V::Int(n)]).collect(), 50),
             ("delete from changes where id = ?", (1..=10).map(|n| vec![V::Int(n)]).collect(), 10),
         ] {
-            let told = session.batch(sql, road, true, values);
+            let told = session.batch(sql, strategy, true, values);
             session.run().unwrap();
-            assert_eq!(end(&told), "done", "{road:?} {sql} {:?}", told.get().error);
-            assert_eq!(told.get().affected(), affected, "{road:?} {sql}");
+            assert_eq!(end(&told), "done", "{strategy:?} {sql} {:?}", told.get().error);
+            assert_eq!(told.get().affected(), affected, "{strategy:?} {sql}");
         }
         assert_eq!(session.must("select count(*), min(id), sum(v = 'new') from changes"), ["104|11|d40"]);
     }
 }
 
 #[test]
-fn statements_of_every_shape_do_the_same_by_the_best_road_as_one_by_one() {
+fn statements_of_every_shape_do_the_same_with_the_best_strategy_as_one_by_one() {
     let mut session = session();
     let pairs = || (1..=30).map(|n| vec![V::Int(n), V::from("x")]).collect::<Vec<_>>();
     let keys = || (1..=30).map(|n| vec![V::Int(n)]).collect::<Vec<_>>();
@@ -120,19 +120,19 @@ fn statements_of_every_shape_do_the_same_by_the_best_road_as_one_by_one() {
         ),
     ] {
         let mut seen = Vec::new();
-        for road in ROADS {
+        for strategy in STRATEGIES {
             table(&mut session, "shapes", "");
             table(&mut session, "other_shapes", "");
             session.must("create or replace table valued (id int primary key, value varchar(9)) as select seq as id from seq_1_to_9");
             session.must("create or replace procedure shaping(n int) insert into shapes values (n + 500, 'p')");
             session.must("insert into shapes select seq, 'old' from seq_1_to_20");
             session.must("insert into other_shapes select seq, 'other' from seq_1_to_20");
-            let told = session.batch(sql, road, true, values.clone());
+            let told = session.batch(sql, strategy, true, values.clone());
             session.run().unwrap();
             let affected = told.get().affected();
             let rows = session.must("select * from shapes union all select id, value from valued order by 1, 2");
             seen.push((end(&told), affected, told.get().rows.clone(), rows));
-            assert_eq!(end(&told), "done", "{road:?} {sql}: {:?}", told.get().error);
+            assert_eq!(end(&told), "done", "{strategy:?} {sql}: {:?}", told.get().error);
         }
         assert!(seen.iter().all(|one| *one == seen[1]), "{sql}: {:?}", seen.iter().map(|s| s.1).collect::<Vec<_>>());
     }
@@ -141,7 +141,7 @@ fn statements_of_every_shape_do_the_same_by_the_best_road_as_one_by_one() {
 #[test]
 fn a_failing_row_is_named_and_none_is_applied() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         for (count, bad) in [(3i64, 0i64), (3, 2), (1, 0), (20_000, 0), (20_000, 19_999), (20_000, 12_345)] {
             for open in ["", "start transaction", "set autocommit=0"] {
                 table(&mut session, "failing", "");
@@ -151,17 +151,21 @@ fn a_failing_row_is_named_and_none_is_applied() {
                     session.must(open);
                     session.must("insert into failing values (-2, 'in the transaction')");
                 }
-                if open == "start transaction" && road == Road::Pipelined && count > 3 {
+                if open == "start transaction" && strategy == BatchStrategy::Pipelined && count > 3 {
                     continue; // one at a time: the small ones show it
                 }
                 let values = rows((0..count).map(|n| if n == bad { -1 } else { n }));
-                let told = session.batch("insert into failing values (?, ?)", road, true, values);
+                let told = session.batch("insert into failing values (?, ?)", strategy, true, values);
                 let behind = session.query("select 'behind', @@in_transaction");
                 session.run().unwrap();
-                assert_eq!(end(&told), format!("server 1062 at row {bad}"), "{road:?} {count} {open}");
+                assert_eq!(end(&told), format!("server 1062 at row {bad}"), "{strategy:?} {count} {open}");
                 let inside = i64::from(!open.is_empty());
-                assert_eq!(behind.get().lines(), [format!("behind|{inside}")], "{road:?} {open}");
-                assert_eq!(session.must("select count(*) from failing"), [(1 + inside).to_string()], "{road:?} {open}");
+                assert_eq!(behind.get().lines(), [format!("behind|{inside}")], "{strategy:?} {open}");
+                assert_eq!(
+                    session.must("select count(*) from failing"),
+                    [(1 + inside).to_string()],
+                    "{strategy:?} {open}"
+                );
                 session.must("commit");
                 session.must("set autocommit=1");
             }
@@ -172,33 +176,33 @@ fn a_failing_row_is_named_and_none_is_applied() {
 #[test]
 fn a_row_that_conflicts_with_an_earlier_one_of_the_batch_is_named() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         table(&mut session, "twice", "");
         let values = rows((0..15_000).map(|n| if n == 14_000 { 3 } else { n }));
-        let told = session.batch("insert into twice values (?, ?)", road, true, values);
+        let told = session.batch("insert into twice values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "server 1062 at row 14000", "{road:?}");
+        assert_eq!(end(&told), "server 1062 at row 14000", "{strategy:?}");
         assert_eq!(session.must("select count(*) from twice"), ["0"]);
         let long = "x".repeat(301);
         let mut values = rows(0..100);
         values[42][1] = V::from(long);
-        let told = session.batch("insert into twice values (?, ?)", road, true, values);
+        let told = session.batch("insert into twice values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "server 1406 at row 42", "{road:?} {:?}", told.get().error);
+        assert_eq!(end(&told), "server 1406 at row 42", "{strategy:?} {:?}", told.get().error);
     }
 }
 
 #[test]
 fn without_transactions_a_row_is_named_only_where_it_is_certain() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         table(&mut session, "untransacted", "engine=MyISAM");
         let values = rows((0..100).map(|n| if n == 50 { 3 } else { n }));
-        let told = session.batch("insert into untransacted values (?, ?)", road, true, values);
+        let told = session.batch("insert into untransacted values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        let expected = if road == Road::Pipelined { "server 1062 at row 50" } else { "server 1062" };
-        assert_eq!(end(&told), expected, "{road:?}");
-        if road != Road::Pipelined {
+        let expected = if strategy == BatchStrategy::Pipelined { "server 1062 at row 50" } else { "server 1062" };
+        assert_eq!(end(&told), expected, "{strategy:?}");
+        if strategy != BatchStrategy::Pipelined {
             assert_eq!(session.must("select count(*) from untransacted"), ["50"], "nothing was applied twice");
         }
         assert_eq!(session.must("select @@autocommit"), ["1"]);
@@ -208,29 +212,29 @@ fn without_transactions_a_row_is_named_only_where_it_is_certain() {
 #[test]
 fn a_value_that_does_not_fit_is_named_and_nothing_is_sent_or_all_is_undone() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         for (count, bad) in [(5, 3), (30_000, 25_000), (30_000, 0)] {
             table(&mut session, "unfit", "");
             let mut values = rows(0..count);
             values[bad][1] = V::Other;
-            let told = session.batch("insert into unfit values (?, ?)", road, true, values);
+            let told = session.batch("insert into unfit values (?, ?)", strategy, true, values);
             let behind = session.query("select @@autocommit, @@in_transaction");
             session.run().unwrap();
             let end = end(&told);
-            assert!(end.contains("cannot be sent") && end.ends_with(&format!("at row {bad}")), "{road:?}: {end}");
-            assert_eq!(behind.get().lines(), ["1|0"], "{road:?}");
-            assert_eq!(session.must("select count(*) from unfit"), ["0"], "{road:?}");
+            assert!(end.contains("cannot be sent") && end.ends_with(&format!("at row {bad}")), "{strategy:?}: {end}");
+            assert_eq!(behind.get().lines(), ["1|0"], "{strategy:?}");
+            assert_eq!(session.must("select count(*) from unfit"), ["0"], "{strategy:?}");
         }
-        let told = session.batch("insert into unfit values (?, ?)", road, true, vec![vec![V::Int(1)]]);
+        let told = session.batch("insert into unfit values (?, ?)", strategy, true, vec![vec![V::Int(1)]]);
         session.run().unwrap();
-        assert_eq!(end(&told), "client the statement has 2 parameters, but 1 was given at row 0", "{road:?}");
+        assert_eq!(end(&told), "client the statement has 2 parameters, but 1 was given at row 0", "{strategy:?}");
     }
 }
 
 #[test]
 fn mixed_types_in_a_column_are_no_obstacle() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         session.must("create or replace table mixed (id int primary key auto_increment, v varchar(50), w double)");
         let values = vec![
             vec![V::Null, V::Null],
@@ -240,11 +244,11 @@ fn mixed_types_in_a_column_are_no_obstacle() {
             vec![V::Null, V::decimal("4.5")],
             vec![V::from("five"), V::from("5")],
         ];
-        let told = session.batch("insert into mixed (v, w) values (?, ?)", road, true, values);
+        let told = session.batch("insert into mixed (v, w) values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "done", "{road:?} {:?}", told.get().error);
+        assert_eq!(end(&told), "done", "{strategy:?} {:?}", told.get().error);
         let expected = ["NULL|NULL", "1|f1.5", "two|f2", "3.50|NULL", "NULL|f4.5", "five|f5"];
-        assert_eq!(session.must("select v, w from mixed order by id"), expected, "{road:?}");
+        assert_eq!(session.must("select v, w from mixed order by id"), expected, "{strategy:?}");
     }
 }
 
@@ -252,26 +256,26 @@ fn mixed_types_in_a_column_are_no_obstacle() {
 fn rows_that_a_batch_returns_go_to_the_handler() {
     let mut session = session();
     session.must("create or replace table giving (id int primary key auto_increment, v int)");
-    for road in ROADS {
+    for strategy in STRATEGIES {
         session.must("truncate giving");
         let values = (0..100).map(|n| vec![V::Int(n)]).collect();
-        let told = session.batch("insert into giving (v) values (?) returning id, v", road, true, values);
+        let told = session.batch("insert into giving (v) values (?) returning id, v", strategy, true, values);
         session.run().unwrap();
         let expected: Vec<String> = (0..100).map(|n| format!("{}|{n}", n + 1)).collect();
-        assert_eq!(told.get().lines(), expected, "{road:?}");
+        assert_eq!(told.get().lines(), expected, "{strategy:?}");
     }
 }
 
 #[test]
 fn a_deadlock_in_the_middle_leaves_nothing_of_the_batch() {
     let mut session = session();
-    for (road, open) in [
-        (Road::Pipelined, ""),
-        (Road::Bulk, ""),
-        (Road::Joined, ""),
-        (Road::Pipelined, "set autocommit=0"),
-        (Road::Bulk, "start transaction"),
-        (Road::Pipelined, "start transaction"),
+    for (strategy, open) in [
+        (BatchStrategy::Pipelined, ""),
+        (BatchStrategy::Bulk, ""),
+        (BatchStrategy::Joined, ""),
+        (BatchStrategy::Pipelined, "set autocommit=0"),
+        (BatchStrategy::Bulk, "start transaction"),
+        (BatchStrategy::Pipelined, "start transaction"),
     ] {
         table(&mut session, "locked", "");
         session.must("insert into locked select seq, 'old' from seq_1_to_1000");
@@ -292,13 +296,13 @@ fn a_deadlock_in_the_middle_leaves_nothing_of_the_batch() {
         });
         held.recv().unwrap();
         let values = (1..=600).map(|n| vec![V::Int(n)]).collect();
-        let told = session.batch("update locked set v = 'mine' where id = ?", road, true, values);
+        let told = session.batch("update locked set v = 'mine' where id = ?", strategy, true, values);
         session.run().unwrap();
         other.join().unwrap();
         let end = end(&told);
-        assert!(end.starts_with("server 1213"), "{road:?} {open}: {end}");
+        assert!(end.starts_with("server 1213"), "{strategy:?} {open}: {end}");
         session.must("commit");
-        assert_eq!(session.must("select count(*) from locked where v <> 'old'"), ["0"], "{road:?} {open}");
+        assert_eq!(session.must("select count(*) from locked where v <> 'old'"), ["0"], "{strategy:?} {open}");
         session.must("set autocommit=1");
     }
 }
@@ -306,14 +310,14 @@ fn a_deadlock_in_the_middle_leaves_nothing_of_the_batch() {
 #[test]
 fn a_batch_whose_handler_is_gone_is_rolled_back() {
     let mut session = session();
-    for road in ROADS {
+    for strategy in STRATEGIES {
         // After the first reads: while the statement is prepared, the guard set, rows are in flight.
         for reads in 0..4 {
             table(&mut session, "abandoned", "");
             session.machine.forget_statements();
             let execute = Execute {
                 sql: "insert into abandoned values (?, ?)".into(),
-                rows: Rows::Batch { road, atomic: true },
+                rows: Rows::Batch { strategy, atomic: true },
                 text: AsText::IfUnprepared,
                 cursor: None,
             };
@@ -322,13 +326,13 @@ fn a_batch_whose_handler_is_gone_is_rolled_back() {
             session.pump(|_| count.replace(count.get() + 1) == reads).unwrap();
             // After some reads the COMMIT may be on its way, which no cancel request is to hit: then it is all rows,
             // never some.
-            assert!(session.machine.discard(id) == Discarded::Alone || reads > 0, "{road:?} after {reads} reads");
+            assert!(session.machine.discard(id) == Discarded::Alone || reads > 0, "{strategy:?} after {reads} reads");
             let behind = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
             assert_eq!(told.get().end, None);
             let seen = behind.get().lines();
             let whole = reads > 0 && seen == ["20000|1"];
-            assert!(whole || seen == ["0|1"], "{road:?} after {reads} reads: {seen:?}");
+            assert!(whole || seen == ["0|1"], "{strategy:?} after {reads} reads: {seen:?}");
         }
     }
 }
@@ -417,18 +421,18 @@ fn compressed_sessions_do_the_same() {
     let options = Options { compression: Some(Algorithm::Zlib), local_infile: true, ..Server::options() };
     let mut session = Server::shared().session_with(options);
     assert_eq!(session.must("show status like 'Compression'"), ["Compression|ON"]);
-    for road in ROADS {
+    for strategy in STRATEGIES {
         table(&mut session, "packed", "");
-        let told = session.batch("insert into packed values (?, ?)", road, true, rows(0..20_000));
+        let told = session.batch("insert into packed values (?, ?)", strategy, true, rows(0..20_000));
         let all = session.query("select * from packed");
         let one = session.execute("select v from packed where id = ?", vec![V::Int(15)]);
         session.run().unwrap();
-        assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 20_000), "{road:?}");
+        assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 20_000), "{strategy:?}");
         assert_eq!(all.get().rows.len(), 20_000);
         assert_eq!(one.get().lines(), ["it's \\ ?"]);
         let mut values = rows(20_000..30_000);
         values[9_000][0] = V::Int(5);
-        let told = session.batch("insert into packed values (?, ?)", road, true, values);
+        let told = session.batch("insert into packed values (?, ?)", strategy, true, values);
         session.run().unwrap();
         assert_eq!(end(&told), "server 1062 at row 9000");
     }
@@ -490,11 +494,11 @@ fn fewer_capabilities_do_the_same() {
         let mut session = Server::shared().session_with(Options { without, database: None, ..Server::options() });
         session.must("use t");
         session.must("create or replace table fewer (id int primary key, v varchar(300))");
-        for road in ROADS {
+        for strategy in STRATEGIES {
             session.must("delete from fewer");
-            let told = session.batch("insert into fewer values (?, ?)", road, true, rows(0..500));
+            let told = session.batch("insert into fewer values (?, ?)", strategy, true, rows(0..500));
             session.run().unwrap();
-            assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 500), "{without:?} {road:?}");
+            assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 500), "{without:?} {strategy:?}");
         }
         for i in 0..3 {
             let told = session.execute("select id, v from fewer where id between ? and 9", vec![V::Int(8)]);

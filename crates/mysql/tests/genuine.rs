@@ -1,14 +1,14 @@
 //! Logins to genuine MySQL and a few statements, replayed cut and split at every byte.
 //!
-//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` makes a recording anew, on a server
-//! that has the user `tester` with the password `tiger`, and the database `t`. Before that one of `fast` somebody logs
-//! in as `tester`, before that one of `rsa` FLUSH PRIVILEGES makes the server forget it.
+//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` makes a recording anew, on a
+//! server that has the user `tester` with the password `tiger`, and the database `t`. Before that one of `fast`
+//! somebody logs in as `tester`, before that one of `rsa` FLUSH PRIVILEGES makes the server forget it.
 
 mod support;
 
 use headrace_core::{Fatal, Session as _};
 use headrace_mysql::auth::ServerKey;
-use headrace_mysql::machine::{Options, Request, Road};
+use headrace_mysql::machine::{BatchStrategy, Options, Request};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
@@ -36,12 +36,12 @@ fn ask<P: Peer>(session: &mut Session<P>, told: &mut Vec<Shared>) -> Result<(), 
     session.run()?;
     let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
     let insert = "insert into recorded values (?, ?, ?)";
-    told.push(session.batch(insert, Road::Auto, true, values(4)));
-    told.push(session.batch(insert, Road::Pipelined, true, values(3)));
-    told.push(session.batch(insert, Road::Auto, true, values(-1)));
+    told.push(session.batch(insert, BatchStrategy::Auto, true, values(4)));
+    told.push(session.batch(insert, BatchStrategy::Pipelined, true, values(3)));
+    told.push(session.batch(insert, BatchStrategy::Auto, true, values(-1)));
     told.push(session.batch(
         "update recorded set v = ? where id = ?",
-        Road::Auto,
+        BatchStrategy::Auto,
         true,
         vec![vec![V::from("new"), V::Int(1)], vec![V::Int(5), V::Int(2)]],
     ));

@@ -1,12 +1,12 @@
 //! Batches: one statement and many rows of parameters, all of them or none.
 //!
-//! Rows travel by one of three roads ([`Road`]). An insert cursor takes them in the columns' own form, which is the
-//! shortest; but nothing is converted there, so a row with another value goes on by SQ_BIND and SQ_EXECUTE, and so does
-//! what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch repeated without one: the
-//! error that the user sees, and the row that it names, are those of plain executions.
+//! Rows travel with one of three strategies ([`BatchStrategy`]). An insert cursor takes them in the columns' own form,
+//! which is the shortest; but nothing is converted there, so a row with another value goes on by SQ_BIND and
+//! SQ_EXECUTE, and so does what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch
+//! repeated without one: the error that the user sees, and the row that it names, are those of plain executions.
 
 use super::pending::{Failure, PendingRequest};
-use super::request::{Asked, Execute, Group, Reply, Request, Road};
+use super::request::{Asked, BatchStrategy, Execute, Group, Reply, Request};
 use super::send::bind_row;
 use super::stage::{Event, HasState, Stage, State, go};
 use super::{IfxHandler, Logging, Machine};
@@ -81,11 +81,11 @@ enum Travels {
 }
 
 impl Travels {
-    fn on(road: Road) -> Self {
-        match road {
-            Road::Put => Self::Put,
-            Road::Groups => Self::Execute { group: own::GROUP_BYTES, row_waits: false },
-            Road::Rows => Self::Execute { group: 1, row_waits: false },
+    fn on(strategy: BatchStrategy) -> Self {
+        match strategy {
+            BatchStrategy::Put => Self::Put,
+            BatchStrategy::Groups => Self::Execute { group: own::GROUP_BYTES, row_waits: false },
+            BatchStrategy::Rows => Self::Execute { group: 1, row_waits: false },
         }
     }
 }
@@ -111,11 +111,11 @@ enum Putting<H: ResponseHandler> {
 }
 
 impl<H: ResponseHandler> Batch<H> {
-    fn new(guard: Guard, road: Road) -> Self {
+    fn new(guard: Guard, strategy: BatchStrategy) -> Self {
         Self {
             step: Step::Sending,
             guard,
-            travels: Travels::on(road),
+            travels: Travels::on(strategy),
             sent: 0,
             affected: 0,
             put: Put::default(),
@@ -145,16 +145,16 @@ impl<H: IfxHandler> Machine<H> {
         };
         self.guard_batch(guard, write_buffer);
         let pending = &mut self.queue[at];
-        let Request::Execute(Execute { road, .. }) = pending.request else { return };
+        let Request::Execute(Execute { strategy, .. }) = pending.request else { return };
         let Some(statement) = pending.used.as_ref().map(|used| &used.statement) else { return };
         let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
-        let best = plan.filter(|plan| !plan.padded).map_or(Road::Groups, |_| Road::Put);
-        let road = road.unwrap_or(best);
+        let best = plan.filter(|plan| !plan.padded).map_or(BatchStrategy::Groups, |_| BatchStrategy::Put);
+        let strategy = strategy.unwrap_or(best);
         // Only what can be undone and read a second time is put.
         let can = plan.is_some() && guard != Guard::None;
         let again = can && pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
-        let road = if road == Road::Put && !again { Road::Groups } else { road };
-        pending.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, road)));
+        let strategy = if strategy == BatchStrategy::Put && !again { BatchStrategy::Groups } else { strategy };
+        pending.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, strategy)));
     }
 
     fn guard_batch(&mut self, guard: Guard, write_buffer: &mut WriteBuffer) {
@@ -287,7 +287,7 @@ impl<H: IfxHandler> Machine<H> {
         self.ask(Asked::PutClose { first, count });
     }
 
-    /// Every row is answered: keeps them all, or none, or begins once more on another road.
+    /// Every row is answered: keeps them all, or none, or begins once more with another strategy.
     pub(super) fn end_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if self.repeat_batch(cx, write_buffer) {
             return;
@@ -347,7 +347,7 @@ impl<H: IfxHandler> Machine<H> {
         let Some(first) = slot.failure.take() else { return false };
         let guard = batch.guard;
         batch.go(Event::PutFailed, Step::Sending);
-        *batch = Batch { putting: Putting::Repeated(Box::new(first)), ..Batch::new(guard, Road::Groups) };
+        *batch = Batch { putting: Putting::Repeated(Box::new(first)), ..Batch::new(guard, BatchStrategy::Groups) };
         match guard {
             Guard::Savepoint => client::savepoint(write_buffer.tail(), tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
             _ => client::rollback(write_buffer.tail()),

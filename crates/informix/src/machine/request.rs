@@ -15,7 +15,7 @@ pub enum Rows {
 
 /// How a batch travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Road {
+pub enum BatchStrategy {
     /// Rows in the columns' own form, put into an insert cursor.
     Put,
     /// Many SQ_BIND and SQ_EXECUTE in a group.
@@ -34,7 +34,7 @@ pub struct Execute {
     /// Begin a transaction first, unless one is open then or the database has none.
     pub begin: bool,
     /// How a batch is to travel, for measuring; without it what its statement and its rows allow decides.
-    pub road: Option<Road>,
+    pub strategy: Option<BatchStrategy>,
 }
 
 /// A cursor that stays open: its rows are fetched by further requests.

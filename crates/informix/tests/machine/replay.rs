@@ -270,7 +270,8 @@ pub fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     let mut session = Session::start();
     let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
     rows[3][2] = V::decimal("NaN");
-    let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false, road: None };
+    let request =
+        Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false, strategy: None };
     let told = session.ask(Request::Execute(request), Vec::new(), rows);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();

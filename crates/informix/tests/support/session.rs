@@ -85,7 +85,7 @@ impl Session {
 
     /// Executes a statement.
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>, begin: bool) -> Shared {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, road: None }), row, Vec::new())
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, strategy: None }), row, Vec::new())
     }
 
     /// Executes an INSERT for many rows.
@@ -93,7 +93,7 @@ impl Session {
         let rows = (0..rows)
             .map(|i| vec![TestValue::Int(i as i64), TestValue::text("odd"), TestValue::decimal("1.5")])
             .collect();
-        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, road: None };
+        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, strategy: None };
         self.ask(Request::Execute(request), Vec::new(), rows)
     }
 

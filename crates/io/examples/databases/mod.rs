@@ -109,6 +109,6 @@ impl Database for Informix {
     }
     fn statement(sql: &str) -> informix::Request {
         let (sql, rows) = (sql.into(), informix::Rows::One);
-        informix::Request::Execute(informix::Execute { sql, rows, begin: false, road: None })
+        informix::Request::Execute(informix::Execute { sql, rows, begin: false, strategy: None })
     }
 }

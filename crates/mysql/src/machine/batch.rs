@@ -7,7 +7,7 @@
 //! by START TRANSACTION in autocommit, the rows behind a deadlock could not be caught, so there one command is in
 //! flight at a time.
 //!
-//! Each road, measured on MariaDB 10.11 over loopback (medians of 7, `cargo bench -p headrace-mysql`; 3 columns):
+//! Each strategy, measured on MariaDB 10.11 over loopback (medians of 7, `cargo bench -p headrace-mysql`; 3 columns):
 //!
 //! | rows | Pipelined | Joined | Bulk |
 //! |---|---|---|---|
@@ -28,7 +28,7 @@
 use super::chunk::{Chunk, Frame};
 use super::pending::{Failure, Stage};
 use super::reply::Kind;
-use super::request::{AsText, Execute, Road, Rows};
+use super::request::{AsText, BatchStrategy, Execute, Rows};
 use super::send::write_row;
 use super::session::Session;
 use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
@@ -143,8 +143,8 @@ impl Batch {
 
     /// The batch of a statement that needs no preparing, because its rows are joined.
     pub fn without_preparing(execute: &Execute, session: &Session) -> Option<Self> {
-        let Rows::Batch { road, .. } = execute.rows else { return None };
-        if road == Road::Pipelined || offers_bulk(execute, session) {
+        let Rows::Batch { strategy, .. } = execute.rows else { return None };
+        if strategy == BatchStrategy::Pipelined || offers_bulk(execute, session) {
             return None;
         }
         let insert = Insert::new(&execute.sql, session.modes())?;
@@ -175,7 +175,7 @@ impl Batch {
 /// Whether COM_STMT_BULK_EXECUTE is wanted, offered, and made for this statement. The server refuses it for what
 /// gives rows.
 fn offers_bulk(execute: &Execute, session: &Session) -> bool {
-    let wanted = matches!(execute.rows, Rows::Batch { road: Road::Auto | Road::Bulk, .. });
+    let wanted = matches!(execute.rows, Rows::Batch { strategy: BatchStrategy::Auto | BatchStrategy::Bulk, .. });
     if !wanted
         || execute.text == AsText::Always
         || !session.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS)

@@ -23,7 +23,7 @@ mod upload;
 mod verb;
 mod wire;
 
-pub use request::{AsText, Execute, Request, Road, Rows};
+pub use request::{AsText, BatchStrategy, Execute, Request, Rows};
 pub use run::RowPackets;
 pub use session::Session;
 pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, Event, State, TRANSITIONS};

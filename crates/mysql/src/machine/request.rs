@@ -4,9 +4,10 @@ use crate::sql::changes_session;
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
 
-/// How the rows of a batch travel. What a road cannot do goes by the next best: the response handler sees one meaning.
+/// How the rows of a batch travel. What a strategy cannot do goes by the next best: the response handler sees one
+/// meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Road {
+pub enum BatchStrategy {
     /// The best that the server and the statement allow: Bulk, then Joined, then Pipelined.
     Auto,
     /// One COM_STMT_EXECUTE per row, many of them in flight.
@@ -36,7 +37,7 @@ pub enum Rows {
     /// As many as the response handler's `next_row` gives.
     Batch {
         /// How they travel.
-        road: Road,
+        strategy: BatchStrategy,
         /// All rows or none: a transaction of its own in autocommit, a savepoint inside a transaction. Tables without
         /// transactions keep what was applied; so does everything without this.
         atomic: bool,

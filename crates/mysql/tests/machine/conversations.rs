@@ -5,7 +5,7 @@ use crate::support::session::Session;
 use crate::support::trace;
 use headrace_core::{Certificate, NextStep, Protocol, Session as _, WriteBuffer};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows, Tls};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, Request, Rows, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Peer, TestValue as V, Trace};
@@ -296,7 +296,7 @@ pub fn rows_are_joined_where_there_is_no_bulk() {
     let mut session = session(mysql8());
     let values = vec![vec![V::Int(1), V::from("it's")], vec![V::Null, V::from("a\\b")]];
     let sql = "insert into t values (?, ?) on duplicate key update a = 1";
-    let told = session.batch(sql, Road::Auto, true, values);
+    let told = session.batch(sql, BatchStrategy::Auto, true, values);
     for _ in 0..4 {
         session.peer.says.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
     }
@@ -374,7 +374,7 @@ pub fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
     session.peer.says.push_back(reply(&[b"\xff\xbd\x04#40001Deadlock found"]));
     session.run().unwrap();
     session.peer.heard.clear();
-    let told = session.batch("insert into t values (?)", Road::Auto, true, vec![vec![V::Int(1)]]);
+    let told = session.batch("insert into t values (?)", BatchStrategy::Auto, true, vec![vec![V::Int(1)]]);
     for _ in 0..5 {
         session.peer.says.push_back(reply(&[OK]));
     }
@@ -414,7 +414,7 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
     let insert = "insert into t values (?)";
     let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
     let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
-        let told = session.batch(insert, Road::Auto, true, vec![vec![V::Int(7)], vec![V::Int(8)]]);
+        let told = session.batch(insert, BatchStrategy::Auto, true, vec![vec![V::Int(7)], vec![V::Int(8)]]);
         session.peer.heard.clear();
         session.peer.says.extend(says);
         session.run().unwrap();
@@ -510,8 +510,8 @@ proptest! {
             session.ask(Request::Fetch { cursor: id, rows: 1 }, vec![], vec![]).1,
             session.query("select 1"),
             session.execute("select ?", vec![V::Int(1)]),
-            session.batch("insert into t values (?)", Road::Auto, true, vec![vec![V::Int(7)], vec![V::Null]]),
-            session.batch("update t set a = ?", Road::Pipelined, false, vec![vec![V::Int(7)], vec![V::Null]]),
+            session.batch("insert into t values (?)", BatchStrategy::Auto, true, vec![vec![V::Int(7)], vec![V::Null]]),
+            session.batch("update t set a = ?", BatchStrategy::Pipelined, false, vec![vec![V::Int(7)], vec![V::Null]]),
             session.ask(Request::CloseCursor { cursor: id }, vec![], vec![]).1,
             session.ask(Request::ResetConnection, vec![], vec![]).1,
         ];

@@ -8,7 +8,7 @@ use crate::support::recording_file;
 use crate::support::server::Server;
 use crate::support::session::Session;
 use headrace_core::{Fatal, Session as _};
-use headrace_mysql::machine::{AsText, Execute, Options, Request, Road, Rows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, Request, Rows};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
@@ -32,10 +32,10 @@ fn ask<P: Peer>(session: &mut Session<P>, told: &mut Vec<Shared>) -> Result<(), 
     session.run()?;
     let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
     let insert = "insert into recorded values (?, ?, ?)";
-    told.push(session.batch(insert, Road::Bulk, true, values(4)));
-    told.push(session.batch(insert, Road::Joined, true, values(5)));
-    told.push(session.batch(insert, Road::Pipelined, true, values(3)));
-    told.push(session.batch(insert, Road::Auto, true, values(-1)));
+    told.push(session.batch(insert, BatchStrategy::Bulk, true, values(4)));
+    told.push(session.batch(insert, BatchStrategy::Joined, true, values(5)));
+    told.push(session.batch(insert, BatchStrategy::Pipelined, true, values(3)));
+    told.push(session.batch(insert, BatchStrategy::Auto, true, values(-1)));
     told.push(session.query("select * from recorded"));
     session.run()?;
     let execute =

@@ -3,7 +3,7 @@
 use crate::conversations::*;
 use crate::support::session::Session;
 use headrace_core::{Discarded, FatalKind, Protocol, Session as _};
-use headrace_mysql::machine::{InfileState, Options, Request, Road};
+use headrace_mysql::machine::{BatchStrategy, InfileState, Options, Request};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Shared, TestValue as V};
 
@@ -137,7 +137,7 @@ fn bulk(says: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
     let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
     let mut session = session(bulk);
     let values = vec![vec![V::Int(7)], vec![V::Int(8)]];
-    let told = session.batch("insert into t values (?)", Road::Auto, true, values);
+    let told = session.batch("insert into t values (?)", BatchStrategy::Auto, true, values);
     answer(&mut session, says);
     (session, told)
 }
@@ -168,7 +168,7 @@ pub fn rows_that_cannot_be_undone_are_not_sent_again() {
 pub fn a_batch_that_is_given_up_while_its_wrong_row_is_looked_for_is_rolled_back() {
     let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
     let values = (0..2000).map(|n| vec![V::Int(n)]).collect();
-    session.batch("insert into t values (?)", Road::Joined, true, values);
+    session.batch("insert into t values (?)", BatchStrategy::Joined, true, values);
     session.peer.says.extend([ok(), reply(&[DUPLICATE]), ok()]);
     while !session.peer.says.is_empty() {
         session.pump(|_| false).unwrap_err();
@@ -185,7 +185,7 @@ pub fn a_batch_that_is_given_up_while_its_wrong_row_is_looked_for_is_rolled_back
 pub fn a_value_that_does_not_fit_ends_a_batch_that_was_partly_sent() {
     let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
     let values = vec![vec!["x".repeat(300_000).into()], vec![V::Other]];
-    let told = session.batch("insert into t values (?)", Road::Pipelined, true, values);
+    let told = session.batch("insert into t values (?)", BatchStrategy::Pipelined, true, values);
     answer(&mut session, vec![prepared(1), ok(), ok(), ok(), ok()]);
     assert!(end(&told).ends_with("at row 1"), "{}", end(&told));
     assert!(session.peer.sent().ends_with(&["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]));

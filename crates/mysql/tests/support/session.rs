@@ -2,7 +2,7 @@
 
 use super::TestHandler;
 use headrace_core::{Certificate, Fatal, NextStep, Protocol, ReadBuffer, Session as _, WriteBuffer};
-use headrace_mysql::machine::{AsText, Execute, Machine, Options, Request, Road, Rows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, Rows};
 use headrace_testkit::{Peer, Shared, Step, TestValue};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -128,9 +128,13 @@ impl<P: Peer> Session<P> {
         self.ask(Request::Execute(execute), row, Vec::new()).1
     }
 
-    pub fn batch(&mut self, sql: &str, road: Road, atomic: bool, batch: Vec<Vec<TestValue>>) -> Shared {
-        let execute =
-            Execute { sql: sql.into(), rows: Rows::Batch { road, atomic }, text: AsText::IfUnprepared, cursor: None };
+    pub fn batch(&mut self, sql: &str, strategy: BatchStrategy, atomic: bool, batch: Vec<Vec<TestValue>>) -> Shared {
+        let execute = Execute {
+            sql: sql.into(),
+            rows: Rows::Batch { strategy, atomic },
+            text: AsText::IfUnprepared,
+            cursor: None,
+        };
         self.ask(Request::Execute(execute), Vec::new(), batch).1
     }
 

@@ -10,7 +10,7 @@ use crate::query::Sql;
 use crate::wire::{Io, Wire};
 use dialect::Informix;
 use headrace_core::{Cancellation, Interrupt, NextStep};
-use headrace_informix::machine::{Declare, Execute, Logging, Position, Request, Road, Rows};
+use headrace_informix::machine::{BatchStrategy, Declare, Execute, Logging, Position, Request, Rows};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
@@ -69,30 +69,30 @@ impl InformixWire {
         let wire = slf.as_super().get();
         let request = |sql| {
             let begin = wire.still_begins(begin);
-            Request::Execute(Execute { sql, rows: Rows::One, begin, road: None })
+            Request::Execute(Execute { sql, rows: Rows::One, begin, strategy: None })
         };
         wire.with_row(py, &sql.0, params, request)
     }
 
-    /// Queues a batch: one statement, many rows of parameters, all or none. `road` says how it is to travel, for
+    /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` says how it is to travel, for
     /// measuring: `put`, `groups` or `rows`.
-    #[pyo3(signature = (sql, rows, *, begin=false, road=None))]
+    #[pyo3(signature = (sql, rows, *, begin=false, strategy=None))]
     fn execute_batch(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         rows: Py<PyAny>,
         begin: bool,
-        road: Option<&str>,
+        strategy: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let road = match road {
+        let strategy = match strategy {
             None => None,
-            Some("put") => Some(Road::Put),
-            Some("groups") => Some(Road::Groups),
-            Some("rows") => Some(Road::Rows),
+            Some("put") => Some(BatchStrategy::Put),
+            Some("groups") => Some(BatchStrategy::Groups),
+            Some("rows") => Some(BatchStrategy::Rows),
             Some(other) => {
-                return Err(errors::programming(py, &format!("road {other:?} is not one of put, groups, rows")));
+                return Err(errors::programming(py, &format!("strategy {other:?} is not one of put, groups, rows")));
             }
         };
         let state = wire.hold(py)?;
@@ -101,7 +101,7 @@ impl InformixWire {
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
         let call = wire.call(py, &state, args, Want::One, query.get().sql.clone())?;
         let begin = wire.still_begins(begin);
-        let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, road });
+        let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, strategy });
         wire.enqueue::<Informix>(py, state, request, call)
     }
 

@@ -13,7 +13,7 @@ use crate::query::Sql;
 use crate::wire::{Held, State, Transfer, Wire, blocking};
 use dialect::{MyMachine, MySql};
 use headrace_core::{Protocol as _, Session as _, limits};
-use headrace_mysql::machine::{self, AsText, Execute, InfileState, Request, Road, Rows};
+use headrace_mysql::machine::{self, AsText, BatchStrategy, Execute, InfileState, Request, Rows};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_mysql::packets::column::Column;
 use headrace_mysql::packets::reply::ServerError;
@@ -80,12 +80,12 @@ fn as_text(always: bool, never: bool) -> AsText {
     }
 }
 
-fn road(py: Python<'_>, name: &str) -> PyResult<Road> {
+fn strategy(py: Python<'_>, name: &str) -> PyResult<BatchStrategy> {
     match name {
-        "auto" => Ok(Road::Auto),
-        "bulk" => Ok(Road::Bulk),
-        "joined" => Ok(Road::Joined),
-        "pipelined" => Ok(Road::Pipelined),
+        "auto" => Ok(BatchStrategy::Auto),
+        "bulk" => Ok(BatchStrategy::Bulk),
+        "joined" => Ok(BatchStrategy::Joined),
+        "pipelined" => Ok(BatchStrategy::Pipelined),
         _ => Err(errors::programming(py, &format!("{name:?} is not one of auto, bulk, joined, pipelined"))),
     }
 }
@@ -234,23 +234,23 @@ impl MySqlWire {
         Ok(object)
     }
 
-    /// Queues a batch: one statement, many rows of parameters. `road` is `auto`, `bulk`, `joined` or `pipelined`;
+    /// Queues a batch: one statement, many rows of parameters. `strategy` is `auto`, `bulk`, `joined` or `pipelined`;
     /// `atomic` all rows or none; with `returning` there is one result per row.
-    #[pyo3(signature = (sql, rows, *, road="auto", atomic=true, text=false, returning=false, flat=false))]
+    #[pyo3(signature = (sql, rows, *, strategy="auto", atomic=true, text=false, returning=false, flat=false))]
     #[allow(clippy::too_many_arguments)]
     fn execute_batch(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         rows: Py<PyAny>,
-        road: &str,
+        strategy: &str,
         atomic: bool,
         text: bool,
         returning: bool,
         flat: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let road = self::road(py, road)?;
+        let strategy = self::strategy(py, strategy)?;
         let state = wire.hold(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
@@ -260,9 +260,9 @@ impl MySqlWire {
             (true, false) => Want::All,
             (false, false) => Want::One,
         };
-        let road = if returning || flat { Road::Pipelined } else { road };
+        let strategy = if returning || flat { BatchStrategy::Pipelined } else { strategy };
         let call = wire.call::<MySql>(py, &state, args, want, query.get().sql.clone())?;
-        let rows = Rows::Batch { road, atomic };
+        let rows = Rows::Batch { strategy, atomic };
         let request =
             Request::Execute(Execute { sql: query.get().sql.clone(), rows, text: as_text(text, false), cursor: None });
         wire.enqueue::<MySql>(py, state, request, call)

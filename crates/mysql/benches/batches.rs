@@ -1,10 +1,10 @@
-//! What each road of a batch costs, and what a fetch costs, against a real MariaDB on this machine:
-//! `cargo bench -p headrace-mysql`. The numbers that chose the order of [`Road::Auto`] are in `machine/batch.rs`.
+//! What each strategy of a batch costs, and what a fetch costs, against a real MariaDB on this machine: `cargo bench -p
+//! headrace-mysql`. The numbers that chose the order of [`BatchStrategy::Auto`] are in `machine/batch.rs`.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use headrace_mysql::machine::Road;
+use headrace_mysql::machine::BatchStrategy;
 use headrace_testkit::TestValue as V;
 use std::time::{Duration, Instant};
 use support::server::Server;
@@ -18,41 +18,41 @@ fn median(mut run: impl FnMut() -> Duration) -> f64 {
 
 fn main() {
     let mut session = Server::shared().session();
-    session.must("create table roads (id int primary key, v varchar(40), w double)");
+    session.must("create table strategies (id int primary key, v varchar(40), w double)");
     for count in [100i64, 1_000, 10_000, 100_000] {
         let values: Vec<Vec<V>> =
             (0..count).map(|n| vec![V::Int(n), V::from("a value of some length"), V::Float(n as f64)]).collect();
-        for road in [Road::Pipelined, Road::Joined, Road::Bulk] {
+        for strategy in [BatchStrategy::Pipelined, BatchStrategy::Joined, BatchStrategy::Bulk] {
             let took = median(|| {
-                session.must("truncate roads");
+                session.must("truncate strategies");
                 let values = values.clone();
                 let start = Instant::now();
-                let told = session.batch("insert into roads values (?, ?, ?)", road, true, values);
+                let told = session.batch("insert into strategies values (?, ?, ?)", strategy, true, values);
                 session.run().expect("the server is there");
                 assert_eq!(told.get().affected(), count as u64);
                 start.elapsed()
             });
-            println!("insert {count:>6} rows, {road:?}: {took:.2} ms");
+            println!("insert {count:>6} rows, {strategy:?}: {took:.2} ms");
         }
     }
     for count in [1_000i64, 10_000] {
         let keys: Vec<Vec<V>> = (0..count).map(|n| vec![V::Int(n)]).collect();
-        for road in [Road::Pipelined, Road::Bulk] {
+        for strategy in [BatchStrategy::Pipelined, BatchStrategy::Bulk] {
             let took = median(|| {
                 let keys = keys.clone();
                 let start = Instant::now();
-                let told = session.batch("update roads set w = w + 1 where id = ?", road, true, keys);
+                let told = session.batch("update strategies set w = w + 1 where id = ?", strategy, true, keys);
                 session.run().expect("the server is there");
                 assert_eq!(told.get().affected(), count as u64);
                 start.elapsed()
             });
-            println!("update {count:>6} rows, {road:?}: {took:.2} ms");
+            println!("update {count:>6} rows, {strategy:?}: {took:.2} ms");
         }
     }
     for text in [true, false] {
         let took = median(|| {
             let start = Instant::now();
-            let sql = "select * from roads";
+            let sql = "select * from strategies";
             let told = if text { session.query(sql) } else { session.execute(sql, vec![]) };
             session.run().expect("the server is there");
             assert_eq!(told.get().rows.len(), 100_000);
@@ -63,7 +63,7 @@ fn main() {
     let took = median(|| {
         let start = Instant::now();
         for n in 0..10_000 {
-            session.execute("select v from roads where id = ?", vec![V::Int(n)]);
+            session.execute("select v from strategies where id = ?", vec![V::Int(n)]);
         }
         session.run().expect("the server is there");
         start.elapsed()
