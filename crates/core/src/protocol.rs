@@ -323,7 +323,7 @@ pub trait Protocol: Session {
         self.queue_mut().handler_mut(id)
     }
     /// The error with which the server ended or refused the session.
-    fn last_words(&self) -> Option<&<Self::Handler as ResponseHandler>::ServerError>;
+    fn closing_error(&self) -> Option<&<Self::Handler as ResponseHandler>::ServerError>;
 }
 
 #[cfg(test)]

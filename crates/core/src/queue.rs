@@ -390,16 +390,16 @@ impl<R: Pending> Queue<R> {
         self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
     }
 
-    /// Ends every request with `reason`. What the server has said before it ended the session, `last_words`, is for the
-    /// first that has a response handler: before it may stand what was discarded, or is the machine's own.
-    pub fn abort(&mut self, cx: Cx<'_, R>, reason: &Fatal, last_words: Option<ServerError<R>>) {
+    /// Ends every request with `reason`. What the server has said before it ended the session, `closing_error`, is for
+    /// the first that has a response handler: before it may stand what was discarded, or is the machine's own.
+    pub fn abort(&mut self, cx: Cx<'_, R>, reason: &Fatal, closing_error: Option<ServerError<R>>) {
         self.started = 0;
         self.full = None;
-        let mut last_words = last_words;
+        let mut closing_error = closing_error;
         for request in std::mem::take(&mut self.requests) {
             let mut slot = request.into_slot();
             if slot.handler.is_some()
-                && let Some(error) = last_words.take()
+                && let Some(error) = closing_error.take()
             {
                 slot.fail(error);
             }

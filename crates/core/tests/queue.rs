@@ -153,7 +153,7 @@ fn what_is_put_forward_goes_before_what_waits_and_not_before_what_was_sent() {
 }
 
 #[test]
-fn the_last_words_are_for_the_first_who_waits() {
+fn the_closing_error_goes_to_the_first_request_that_waits() {
     let mut queue = Queue::default();
     let (gone, _) = submit(&mut queue, "discarded", 0);
     let waiting = [submit(&mut queue, "first", 0).1, submit(&mut queue, "second", 0).1];
@@ -165,7 +165,7 @@ fn the_last_words_are_for_the_first_who_waits() {
 }
 
 #[test]
-fn an_earlier_failure_is_not_replaced_by_the_last_words() {
+fn an_earlier_failure_is_not_replaced_by_the_closing_error() {
     let mut queue = Queue::default();
     let waiting = [submit(&mut queue, "failed", 0).1, submit(&mut queue, "second", 0).1];
     queue[0].slot.fail(Refusal("22012"));

@@ -222,7 +222,7 @@ fn a_reset_is_an_error() {
 }
 
 #[test]
-fn last_words_are_heard_though_sending_fails() {
+fn what_the_peer_sent_last_is_received_although_sending_fails() {
     let (mut link, mut peer) = unix_pair();
     peer.write_all(b"last words").unwrap();
     drop(peer);

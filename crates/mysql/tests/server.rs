@@ -32,7 +32,7 @@ fn authentication_by_each_plugin_that_this_server_has() {
         let password = (!password.is_empty()).then(|| Secret(password.into()));
         let options = Options { user: user.into(), password, plugins, ..Options::default() };
         let mut session = Session::new(options, Socket::connect(Server::shared().port));
-        session.start().map_err(|reason| (reason.message, session.machine.last_words().map(|error| error.code)))
+        session.start().map_err(|reason| (reason.message, session.machine.closing_error().map(|error| error.code)))
     };
     login("native", "pw", vec![]).unwrap();
     login("nopw", "", vec![]).unwrap();

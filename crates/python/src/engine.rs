@@ -136,7 +136,7 @@ where
     }
 
     fn last_error(&self, py: Python<'_>) -> Option<PyErr> {
-        self.last_words().map(|words| D::error(py, words, None, None))
+        self.closing_error().map(|words| D::error(py, words, None, None))
     }
 }
 

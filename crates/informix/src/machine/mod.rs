@@ -117,7 +117,7 @@ pub struct Machine<H: ResponseHandler> {
     challenge: Option<(u16, String)>,
     /// The server asks questions at login, which were not expected.
     asks_questions: bool,
-    last_words: Option<ServerError>,
+    closing_error: Option<ServerError>,
 }
 
 impl<H: IfxHandler> Machine<H> {
@@ -153,7 +153,7 @@ impl<H: IfxHandler> Machine<H> {
             redirect: None,
             challenge: None,
             asks_questions: false,
-            last_words: None,
+            closing_error: None,
         })
     }
 
@@ -365,10 +365,10 @@ impl<H: IfxHandler> Protocol for Machine<H> {
     fn abort(&mut self, cx: H::Cx<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.groups.clear();
-        self.queue.abort(cx, reason, self.last_words.clone());
+        self.queue.abort(cx, reason, self.closing_error.clone());
     }
 
-    fn last_words(&self) -> Option<&ServerError> {
-        self.last_words.as_ref()
+    fn closing_error(&self) -> Option<&ServerError> {
+        self.closing_error.as_ref()
     }
 }

@@ -200,7 +200,7 @@ impl<H: super::IfxHandler> Machine<H> {
             }
             Answer::Rejected { sqlcode, os_error, messages } => {
                 let error = ServerError { sqlcode, isam: 0, offset: 0, token: startup.options.user.clone() };
-                self.last_words = Some(error);
+                self.closing_error = Some(error);
                 let mut reason = format!("the server rejected the connection with error {sqlcode}");
                 if os_error != 0 {
                     reason += &format!(", operating system error {os_error}");
@@ -278,7 +278,7 @@ impl<H: super::IfxHandler> Machine<H> {
             (State::LocalePrepare | State::LocaleFetch, Some(_)) => startup.locale = None,
             (_, Some(error)) => {
                 let reason = format!("the server refused the session with error {}", error.sqlcode);
-                self.last_words = Some(error);
+                self.closing_error = Some(error);
                 return Err(Fatal::new(FatalKind::LoginRefused, reason));
             }
             _ => {}

@@ -41,12 +41,12 @@ pub fn a_refused_login_says_why() {
     packet[at + 8..at + 10].copy_from_slice(&(-951i16).to_be_bytes());
     let mut session = Session::new();
     assert!(session.feed(&packet).is_err());
-    assert_eq!(session.machine.last_words().unwrap().sqlcode, -951);
+    assert_eq!(session.machine.closing_error().unwrap().sqlcode, -951);
     let mut session = Session::new();
     session.feed(&greeting()[0]).unwrap();
     let refused = [bytes("reply", "connect_004"), unhex(EOT), unhex("000dfeb7ff910000000000046e6f6e65000c")].concat();
     assert!(session.feed(&refused).is_err());
-    assert_eq!(session.machine.last_words().unwrap().sqlcode, -329);
+    assert_eq!(session.machine.closing_error().unwrap().sqlcode, -329);
 }
 
 #[test]

@@ -102,7 +102,7 @@ pub struct Machine<H: ResponseHandler> {
     /// Autocommit was turned off, be it that the server has not heard of it yet.
     manual: bool,
     session: Session,
-    last_words: Option<ServerError>,
+    closing_error: Option<ServerError>,
 }
 
 impl<H: MyHandler> Machine<H> {
@@ -128,7 +128,7 @@ impl<H: MyHandler> Machine<H> {
             manual_due: false,
             manual: false,
             session: Session::default(),
-            last_words: None,
+            closing_error: None,
         })
     }
 
@@ -212,7 +212,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
     }
 
     fn last_message(&self) -> Option<&str> {
-        self.last_words.as_ref().map(|words| words.message.as_str())
+        self.closing_error.as_ref().map(|words| words.message.as_str())
     }
 
     /// The thread's number, which is unsigned.
@@ -333,10 +333,10 @@ impl<H: MyHandler> Protocol for Machine<H> {
         self.phase = Phase::Closed;
         self.reservation = None;
         self.expects.clear();
-        self.queue.abort(cx, reason, self.last_words.clone());
+        self.queue.abort(cx, reason, self.closing_error.clone());
     }
 
-    fn last_words(&self) -> Option<&ServerError> {
-        self.last_words.as_ref()
+    fn closing_error(&self) -> Option<&ServerError> {
+        self.closing_error.as_ref()
     }
 }

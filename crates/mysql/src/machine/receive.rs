@@ -129,7 +129,7 @@ impl<H: MyHandler> Machine<H> {
     fn goodbye(&mut self, payload: &[u8]) -> Result<(), Fatal> {
         let error = ServerError::read(payload)?;
         let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message));
-        self.last_words = Some(error);
+        self.closing_error = Some(error);
         Err(reason)
     }
 
@@ -177,7 +177,7 @@ impl<H: MyHandler> Machine<H> {
                 Progress::Going => Ok(()),
                 Progress::Refused(error) => {
                     let reason = Fatal::new(FatalKind::LoginRefused, error.message.clone());
-                    self.last_words = Some(error);
+                    self.closing_error = Some(error);
                     Err(reason)
                 }
                 Progress::Ready(completion, changes) => {

@@ -354,7 +354,7 @@ impl<H: MyHandler> Machine<H> {
     /// The reply is an error.
     pub(super) fn failed(&mut self, cx: H::Cx<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
         if error.is_fatal() {
-            self.last_words = Some(error.clone());
+            self.closing_error = Some(error.clone());
         }
         if error.ends_transaction() {
             self.session.doubtful = true;

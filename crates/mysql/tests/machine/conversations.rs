@@ -248,11 +248,11 @@ pub fn a_server_that_knows_no_plugins_gets_the_native_answer() {
 pub fn a_server_that_does_not_let_us_in_says_why() {
     let mut full = connecting(options("pw"), vec![packet(0, b"\xff\x10\x04Too many connections")]);
     assert!(full.start().unwrap_err().message.contains("Too many connections"));
-    assert_eq!(full.machine.last_words().map(|error| error.code), Some(1040));
+    assert_eq!(full.machine.closing_error().map(|error| error.code), Some(1040));
     let hello = greeting("8.4.3", "mysql_native_password", mysql8());
     let mut denied = connecting(options("pw"), vec![hello, packet(2, b"\xff\x15\x04#28000Access denied")]);
     assert!(denied.start().is_err());
-    assert_eq!(denied.machine.last_words().map(|error| error.sqlstate.as_str()), Some("28000"));
+    assert_eq!(denied.machine.closing_error().map(|error| error.sqlstate.as_str()), Some("28000"));
     let mut not_mysql = connecting(options("pw"), vec![b"HTTP/1.1 400 Bad Request\r\n".to_vec()]);
     assert!(not_mysql.start().is_err());
     assert!(
@@ -353,7 +353,7 @@ pub fn a_server_that_says_goodbye_is_quoted() {
     session.read_buffer.extend(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected because of inactivity."));
     let gone = session.machine.receive((), &mut session.read_buffer, &mut WriteBuffer::new()).unwrap_err();
     assert!(gone.message.contains("inactivity"), "{gone}");
-    assert_eq!(session.machine.last_words().map(|error| error.code), Some(4031));
+    assert_eq!(session.machine.closing_error().map(|error| error.code), Some(4031));
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub struct Machine<H: ResponseHandler> {
     notices: VecDeque<ServerError>,
     notifications: VecDeque<Notification>,
     notifications_lost: u64,
-    last_words: Option<ServerError>,
+    closing_error: Option<ServerError>,
 }
 
 impl<H: PgHandler> Machine<H> {
@@ -159,7 +159,7 @@ impl<H: PgHandler> Machine<H> {
             notices: VecDeque::new(),
             notifications: VecDeque::new(),
             notifications_lost: 0,
-            last_words: None,
+            closing_error: None,
         }
     }
 
@@ -284,7 +284,7 @@ impl<H: PgHandler> Session for Machine<H> {
     }
 
     fn last_message(&self) -> Option<&str> {
-        self.last_words.as_ref().map(|words| words.field(field::MESSAGE))
+        self.closing_error.as_ref().map(|words| words.field(field::MESSAGE))
     }
 
     fn process_id(&self) -> i32 {
@@ -435,10 +435,10 @@ impl<H: PgHandler> Protocol for Machine<H> {
         self.phase = Phase::Closed;
         self.reserved = None;
         self.streamed = None;
-        self.queue.abort(cx, reason, self.last_words.clone());
+        self.queue.abort(cx, reason, self.closing_error.clone());
     }
 
-    fn last_words(&self) -> Option<&ServerError> {
-        self.last_words.as_ref()
+    fn closing_error(&self) -> Option<&ServerError> {
+        self.closing_error.as_ref()
     }
 }

@@ -306,11 +306,11 @@ impl<H: PgHandler> Machine<H> {
     fn error(&mut self, cx: H::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
         if let Phase::Startup(_) = self.phase {
             let reason = Fatal::new(FatalKind::LoginRefused, error.field(field::MESSAGE).to_owned());
-            self.last_words = Some(error);
+            self.closing_error = Some(error);
             return Err(reason);
         }
         if error.is_fatal() {
-            self.last_words = Some(error.clone());
+            self.closing_error = Some(error.clone());
         }
         if self.queue.started() == 0 || self.queue.is_empty() {
             return Err(Fatal::new(
