@@ -219,7 +219,7 @@ fn times_that_mysql_refuses_in_binary_form_travel_as_text() {
 }
 
 #[test]
-fn moments_that_mysql_stores_keep_their_fraction_as_text() {
+fn timestamps_that_mysql_stores_keep_their_fraction_as_text() {
     let encoded = |micros: i64, stored: bool| {
         let mut out = Vec::new();
         let kind = encode_param_for_mysql(&V::Timestamp(micros), stored, none, &mut out).unwrap().unwrap();

@@ -89,7 +89,7 @@ impl<'a> PyValue<'a> {
         }
         if v.is_exact_instance_of::<PyDateTime>() || v.is_instance_of::<PyDateTime>() {
             return match v.cast::<PyDateTime>() {
-                Ok(moment) if moment.get_tzinfo().is_some() => ValueKind::TimestampTz,
+                Ok(timestamp) if timestamp.get_tzinfo().is_some() => ValueKind::TimestampTz,
                 _ => ValueKind::Timestamp,
             };
         }
@@ -320,33 +320,33 @@ impl Value for PyValue<'_> {
     }
 
     fn timestamp(&self) -> Result<i64, Fault> {
-        if let Ok(moment) = self.value.cast::<PyDateTime>() {
+        if let Ok(timestamp) = self.value.cast::<PyDateTime>() {
             let date = self.value.cast::<PyDate>().map_err(|_| self.wrong("a timestamp"))?;
-            return Ok(i64::from(days_of(date)) * DAY_MICROS + micros_of(moment));
+            return Ok(i64::from(days_of(date)) * DAY_MICROS + micros_of(timestamp));
         }
         Ok(i64::from(self.date()?) * DAY_MICROS)
     }
 
     fn timestamptz(&self) -> Result<i64, Fault> {
         let local = self.timestamp()?;
-        let Ok(moment) = self.value.cast::<PyDateTime>() else {
-            let moment = self
+        let Ok(timestamp) = self.value.cast::<PyDateTime>() else {
+            let timestamp = self
                 .globals()?
                 .datetime
                 .bind(self.py())
                 .call_method1("combine", (&self.value, PyTime::new(self.py(), 0, 0, 0, 0, None)?))?;
-            return PyValue::new(moment, self.settings).timestamptz();
+            return PyValue::new(timestamp, self.settings).timestamptz();
         };
-        let zone = moment.get_tzinfo();
+        let zone = timestamp.get_tzinfo();
         if let Some(zone) = &zone
             && zone.is(self.globals()?.utc.bind(self.py()))
         {
             return Ok(local);
         }
         let aware = if zone.is_some() {
-            moment.clone().into_any()
+            timestamp.clone().into_any()
         } else {
-            moment.call_method0("astimezone").map_err(|_| {
+            timestamp.call_method0("astimezone").map_err(|_| {
                 let what = self.describe();
                 Mismatch::out_of_range(format!("{what} has no time in UTC that Python can hold: give it a zone"))
             })?

@@ -145,8 +145,9 @@ impl<'a> RowSink<'a> {
         self.put(none);
     }
 
-    /// What a class or function of Python raised about the server's value, as DataError with the column's name: Python's
-    /// limits (nesting, digits of a number) and a value's syntax are nothing that a program would expect of a fetch.
+    /// What a class or function of Python raised about the server's value, as DataError with the column's name:
+    /// Python's limits (nesting, digits of a number) and a value's syntax are nothing that a program would expect of a
+    /// fetch.
     #[cold]
     fn refused(&mut self, what: &str, cause: PyErr) {
         let py = self.py;
@@ -303,7 +304,7 @@ const FIRST_MICROS: i64 = -62_135_596_800_000_000;
 const END_MICROS: i64 = 253_402_300_800_000_000;
 
 impl<'a> RowSink<'a> {
-    fn moment(&mut self, micros: i64, zone: Option<&Bound<'a, PyTzInfo>>) {
+    fn timestamp(&mut self, micros: i64, zone: Option<&Bound<'a, PyTzInfo>>) {
         if !(FIRST_MICROS..END_MICROS).contains(&micros) {
             let what = if zone.is_some() { "timestamp with time zone" } else { "timestamp" };
             return self.unrepresentable(what, &civil::timestamp_text(micros, zone.is_some()));
@@ -436,13 +437,13 @@ impl Sink for RowSink<'_> {
     }
 
     fn timestamp(&mut self, micros: i64) {
-        self.moment(micros, None);
+        self.timestamp(micros, None);
     }
 
     fn timestamptz(&mut self, micros: i64) {
         let Some(globals) = self.globals else { return self.null() };
         match globals.utc.bind(self.py).cast::<PyTzInfo>() {
-            Ok(utc) => self.moment(micros, Some(utc)),
+            Ok(utc) => self.timestamp(micros, Some(utc)),
             Err(error) => {
                 let error = PyErr::from(error);
                 self.failed(error);

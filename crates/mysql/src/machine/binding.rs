@@ -71,7 +71,7 @@ impl Binding {
         Self { families: Mutex::default(), stored, writes }
     }
 
-    /// Whether parameters may be values of columns of text, in which MySQL stores moments without their fraction.
+    /// Whether parameters may be values of columns of text, in which MySQL stores timestamps without their fraction.
     pub fn writes(&self) -> bool {
         self.writes
     }

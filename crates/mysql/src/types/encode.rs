@@ -91,8 +91,8 @@ pub fn encode_param<V: Value>(
 }
 
 /// [`encode_param`], but for what MySQL (9.7 is one) gets wrong in binary form: times beyond 838 hours with a fraction,
-/// which it takes for out of range, and moments that are `stored` in a column, which lose their fraction when that is one
-/// of text, all of them when the first one of the statement was no text. They travel as text.
+/// which it takes for out of range, and timestamps that are `stored` in a column, which lose their fraction when that
+/// is one of text, all of them when the first one of the statement was no text. They travel as text.
 ///
 /// # Errors
 /// As those of [`encode_param`].

@@ -1,5 +1,5 @@
-//! Values as fields of a file for LOAD DATA, in the statement's default format: fields end with a tab, lines with a line
-//! feed, a backslash escapes, `\\N` is NULL. MySQL: "LOAD DATA Statement, Field and Line Handling".
+//! Values as fields of a file for LOAD DATA, in the statement's default format: fields end with a tab, lines with a
+//! line feed, a backslash escapes, `\\N` is NULL. MySQL: "LOAD DATA Statement, Field and Line Handling".
 
 use super::encode::{
     Lists, bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, time_text,
@@ -56,8 +56,8 @@ pub fn write_line<V: Value>(
     Ok(())
 }
 
-/// Appends a value as a field. Bytes for a column of bytes are written in hexadecimal, for UNHEX: the file as a whole is
-/// text.
+/// Appends a value as a field. Bytes for a column of bytes are written in hexadecimal, for UNHEX: the file as a whole
+/// is text.
 ///
 /// # Errors
 /// [`headrace_core::Mismatch`] for what the server has no type for; the buffer then holds part of a field.
@@ -113,10 +113,10 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
                 out.extend_from_slice(plain.as_bytes());
             })
         })??,
-        ValueKind::Date => moment(&date_fields(value)?.text(), column, out),
+        ValueKind::Date => timestamp(&date_fields(value)?.text(), column, out),
         ValueKind::Timestamp => {
             let (date, clock) = timestamp_fields(value)?;
-            moment(&format!("{} {}", date.text(), clock.text()), column, out);
+            timestamp(&format!("{} {}", date.text(), clock.text()), column, out);
         }
         ValueKind::Time | ValueKind::Interval => {
             if column == FieldKind::Date {
@@ -128,9 +128,9 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
             match text.strip_prefix('-') {
                 Some(text) => {
                     out.push(b'-');
-                    moment(text, column, out);
+                    timestamp(text, column, out);
                 }
-                None => moment(&text, column, out),
+                None => timestamp(&text, column, out),
             }
         }
         ValueKind::Bits => append(out, format_args!("{}", bit_number(value)?)),
@@ -140,7 +140,7 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
 }
 
 /// A date or time: its digits where it is a number.
-fn moment(text: &str, column: FieldKind, out: &mut Vec<u8>) {
+fn timestamp(text: &str, column: FieldKind, out: &mut Vec<u8>) {
     let text = if column == FieldKind::Integer { text.split('.').next().unwrap_or(text) } else { text };
     out.extend(text.bytes().filter(|byte| !column.is_number() || byte.is_ascii_digit() || *byte == b'.'));
 }

@@ -224,7 +224,8 @@ fn iso_interval(text: &str) -> Option<(i32, i32, i64)> {
     Some((months, days, micros))
 }
 
-/// sql_standard: `1-2`, `3 4:05:06.7`, `+1-2 -3 +4:05:06.7`, `0`. A sign in front of the first part alone is that of all.
+/// sql_standard: `1-2`, `3 4:05:06.7`, `+1-2 -3 +4:05:06.7`, `0`. A sign in front of the first part alone is that of
+/// all.
 fn sql_interval(text: &str) -> Option<(i32, i32, i64)> {
     let words: Vec<&str> = text.split(' ').collect();
     let signed = |word: &str| word.starts_with(['+', '-']);
@@ -269,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_as_iso_text() {
+    fn timestamps_as_iso_text() {
         assert_eq!(date("1970-01-02", None), Some(1));
         assert_eq!(date("0001-01-01 BC", None), Some(days_from_civil(0, 1, 1) as i32));
         assert_eq!(time("24:00:00"), Some(DAY_MICROS));
