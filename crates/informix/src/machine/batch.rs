@@ -6,7 +6,7 @@
 //! repeated without one: the error that the user sees, and the row that it names, are those of plain executions.
 
 use super::pending::{Failure, PendingRequest};
-use super::request::{Asked, BatchStrategy, Execute, Group, Reply, Request};
+use super::request::{BatchStrategy, Execute, Expect, Group, Reply, Request};
 use super::send::bind_row;
 use super::stage::{Event, HasState, Stage, State, go};
 use super::{IfxHandler, Logging, Machine};
@@ -164,7 +164,7 @@ impl<H: IfxHandler> Machine<H> {
             Guard::Savepoint => {
                 client::savepoint(write_buffer.tail(), tag::SQ_SQLISETSVPT, SAVEPOINT);
                 client::eot(write_buffer.tail());
-                self.ask(Asked::Guard);
+                self.expect(Expect::Guard);
             }
         }
     }
@@ -225,7 +225,7 @@ impl<H: IfxHandler> Machine<H> {
             out.truncate(start);
         } else {
             client::eot(out);
-            self.ask(Asked::Execute { first });
+            self.expect(Expect::Execute { first });
         }
     }
 
@@ -283,8 +283,8 @@ impl<H: IfxHandler> Machine<H> {
         client::id(out, id);
         client::plain(out, tag::SQ_CLOSE);
         client::eot(out);
-        self.ask(Asked::Put { first, count });
-        self.ask(Asked::PutClose { first, count });
+        self.expect(Expect::Put { first, count });
+        self.expect(Expect::PutClose { first, count });
     }
 
     /// Every row is answered: keeps them all, or none, or begins once more with another strategy.
@@ -315,7 +315,7 @@ impl<H: IfxHandler> Machine<H> {
                 // Nobody waits for this: it goes out with whatever comes next, as the closing of a cursor does.
                 client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT);
                 client::eot(out);
-                self.groups.push_back(Group { request_id: 0, asked: Asked::CleanUp });
+                self.groups.push_back(Group { request_id: 0, expect: Expect::CleanUp });
                 return;
             }
             (Guard::Savepoint, false) => client::savepoint(out, tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
@@ -324,10 +324,10 @@ impl<H: IfxHandler> Machine<H> {
         if guard == Guard::Transaction {
             self.in_block = false;
         }
-        self.ask(match (guard, good) {
-            (Guard::Transaction, true) => Asked::Commit,
-            (Guard::Transaction, false) => Asked::Rollback,
-            _ => Asked::Guard,
+        self.expect(match (guard, good) {
+            (Guard::Transaction, true) => Expect::Commit,
+            (Guard::Transaction, false) => Expect::Rollback,
+            _ => Expect::Guard,
         });
     }
 
@@ -353,7 +353,7 @@ impl<H: IfxHandler> Machine<H> {
             _ => client::rollback(write_buffer.tail()),
         }
         client::eot(write_buffer.tail());
-        self.ask(Asked::Undo);
+        self.expect(Expect::Undo);
         if guard == Guard::Transaction {
             self.in_block = false;
             self.guard_batch(guard, write_buffer);

@@ -2,7 +2,7 @@
 
 use super::pending::{Source, Stage, Used};
 use super::query::Query;
-use super::request::{Asked, Declare, Position, Request};
+use super::request::{Declare, Expect, Position, Request};
 use super::stage::Event;
 use super::statement::Statement;
 use super::{IfxHandler, Machine};
@@ -69,7 +69,7 @@ impl<H: IfxHandler> Machine<H> {
             client::nfetch(out, size);
         }
         client::eot(out);
-        self.ask(Asked::Fetch);
+        self.expect(Expect::Fetch);
         if let Some(pending) = self.queue.last_mut() {
             pending.go(Event::Opened, Stage::Query(Query::fetching()));
         }
@@ -121,7 +121,7 @@ impl<H: IfxHandler> Machine<H> {
             _ => {}
         }
         client::eot(out);
-        self.ask(Asked::Fetch);
+        self.expect(Expect::Fetch);
     }
 
     /// Closes a cursor; its statement is kept for the next one.

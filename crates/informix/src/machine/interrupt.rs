@@ -6,7 +6,7 @@
 //! interrupted is hit by one that came late either. Where nothing was sent after it, a reply to a group before it says
 //! that the server has gone on to the next one and, a moment later, has read that one.
 
-use super::request::{Asked, Group};
+use super::request::{Expect, Group};
 use super::{IfxHandler, Machine};
 use crate::messages::{client, tag};
 use headrace_core::{Interrupt, WriteBuffer};
@@ -61,7 +61,7 @@ impl<H: IfxHandler> Machine<H> {
         if !std::mem::replace(&mut urgent.pinged, true) {
             client::plain(write_buffer.tail(), tag::SQ_VERSION);
             client::eot(write_buffer.tail());
-            self.groups.push_back(Group { request_id: 0, asked: Asked::CleanUp });
+            self.groups.push_back(Group { request_id: 0, expect: Expect::CleanUp });
         }
         true
     }

@@ -1,7 +1,7 @@
 //! The code set of the database, which the server is asked for at login and again when a statement opens another
 //! database, unless the user named it.
 
-use super::request::{Asked, Group, Reply};
+use super::request::{Expect, Group, Reply};
 use super::statement::{Columns, Statement};
 use super::{IfxHandler, Machine};
 use crate::codeset::CodeSet;
@@ -63,7 +63,7 @@ impl<H: IfxHandler> Machine<H> {
         if self.given_codeset.is_none() {
             client::prepare(write_buffer.tail(), QUERY.as_bytes(), 0, self.capabilities);
             client::eot(write_buffer.tail());
-            self.ask(Asked::LocalePrepare);
+            self.expect(Expect::LocalePrepare);
         }
     }
 
@@ -94,11 +94,11 @@ impl<H: IfxHandler> Machine<H> {
     ) -> Result<(), Fatal> {
         let question = std::mem::take(&mut self.question);
         let error = reply.error.as_ref().map(|error| error.sqlcode);
-        match (group.asked, question.prepared) {
-            (Asked::LocalePrepare, Some((id, columns))) if error.is_none() => {
+        match (group.expect, question.prepared) {
+            (Expect::LocalePrepare, Some((id, columns))) if error.is_none() => {
                 self.question.prepared = Some((id, columns));
                 fetch(write_buffer.tail(), id);
-                self.ask(Asked::LocaleFetch);
+                self.expect(Expect::LocaleFetch);
                 return Ok(());
             }
             (_, Some((id, _))) => self.clean_up(write_buffer, id, true, true),

@@ -38,7 +38,7 @@ use headrace_core::{
 };
 use interrupt::Urgent;
 use pending::PendingRequest;
-use request::{Asked, Group, Reply};
+use request::{Expect, Group, Reply};
 use side_by_side::Copies;
 use startup::{Progress, Startup};
 use std::collections::{HashMap, VecDeque};
@@ -212,7 +212,7 @@ impl<H: IfxHandler> Machine<H> {
                 client::id(out, id);
                 client::plain(out, tag);
                 client::eot(out);
-                self.groups.push_back(Group { request_id: 0, asked: Asked::CleanUp });
+                self.groups.push_back(Group { request_id: 0, expect: Expect::CleanUp });
             }
         }
     }

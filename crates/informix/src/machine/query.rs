@@ -1,7 +1,7 @@
 //! The rows of a query: asked for in blocks, ahead of their end; and the BYTE and TEXT values that they only name.
 
 use super::pending::{PendingRequest, State};
-use super::request::{Asked, Group, Reply};
+use super::request::{Expect, Group, Reply};
 use super::run::{HeldRows, Taken, Tuples};
 use super::stage::{Event, HasState, go};
 use super::{IfxHandler, Machine};
@@ -107,7 +107,7 @@ impl<H: IfxHandler> Machine<H> {
         let groups = pending.groups;
         let Some((query, _, statement)) = pending.query_parts() else { return };
         if query.step == Step::FetchMore {
-            query.go(Event::BlockAsked, Step::Fetching);
+            query.go(Event::BlockRequested, Step::Fetching);
         }
         let id = statement.id;
         let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
@@ -115,7 +115,7 @@ impl<H: IfxHandler> Machine<H> {
             client::id(write_buffer.tail(), id);
             client::nfetch(write_buffer.tail(), size);
             client::eot(write_buffer.tail());
-            self.ask_for(at, Asked::Fetch);
+            self.expect_for(at, Expect::Fetch);
         }
     }
 
@@ -137,7 +137,7 @@ impl<H: IfxHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let Some((query, _, statement)) = pending.query_parts() else { return };
         let Some(columns) = &statement.columns else { return };
-        query.go(Event::ValuesAsked, Step::Fetching);
+        query.go(Event::ValuesRequested, Step::Fetching);
         let mut asked = 0;
         for row in &query.held.rows {
             // Rows were checked when they came.
@@ -150,17 +150,17 @@ impl<H: IfxHandler> Machine<H> {
             }
         }
         for _ in 0..asked {
-            self.ask_for(at, Asked::Large);
+            self.expect_for(at, Expect::Large);
         }
     }
 
     /// SQ_TUPLE: as many as are whole.
     pub(super) fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let group = self.group()?;
-        if group.asked == Asked::LocaleFetch {
+        if group.expect == Expect::LocaleFetch {
             return self.locale_row(unread);
         }
-        if group.asked != Asked::Fetch {
+        if group.expect != Expect::Fetch {
             return Err(Fatal::peer("the server sent a row although none was asked for"));
         }
         let mut room = Room::More;

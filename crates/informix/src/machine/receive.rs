@@ -3,7 +3,7 @@
 use super::batch::{Guard, Step};
 use super::pending::{Failure, PendingRequest, Source, Stage, State, Used};
 use super::query::Query;
-use super::request::{Asked, Declare, Group, Reply, Request};
+use super::request::{Declare, Expect, Group, Reply, Request};
 use super::stage::{Event, Executed};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
@@ -91,7 +91,7 @@ impl<H: IfxHandler> Machine<H> {
                 if serial != 0 {
                     self.reply.serial = Some(i64::from(serial));
                 }
-                if let Asked::Execute { .. } = group.asked
+                if let Expect::Execute { .. } = group.expect
                     && self
                         .pending(group.request_id)
                         .and_then(|pending| pending.statement())
@@ -102,13 +102,13 @@ impl<H: IfxHandler> Machine<H> {
             }
             Message::Err(error) => {
                 if self.reply.error.is_none() {
-                    let put = matches!(group.asked, Asked::Put { .. });
+                    let put = matches!(group.expect, Expect::Put { .. });
                     self.reply.good =
                         if put { u64::try_from(self.reply.affected).unwrap_or(0) } else { self.reply.dones };
                     self.reply.error = Some(error);
                 }
             }
-            Message::PutErr { rows, error } if matches!(group.asked, Asked::Put { .. }) => {
+            Message::PutErr { rows, error } if matches!(group.expect, Expect::Put { .. }) => {
                 if self.reply.error.is_none() {
                     self.reply.good = u64::try_from(rows).unwrap_or(0);
                     self.reply.error = Some(error);
@@ -120,22 +120,22 @@ impl<H: IfxHandler> Machine<H> {
                     self.reply.serial = Some(if serial8 != 0 { serial8 } else { bigserial });
                 }
             }
-            Message::Describe(described) if group.asked == Asked::Prepare => self.described(group, described),
-            Message::DescribeInput(fields) if group.asked == Asked::Types => {
+            Message::Describe(described) if group.expect == Expect::Prepare => self.described(group, described),
+            Message::DescribeInput(fields) if group.expect == Expect::Types => {
                 if let Some(statement) = self.pending(group.request_id).and_then(|pending| pending.statement()) {
                     statement.described_input(fields);
                 }
             }
-            Message::Describe(described) if group.asked == Asked::LocalePrepare => self.described_locale(described),
-            Message::Describe(described) if group.asked == Asked::Copy => self.copied(&described),
-            Message::Blob(piece) if group.asked == Asked::Large => self.value_piece(group, piece)?,
-            Message::Routine { database, handle } if group.asked == Asked::GetRoutine => {
+            Message::Describe(described) if group.expect == Expect::LocalePrepare => self.described_locale(described),
+            Message::Describe(described) if group.expect == Expect::Copy => self.copied(&described),
+            Message::Blob(piece) if group.expect == Expect::Large => self.value_piece(group, piece)?,
+            Message::Routine { database, handle } if group.expect == Expect::GetRoutine => {
                 self.got_routine(group, database, handle);
             }
-            Message::Returned(values) if group.asked == Asked::Routine => self.returned(cx, group, &values)?,
-            Message::Read(pieces) if group.asked == Asked::Object => self.read_object(cx, group, &pieces)?,
-            Message::Written(bytes) if group.asked == Asked::Object => self.wrote_object(cx, group, bytes),
-            Message::Version(_) if matches!(group.asked, Asked::Ping | Asked::CleanUp) => {}
+            Message::Returned(values) if group.expect == Expect::Routine => self.returned(cx, group, &values)?,
+            Message::Read(pieces) if group.expect == Expect::Object => self.read_object(cx, group, &pieces)?,
+            Message::Written(bytes) if group.expect == Expect::Object => self.wrote_object(cx, group, bytes),
+            Message::Version(_) if matches!(group.expect, Expect::Ping | Expect::CleanUp) => {}
             Message::Cost => {}
             Message::TupId(number) => {
                 if let Some(query) = self.pending(group.request_id).and_then(PendingRequest::query_mut) {
@@ -173,24 +173,24 @@ impl<H: IfxHandler> Machine<H> {
         self.groups.pop_front();
         self.read_past_urgent();
         let reply = std::mem::take(&mut self.reply);
-        if group.asked == Asked::Copy {
+        if group.expect == Expect::Copy {
             self.copy_answered(reply.error.is_some());
         }
-        match group.asked {
-            Asked::Rollback => self.transaction_undone(true),
-            Asked::Savepoint => self.transaction_undone(false),
-            Asked::Commit => self.redefined &= reply.error.is_some(),
+        match group.expect {
+            Expect::Rollback => self.transaction_undone(true),
+            Expect::Savepoint => self.transaction_undone(false),
+            Expect::Commit => self.redefined &= reply.error.is_some(),
             _ => {}
         }
-        if let Asked::Begin | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Undo = group.asked {
+        if let Expect::Begin | Expect::Commit | Expect::AutoCommit | Expect::Rollback | Expect::Undo = group.expect {
             self.transaction_answered(group, &reply)?;
         }
         let unlogged = self.logging == Logging::None;
         let open = self.open;
         let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
         pending.groups -= 1;
-        match group.asked {
-            Asked::Prepare => {
+        match group.expect {
+            Expect::Prepare => {
                 if let Some(error) = reply.error {
                     pending.slot.failure = Some(Failure::Server { error, row: None });
                     pending.go(Event::Error, Stage::Sent);
@@ -200,24 +200,24 @@ impl<H: IfxHandler> Machine<H> {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
             }
-            Asked::LocalePrepare | Asked::LocaleFetch => self.locale_answered(group, &reply, write_buffer)?,
-            Asked::Types => match reply.error {
+            Expect::LocalePrepare | Expect::LocaleFetch => self.locale_answered(group, &reply, write_buffer)?,
+            Expect::Types => match reply.error {
                 Some(error) if error.sqlcode == own::INTERRUPTED => {
                     pending.slot.failure = Some(Failure::Server { error, row: None });
                     pending.go(Event::Error, Stage::Sent);
                 }
                 // It can be executed without.
                 _ => {
-                    pending.go(Event::TypesTold, Stage::Bindable);
+                    pending.go(Event::TypesDescribed, Stage::Bindable);
                     if let Some(statement) = pending.statement() {
                         statement.described_input(Vec::new());
                     }
                 }
             },
-            Asked::Execute { first } => self.executed(group, first, reply),
-            Asked::Put { first, count } => self.put(group, first, count, reply),
-            Asked::PutClose { first, count } => self.put_closed(group, first, count, reply),
-            Asked::Undo => {
+            Expect::Execute { first } => self.executed(group, first, reply),
+            Expect::Put { first, count } => self.put(group, first, count, reply),
+            Expect::PutClose { first, count } => self.put_closed(group, first, count, reply),
+            Expect::Undo => {
                 if let Some(error) = reply.error {
                     let code = error.sqlcode;
                     return Err(Fatal::new(
@@ -226,22 +226,27 @@ impl<H: IfxHandler> Machine<H> {
                     ));
                 }
             }
-            Asked::Fetch => self.fetched(cx, group, reply)?,
-            Asked::Large => self.value_came(cx, group, reply)?,
+            Expect::Fetch => self.fetched(cx, group, reply)?,
+            Expect::Large => self.value_came(cx, group, reply)?,
             // An interrupt that came too late for its statement.
-            Asked::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
-            Asked::Guard | Asked::Commit | Asked::AutoCommit | Asked::Rollback | Asked::Ping | Asked::Savepoint => {
+            Expect::Ping if reply.error.as_ref().is_some_and(|error| error.sqlcode == own::INTERRUPTED) => {}
+            Expect::Guard
+            | Expect::Commit
+            | Expect::AutoCommit
+            | Expect::Rollback
+            | Expect::Ping
+            | Expect::Savepoint => {
                 let guarded = pending.guard() == Guard::Transaction;
                 if let Some(error) = reply.error {
                     if open && pending.slot.handler.is_none() && pending.request.is_owed_end() {
                         return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
                     }
-                    let again = match group.asked {
+                    let again = match group.expect {
                         // A constraint that is checked at the end, for one. Nothing of the batch may stay.
-                        Asked::Commit => guarded,
+                        Expect::Commit => guarded,
                         // Hit by an interrupt that was meant for what is rolled back.
-                        Asked::Rollback if guarded && error.sqlcode == own::INTERRUPTED => true,
-                        Asked::Rollback if guarded => return Err(unfinished(&error)),
+                        Expect::Rollback if guarded && error.sqlcode == own::INTERRUPTED => true,
+                        Expect::Rollback if guarded => return Err(unfinished(&error)),
                         _ => false,
                     };
                     if again {
@@ -255,7 +260,7 @@ impl<H: IfxHandler> Machine<H> {
                         }
                     }
                     let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
-                    let lost = group.asked == Asked::Guard && pending.guard() == Guard::Savepoint;
+                    let lost = group.expect == Expect::Guard && pending.guard() == Guard::Savepoint;
                     pending.slot.fail(error);
                     if lost && pending.state() == State::Sending {
                         pending.stop_sending();
@@ -267,8 +272,8 @@ impl<H: IfxHandler> Machine<H> {
                     }
                 }
             }
-            Asked::GetRoutine | Asked::Routine | Asked::Object => self.routine_answered(group, reply),
-            Asked::Begin | Asked::CleanUp | Asked::Copy => {}
+            Expect::GetRoutine | Expect::Routine | Expect::Object => self.routine_answered(group, reply),
+            Expect::Begin | Expect::CleanUp | Expect::Copy => {}
         }
         self.settle(cx, write_buffer);
         Ok(())
@@ -277,17 +282,17 @@ impl<H: IfxHandler> Machine<H> {
     /// Keeps track of the transaction, by SQ_XACTSTAT or by what was asked. A BEGIN that fails has let what was sent
     /// behind it run outside of a transaction: nothing good can come of such a connection.
     fn transaction_answered(&mut self, group: Group, reply: &Reply) -> Result<(), Fatal> {
-        match (&reply.error, group.asked) {
-            (None, Asked::Begin) => self.open = true,
-            (Some(error), Asked::Begin) if error.sqlcode == ALREADY_OPEN => self.open = true,
-            (Some(error), Asked::Begin) => {
+        match (&reply.error, group.expect) {
+            (None, Expect::Begin) => self.open = true,
+            (Some(error), Expect::Begin) if error.sqlcode == ALREADY_OPEN => self.open = true,
+            (Some(error), Expect::Begin) => {
                 return Err(Fatal::new(
                     FatalKind::TransactionInDoubt,
                     format!("the server refused BEGIN WORK with error {}", error.sqlcode),
                 ));
             }
             // Back to a savepoint, inside of a transaction.
-            (None, Asked::Undo) if self.savepoint_guards(group) => {}
+            (None, Expect::Undo) if self.savepoint_guards(group) => {}
             (None, _) => self.open = self.logging == Logging::Ansi && self.in_block,
             (Some(_), _) => {}
         }

@@ -191,7 +191,7 @@ impl Request {
 
 /// What a group asked, so that its reply is understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum Expect {
     Prepare,
     /// The types of a statement's parameters.
     Types,
@@ -244,7 +244,7 @@ pub(super) enum Asked {
 pub(super) struct Group {
     /// The request it was sent for; it may be over already.
     pub request_id: u64,
-    pub asked: Asked,
+    pub expect: Expect,
 }
 
 /// What has come of the reply that is being read.

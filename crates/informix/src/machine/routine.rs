@@ -2,7 +2,7 @@
 //! functions are called that way.
 
 use super::pending::{Failure, Stage};
-use super::request::{Asked, Group, Reply, Request};
+use super::request::{Expect, Group, Reply, Request};
 use super::run::HeldRows;
 use super::stage::Event;
 use super::statement::Columns;
@@ -39,7 +39,7 @@ impl<H: IfxHandler> Machine<H> {
                     client::get_routine(write_buffer.tail(), &text, capabilities);
                     client::eot(write_buffer.tail());
                     pending.go(Event::StartPrepare, Stage::Preparing);
-                    self.ask(Asked::GetRoutine);
+                    self.expect(Expect::GetRoutine);
                 }
                 _ => pending
                     .refuse("the routine's signature is too long, or has characters that the database has not".into()),
@@ -47,12 +47,12 @@ impl<H: IfxHandler> Machine<H> {
             Request::ReadObject { object, bytes } => {
                 client::read_object(write_buffer.tail(), *object, *bytes);
                 client::eot(write_buffer.tail());
-                self.ask(Asked::Object);
+                self.expect(Expect::Object);
             }
             Request::WriteObject { object, data } => {
                 client::write_object(write_buffer.tail(), *object, data);
                 client::eot(write_buffer.tail());
-                self.ask(Asked::Object);
+                self.expect(Expect::Object);
             }
             _ => {}
         }
@@ -88,7 +88,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         write_buffer.tail().extend_from_slice(&group);
         client::eot(write_buffer.tail());
-        self.ask(Asked::Routine);
+        self.expect(Expect::Routine);
     }
 
     /// The answer to SQ_GETROUTINE.

@@ -2,7 +2,7 @@
 
 use super::cursor::Opening;
 use super::pending::{Failure, Source, Stage, State, Used};
-use super::request::{Asked, Group, Request, Savepoint};
+use super::request::{Expect, Group, Request, Savepoint};
 use super::stage::{Event, Executed};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine, Phase};
@@ -52,16 +52,16 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// A group of the request that was started last went out.
-    pub(super) fn ask(&mut self, asked: Asked) {
+    pub(super) fn expect(&mut self, expect: Expect) {
         if let Some(at) = self.queue.last_at() {
-            self.ask_for(at, asked);
+            self.expect_for(at, expect);
         }
     }
 
-    pub(super) fn ask_for(&mut self, at: usize, asked: Asked) {
+    pub(super) fn expect_for(&mut self, at: usize, expect: Expect) {
         let pending = &mut self.queue[at];
         pending.groups += 1;
-        self.groups.push_back(Group { request_id: pending.slot.id, asked });
+        self.groups.push_back(Group { request_id: pending.slot.id, expect });
     }
 
     fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
@@ -99,20 +99,20 @@ impl<H: IfxHandler> Machine<H> {
                 client::plain(out, tag::SQ_CMMTWORK);
                 client::eot(out);
                 self.in_block = false;
-                self.ask(Asked::Commit);
+                self.expect(Expect::Commit);
             }
             Request::Rollback if block || logging == Logging::Ansi => {
                 client::rollback(out);
                 client::eot(out);
                 self.in_block = false;
-                self.ask(Asked::Rollback);
+                self.expect(Expect::Rollback);
             }
             Request::Begin if !block && logging != Logging::None => self.begin(write_buffer),
             Request::Commit { .. } | Request::Rollback | Request::Begin => {}
             Request::Ping => {
                 client::plain(out, tag::SQ_VERSION);
                 client::eot(out);
-                self.ask(Asked::Ping);
+                self.expect(Expect::Ping);
             }
         }
     }
@@ -124,7 +124,7 @@ impl<H: IfxHandler> Machine<H> {
         if self.logging == Logging::Logged {
             client::plain(write_buffer.tail(), tag::SQ_BEGIN);
             client::eot(write_buffer.tail());
-            self.ask(Asked::Begin);
+            self.expect(Expect::Begin);
         }
     }
 
@@ -138,7 +138,7 @@ impl<H: IfxHandler> Machine<H> {
             Ok(name) if self.capabilities.has(Feature::Savepoints) => {
                 client::savepoint(write_buffer.tail(), tag, &name);
                 client::eot(write_buffer.tail());
-                self.ask(Asked::Savepoint);
+                self.expect(Expect::Savepoint);
             }
             Ok(_) => self.queue[at].refuse("the server has no savepoints (it is older than 11.50)".into()),
             Err(character) => {
@@ -191,7 +191,7 @@ impl<H: IfxHandler> Machine<H> {
                 client::prepare(write_buffer.tail(), &text, count as u16, capabilities);
                 client::eot(write_buffer.tail());
                 pending.go(Event::StartPrepare, Stage::Preparing);
-                self.ask(Asked::Prepare);
+                self.expect(Expect::Prepare);
             }
         }
     }
@@ -208,8 +208,8 @@ impl<H: IfxHandler> Machine<H> {
         client::id(write_buffer.tail(), statement.id);
         client::plain(write_buffer.tail(), tag::SQ_CIDESCRIBE);
         client::eot(write_buffer.tail());
-        pending.go(Event::TypesAsked, Stage::Preparing);
-        self.ask(Asked::Types);
+        pending.go(Event::TypesRequested, Stage::Preparing);
+        self.expect(Expect::Types);
         true
     }
 
@@ -262,7 +262,7 @@ impl<H: IfxHandler> Machine<H> {
             client::plain(out, tag::SQ_EXECUTE);
             client::eot(out);
             self.queue[at].go(Event::Executed, Stage::Executed(Executed::default()));
-            self.ask(Asked::Execute { first: 0 });
+            self.expect(Expect::Execute { first: 0 });
             match statement.kind {
                 kind::BEGIN => self.in_block = true,
                 kind::COMMIT | kind::ROLLBACK => self.in_block = false,
@@ -277,7 +277,7 @@ impl<H: IfxHandler> Machine<H> {
     fn auto_commit(&mut self, write_buffer: &mut WriteBuffer) {
         client::plain(write_buffer.tail(), tag::SQ_CMMTWORK);
         client::eot(write_buffer.tail());
-        self.ask(Asked::AutoCommit);
+        self.expect(Expect::AutoCommit);
     }
 
     pub(super) fn buffer(&self, bytes: i32) -> i32 {

@@ -8,7 +8,7 @@
 //! The requests in question are the last ones that were started; together they are called the *run*.
 
 use super::pending::{PendingRequest, State};
-use super::request::{Asked, Execute, Group, Request, Rows, Savepoint};
+use super::request::{Execute, Expect, Group, Request, Rows, Savepoint};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
 use crate::limits as own;
@@ -133,7 +133,7 @@ impl<H: IfxHandler> Machine<H> {
         for _ in 0..waiting {
             client::prepare(write_buffer.tail(), &text, statement.parameters as u16, self.capabilities);
             client::eot(write_buffer.tail());
-            self.groups.push_back(Group { request_id: 0, asked: Asked::Copy });
+            self.groups.push_back(Group { request_id: 0, expect: Expect::Copy });
         }
         self.copies.count += waiting;
         self.copies.coming = waiting;

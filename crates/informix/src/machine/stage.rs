@@ -2,7 +2,7 @@
 //!
 //! The states say what a request still has to send. Only the request that was started last has parameters or rows to
 //! send; of queries that stand side by side (see [`super::side_by_side`]) any may have blocks of rows to ask for. What
-//! was asked, so that replies are understood, is a queue of its own: [`Asked`](super::request::Asked).
+//! was asked, so that replies are understood, is a queue of its own: [`Expect`](super::request::Asked).
 //!
 //! A state owns what is known of a request only then: [`Stage`]. A batch and a query go through states of their own,
 //! and own what is known of them through all of these: [`Batch`], [`Query`].
@@ -93,8 +93,8 @@ headrace_core::names! {
         StartFetch = "it is started: more rows of an open cursor are asked for",
         Refused = "it cannot be sent: its text, a value or a cursor is not what it should be",
         Described = "the statement is described, or the handle of the routine is told",
-        TypesAsked = "the types of its parameters are not known: SQ_CIDESCRIBE is sent",
-        TypesTold = "the types of its parameters are told, or the server does not tell them",
+        TypesRequested = "the types of its parameters are not known: SQ_CIDESCRIBE is sent",
+        TypesDescribed = "the types of its parameters are told, or the server does not tell them",
         Error = "SQ_ERR",
         Executed = "SQ_EXECUTE or SQ_EXFPROUTINE is sent",
         Opened = "SQ_OPEN is sent, with what asks for the first rows",
@@ -107,8 +107,8 @@ headrace_core::names! {
         BlockEnded = "a block of rows ended without SQ_DONE",
         LastBlock = "the last block of rows ended, or nobody waits for more",
         ValuesDescribed = "a block of rows ended that only names some of its values",
-        BlockAsked = "SQ_NFETCH is sent",
-        ValuesAsked = "SQ_FETCHBLOB is sent for each value",
+        BlockRequested = "SQ_NFETCH is sent",
+        ValuesRequested = "SQ_FETCHBLOB is sent for each value",
         Abandoned = "nobody waits for it any more",
         Again = "its statement was older than its table: it begins anew",
     }
@@ -128,8 +128,8 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Queued, Refused, Sent),
             (Bindable, Refused, Sent),
             (Preparing, Described, Bindable),
-            (Bindable, TypesAsked, Preparing),
-            (Preparing, TypesTold, Bindable),
+            (Bindable, TypesRequested, Preparing),
+            (Preparing, TypesDescribed, Bindable),
             (Preparing, Error, Sent),
             (Bindable, Executed, Sent),
             (Bindable, Opened, Fetching),
@@ -143,8 +143,8 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Fetching, LastBlock, Sent),
             (FetchMore, LastBlock, Sent),
             (Fetching, ValuesDescribed, FetchLarge),
-            (FetchMore, BlockAsked, Fetching),
-            (FetchLarge, ValuesAsked, Fetching),
+            (FetchMore, BlockRequested, Fetching),
+            (FetchLarge, ValuesRequested, Fetching),
             (Bindable, Abandoned, Sent),
             (FetchMore, Abandoned, Sent),
             (FetchLarge, Abandoned, Sent),

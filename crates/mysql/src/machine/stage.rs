@@ -61,7 +61,7 @@ headrace_core::names! {
         Rebound = "its statement is bound to other types: COM_STMT_PREPARE is sent again",
         BatchBegun = "it has many rows of parameters",
         Abandoned = "nobody waits for it any more, or a value does not fit; what was sent in front of it is unanswered",
-        FileAsked = "the server wants a file",
+        FileRequested = "the server wants a file",
         FileEnded = "the file is over",
         Again = "its statement was stale: it begins anew",
     }
@@ -102,7 +102,7 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Bindable, BatchBegun, Batch),
             (Preparing, Abandoned, Sent),
             (Bindable, Abandoned, Sent),
-            (Sent, FileAsked, Uploading),
+            (Sent, FileRequested, Uploading),
             (Uploading, FileEnded, Sent),
             (Sent, Again, Queued),
             (Batch, Again, Queued),

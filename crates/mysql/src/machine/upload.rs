@@ -83,7 +83,7 @@ impl<H: MyHandler> Machine<H> {
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let is_fed = matches!(pending.request, Request::Query { infile: true, .. }) && pending.slot.handler.is_some();
         if is_fed && pending.state() == State::Sent {
-            pending.go(Event::FileAsked, Stage::Uploading { file: name.to_vec(), sequence });
+            pending.go(Event::FileRequested, Stage::Uploading { file: name.to_vec(), sequence });
         } else if is_fed {
             return Err(Fatal::peer("the server asks for a local file within another"));
         }

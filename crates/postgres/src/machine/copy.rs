@@ -116,7 +116,7 @@ impl<H: PgHandler> Machine<H> {
         }
         if !missing.is_empty() {
             let query = types::introspection_query(&missing);
-            self.registry.mark_asked(&missing);
+            self.registry.mark_requested(&missing);
             let pending = self.front("RowDescription")?;
             pending.work = Work::Copy { looked_up: true };
             pending.go(Event::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });

@@ -105,7 +105,7 @@ impl<H: PgHandler> Machine<H> {
             return Ok(());
         }
         let query = types::introspection_query(&missing);
-        self.registry.mark_asked(&missing);
+        self.registry.mark_requested(&missing);
         let pending = self.front("NoData")?;
         pending.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
         let out = write_buffer.tail();

@@ -153,7 +153,7 @@ impl<H: PgHandler> Machine<H> {
         } else {
             frontend::flush(out);
         }
-        self.registry.mark_asked(&held.oids);
+        self.registry.mark_requested(&held.oids);
         pending.go(Event::StartLookUp, Stage::LookingUp { rows: Vec::new() });
     }
 

@@ -72,7 +72,7 @@ pub struct TypeRegistry {
     types: Arc<HashMap<Oid, UserType>>,
     /// Types that the user's own loader decodes, and whether it wants the binary form.
     custom: Arc<HashMap<Oid, bool>>,
-    asked: Arc<HashSet<Oid>>,
+    requested: Arc<HashSet<Oid>>,
     /// What separates the elements of an array in text form, by their type, where it is not a comma.
     separators: Arc<HashMap<Oid, u8>>,
     /// Set where a value shows that a type is not built as it was learnt.
@@ -121,7 +121,7 @@ impl TypeRegistry {
         let mut missing: Vec<Oid> = oids
             .iter()
             .copied()
-            .filter(|oid| *oid >= FIRST_USER_OID && !self.types.contains_key(oid) && !self.asked.contains(oid))
+            .filter(|oid| *oid >= FIRST_USER_OID && !self.types.contains_key(oid) && !self.requested.contains(oid))
             .filter(|oid| builtin::kind(*oid).is_none())
             .collect();
         missing.sort_unstable();
@@ -129,8 +129,8 @@ impl TypeRegistry {
         missing
     }
 
-    /// Those of `oids` whose text cannot be read by what is known: those that are not known, and those with a composite type
-    /// in them, which may have changed since.
+    /// Those of `oids` whose text cannot be read by what is known: those that are not known, and those with a composite
+    /// type in them, which may have changed since.
     pub fn unsure(&self, oids: &[Oid]) -> Vec<Oid> {
         let unsure = |oid: &Oid| !self.knows(*oid) || self.has_composite(*oid);
         let mut unsure: Vec<Oid> = oids.iter().copied().filter(unsure).collect();
@@ -174,18 +174,18 @@ impl TypeRegistry {
     }
 
     /// Notes that these types were asked for, so that an unknown one is not asked for again and again.
-    pub fn mark_asked(&mut self, oids: &[Oid]) {
-        Arc::make_mut(&mut self.asked).extend(oids);
+    pub fn mark_requested(&mut self, oids: &[Oid]) {
+        Arc::make_mut(&mut self.requested).extend(oids);
     }
 
     /// Forgets which types were asked for: they may have been made since.
     pub fn ask_again(&mut self) {
-        self.asked = Arc::default();
+        self.requested = Arc::default();
     }
 
     /// Forgets how user-defined types are built: one of them has changed.
     pub fn forget(&mut self) {
-        self.asked = Arc::default();
+        self.requested = Arc::default();
         if !self.types.is_empty() {
             self.types = Arc::default();
         }
