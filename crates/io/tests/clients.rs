@@ -110,7 +110,7 @@ fn a_session_is_encrypted_where_the_protocol_asks_for_it() {
 fn the_end_of_tls_is_the_end_of_input_where_the_socket_stays_open() {
     for ask in LOOPS {
         let Server { mut tls, pem, .. } = Server::new();
-        let (told, keep_open) = mpsc::channel::<()>();
+        let (received, keep_open) = mpsc::channel::<()>();
         let (address, server) = serve(move |mut stream| {
             greet(&mut rustls::Stream::new(&mut tls, &mut stream));
             // In one piece.
@@ -126,7 +126,7 @@ fn the_end_of_tls_is_the_end_of_input_where_the_socket_stays_open() {
         let connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&pem)));
         let reason = ask(&address, connection, 2).unwrap_err();
         assert!(reason.message.contains("the server said: shutdown"), "{reason}");
-        drop(told);
+        drop(received);
         server.join().unwrap();
     }
 }

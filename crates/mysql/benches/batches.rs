@@ -27,9 +27,9 @@ fn main() {
                 session.must("truncate strategies");
                 let values = values.clone();
                 let start = Instant::now();
-                let told = session.batch("insert into strategies values (?, ?, ?)", strategy, true, values);
+                let received = session.batch("insert into strategies values (?, ?, ?)", strategy, true, values);
                 session.run().expect("the server is there");
-                assert_eq!(told.get().affected(), count as u64);
+                assert_eq!(received.get().affected(), count as u64);
                 start.elapsed()
             });
             println!("insert {count:>6} rows, {strategy:?}: {took:.2} ms");
@@ -41,9 +41,9 @@ fn main() {
             let took = median(|| {
                 let keys = keys.clone();
                 let start = Instant::now();
-                let told = session.batch("update strategies set w = w + 1 where id = ?", strategy, true, keys);
+                let received = session.batch("update strategies set w = w + 1 where id = ?", strategy, true, keys);
                 session.run().expect("the server is there");
-                assert_eq!(told.get().affected(), count as u64);
+                assert_eq!(received.get().affected(), count as u64);
                 start.elapsed()
             });
             println!("update {count:>6} rows, {strategy:?}: {took:.2} ms");
@@ -53,9 +53,9 @@ fn main() {
         let took = median(|| {
             let start = Instant::now();
             let sql = "select * from strategies";
-            let told = if text { session.query(sql) } else { session.execute(sql, vec![]) };
+            let received = if text { session.query(sql) } else { session.execute(sql, vec![]) };
             session.run().expect("the server is there");
-            assert_eq!(told.get().rows.len(), 100_000);
+            assert_eq!(received.get().rows.len(), 100_000);
             start.elapsed()
         });
         println!("fetch 100000 rows into the tests' own sink, text {text}: {took:.2} ms");

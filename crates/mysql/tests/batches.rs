@@ -17,8 +17,8 @@ fn session() -> Session<Socket> {
     Server::shared().session()
 }
 
-fn end(told: &Shared) -> String {
-    told.get().end.clone().expect("it has ended")
+fn end(received: &Shared) -> String {
+    received.get().end.clone().expect("it has ended")
 }
 
 /// A table of this test's own.
@@ -40,11 +40,11 @@ fn every_strategy_applies_all_rows() {
     for strategy in STRATEGIES {
         for (atomic, count) in [(true, 0), (true, 1), (true, 30_000), (false, 500)] {
             table(&mut session, "strategies", "");
-            let told = session.batch("insert into strategies values (?, ?)", strategy, atomic, rows(0..count));
+            let received = session.batch("insert into strategies values (?, ?)", strategy, atomic, rows(0..count));
             let behind = session.query("select 'behind', @@autocommit, @@in_transaction");
             session.run().unwrap();
-            assert_eq!(end(&told), "done", "{strategy:?} {:?}", told.get().error);
-            assert_eq!(told.get().affected(), count as u64, "{strategy:?}");
+            assert_eq!(end(&received), "done", "{strategy:?} {:?}", received.get().error);
+            assert_eq!(received.get().affected(), count as u64, "{strategy:?}");
             assert_eq!(behind.get().lines(), ["behind|1|0"]);
             let sums = format!("{count}|{count}|{}", (count + 6) / 7);
             let check = "select count(*), count(distinct id), sum(v is null) from strategies where v is null or v = 'it''s \\\\ ?'";
@@ -65,10 +65,10 @@ fn updates_deletes_and_on_duplicate_key_with_every_strategy() {
             ("update changes set v = 'new' where id = ?", (1..=50).map(|n| vec![V::Int(n)]).collect(), 50),
             ("delete from changes where id = ?", (1..=10).map(|n| vec![V::Int(n)]).collect(), 10),
         ] {
-            let told = session.batch(sql, strategy, true, values);
+            let received = session.batch(sql, strategy, true, values);
             session.run().unwrap();
-            assert_eq!(end(&told), "done", "{strategy:?} {sql} {:?}", told.get().error);
-            assert_eq!(told.get().affected(), affected, "{strategy:?} {sql}");
+            assert_eq!(end(&received), "done", "{strategy:?} {sql} {:?}", received.get().error);
+            assert_eq!(received.get().affected(), affected, "{strategy:?} {sql}");
         }
         assert_eq!(session.must("select count(*), min(id), sum(v = 'new') from changes"), ["104|11|d40"]);
     }
@@ -127,12 +127,12 @@ fn statements_of_every_shape_do_the_same_with_the_best_strategy_as_one_by_one() 
             session.must("create or replace procedure shaping(n int) insert into shapes values (n + 500, 'p')");
             session.must("insert into shapes select seq, 'old' from seq_1_to_20");
             session.must("insert into other_shapes select seq, 'other' from seq_1_to_20");
-            let told = session.batch(sql, strategy, true, values.clone());
+            let received = session.batch(sql, strategy, true, values.clone());
             session.run().unwrap();
-            let affected = told.get().affected();
+            let affected = received.get().affected();
             let rows = session.must("select * from shapes union all select id, value from valued order by 1, 2");
-            seen.push((end(&told), affected, told.get().rows.clone(), rows));
-            assert_eq!(end(&told), "done", "{strategy:?} {sql}: {:?}", told.get().error);
+            seen.push((end(&received), affected, received.get().rows.clone(), rows));
+            assert_eq!(end(&received), "done", "{strategy:?} {sql}: {:?}", received.get().error);
         }
         assert!(seen.iter().all(|one| *one == seen[1]), "{sql}: {:?}", seen.iter().map(|s| s.1).collect::<Vec<_>>());
     }
@@ -155,10 +155,10 @@ fn a_failing_row_is_named_and_none_is_applied() {
                     continue; // one at a time: the small ones show it
                 }
                 let values = rows((0..count).map(|n| if n == bad { -1 } else { n }));
-                let told = session.batch("insert into failing values (?, ?)", strategy, true, values);
+                let received = session.batch("insert into failing values (?, ?)", strategy, true, values);
                 let behind = session.query("select 'behind', @@in_transaction");
                 session.run().unwrap();
-                assert_eq!(end(&told), format!("server 1062 at row {bad}"), "{strategy:?} {count} {open}");
+                assert_eq!(end(&received), format!("server 1062 at row {bad}"), "{strategy:?} {count} {open}");
                 let inside = i64::from(!open.is_empty());
                 assert_eq!(behind.get().lines(), [format!("behind|{inside}")], "{strategy:?} {open}");
                 assert_eq!(
@@ -179,16 +179,16 @@ fn a_row_that_conflicts_with_an_earlier_one_of_the_batch_is_named() {
     for strategy in STRATEGIES {
         table(&mut session, "twice", "");
         let values = rows((0..15_000).map(|n| if n == 14_000 { 3 } else { n }));
-        let told = session.batch("insert into twice values (?, ?)", strategy, true, values);
+        let received = session.batch("insert into twice values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "server 1062 at row 14000", "{strategy:?}");
+        assert_eq!(end(&received), "server 1062 at row 14000", "{strategy:?}");
         assert_eq!(session.must("select count(*) from twice"), ["0"]);
         let long = "x".repeat(301);
         let mut values = rows(0..100);
         values[42][1] = V::from(long);
-        let told = session.batch("insert into twice values (?, ?)", strategy, true, values);
+        let received = session.batch("insert into twice values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "server 1406 at row 42", "{strategy:?} {:?}", told.get().error);
+        assert_eq!(end(&received), "server 1406 at row 42", "{strategy:?} {:?}", received.get().error);
     }
 }
 
@@ -198,10 +198,10 @@ fn without_transactions_a_row_is_named_only_where_it_is_certain() {
     for strategy in STRATEGIES {
         table(&mut session, "untransacted", "engine=MyISAM");
         let values = rows((0..100).map(|n| if n == 50 { 3 } else { n }));
-        let told = session.batch("insert into untransacted values (?, ?)", strategy, true, values);
+        let received = session.batch("insert into untransacted values (?, ?)", strategy, true, values);
         session.run().unwrap();
         let expected = if strategy == BatchStrategy::Pipelined { "server 1062 at row 50" } else { "server 1062" };
-        assert_eq!(end(&told), expected, "{strategy:?}");
+        assert_eq!(end(&received), expected, "{strategy:?}");
         if strategy != BatchStrategy::Pipelined {
             assert_eq!(session.must("select count(*) from untransacted"), ["50"], "nothing was applied twice");
         }
@@ -217,17 +217,17 @@ fn a_value_that_does_not_fit_is_named_and_nothing_is_sent_or_all_is_undone() {
             table(&mut session, "unfit", "");
             let mut values = rows(0..count);
             values[bad][1] = V::Other;
-            let told = session.batch("insert into unfit values (?, ?)", strategy, true, values);
+            let received = session.batch("insert into unfit values (?, ?)", strategy, true, values);
             let behind = session.query("select @@autocommit, @@in_transaction");
             session.run().unwrap();
-            let end = end(&told);
+            let end = end(&received);
             assert!(end.contains("cannot be sent") && end.ends_with(&format!("at row {bad}")), "{strategy:?}: {end}");
             assert_eq!(behind.get().lines(), ["1|0"], "{strategy:?}");
             assert_eq!(session.must("select count(*) from unfit"), ["0"], "{strategy:?}");
         }
-        let told = session.batch("insert into unfit values (?, ?)", strategy, true, vec![vec![V::Int(1)]]);
+        let received = session.batch("insert into unfit values (?, ?)", strategy, true, vec![vec![V::Int(1)]]);
         session.run().unwrap();
-        assert_eq!(end(&told), "client the statement has 2 parameters, but 1 was given at row 0", "{strategy:?}");
+        assert_eq!(end(&received), "client the statement has 2 parameters, but 1 was given at row 0", "{strategy:?}");
     }
 }
 
@@ -244,9 +244,9 @@ fn mixed_types_in_a_column_are_no_obstacle() {
             vec![V::Null, V::decimal("4.5")],
             vec![V::from("five"), V::from("5")],
         ];
-        let told = session.batch("insert into mixed (v, w) values (?, ?)", strategy, true, values);
+        let received = session.batch("insert into mixed (v, w) values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "done", "{strategy:?} {:?}", told.get().error);
+        assert_eq!(end(&received), "done", "{strategy:?} {:?}", received.get().error);
         let expected = ["NULL|NULL", "1|f1.5", "two|f2", "3.50|NULL", "NULL|f4.5", "five|f5"];
         assert_eq!(session.must("select v, w from mixed order by id"), expected, "{strategy:?}");
     }
@@ -259,10 +259,10 @@ fn rows_that_a_batch_returns_go_to_the_handler() {
     for strategy in STRATEGIES {
         session.must("truncate giving");
         let values = (0..100).map(|n| vec![V::Int(n)]).collect();
-        let told = session.batch("insert into giving (v) values (?) returning id, v", strategy, true, values);
+        let received = session.batch("insert into giving (v) values (?) returning id, v", strategy, true, values);
         session.run().unwrap();
         let expected: Vec<String> = (0..100).map(|n| format!("{}|{n}", n + 1)).collect();
-        assert_eq!(told.get().lines(), expected, "{strategy:?}");
+        assert_eq!(received.get().lines(), expected, "{strategy:?}");
     }
 }
 
@@ -296,10 +296,10 @@ fn a_deadlock_in_the_middle_leaves_nothing_of_the_batch() {
         });
         held.recv().unwrap();
         let values = (1..=600).map(|n| vec![V::Int(n)]).collect();
-        let told = session.batch("update locked set v = 'mine' where id = ?", strategy, true, values);
+        let received = session.batch("update locked set v = 'mine' where id = ?", strategy, true, values);
         session.run().unwrap();
         other.join().unwrap();
-        let end = end(&told);
+        let end = end(&received);
         assert!(end.starts_with("server 1213"), "{strategy:?} {open}: {end}");
         session.must("commit");
         assert_eq!(session.must("select count(*) from locked where v <> 'old'"), ["0"], "{strategy:?} {open}");
@@ -321,7 +321,7 @@ fn a_batch_whose_handler_is_gone_is_rolled_back() {
                 text: AsText::IfUnprepared,
                 cursor: None,
             };
-            let (id, told) = session.ask(Request::Execute(execute), vec![], rows(0..20_000));
+            let (id, received) = session.ask(Request::Execute(execute), vec![], rows(0..20_000));
             let count = std::cell::Cell::new(0);
             session.pump(|_| count.replace(count.get() + 1) == reads).unwrap();
             // After some reads the COMMIT may be on its way, which no cancel request is to hit: then it is all rows,
@@ -329,7 +329,7 @@ fn a_batch_whose_handler_is_gone_is_rolled_back() {
             assert!(session.machine.discard(id) == Discarded::Alone || reads > 0, "{strategy:?} after {reads} reads");
             let behind = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
-            assert_eq!(told.get().end, None);
+            assert_eq!(received.get().end, None);
             let seen = behind.get().lines();
             let whole = reads > 0 && seen == ["20000|1"];
             assert!(whole || seen == ["0|1"], "{strategy:?} after {reads} reads: {seen:?}");
@@ -343,18 +343,18 @@ fn cursors_are_fetched_in_parts() {
     for _ in 0..2 {
         let sql = "select seq, repeat('x', 10) from seq_1_to_1000";
         let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(300) };
-        let (id, told) = session.ask(Request::Execute(execute.clone()), vec![], vec![]);
+        let (id, received) = session.ask(Request::Execute(execute.clone()), vec![], vec![]);
         let between = session.query("select 'between'");
         session.run().unwrap();
-        assert_eq!(told.get().rows.len(), 300);
-        assert!(told.get().results.last().is_some_and(|result| result.suspended) && session.machine.has_cursor(id));
+        assert_eq!(received.get().rows.len(), 300);
+        assert!(received.get().results.last().is_some_and(|result| result.suspended) && session.machine.has_cursor(id));
         assert_eq!(between.get().lines(), ["between"]);
-        let mut seen = told.get().rows.clone();
+        let mut seen = received.get().rows.clone();
         while session.machine.has_cursor(id) {
-            let (_, told) = session.ask(Request::Fetch { cursor: id, rows: 300 }, vec![], vec![]);
+            let (_, received) = session.ask(Request::Fetch { cursor: id, rows: 300 }, vec![], vec![]);
             session.run().unwrap();
-            assert_eq!(end(&told), "done");
-            seen.extend(told.get().rows.clone());
+            assert_eq!(end(&received), "done");
+            seen.extend(received.get().rows.clone());
         }
         let numbers: Vec<String> = seen.into_iter().map(|row| row[0].clone()).collect();
         assert_eq!(numbers, (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>());
@@ -368,12 +368,12 @@ fn cursors_are_fetched_in_parts() {
     }
     for sql in ["select 1", "show variables like 'version_comment'", "do 1", "select no_such_column"] {
         let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(10) };
-        let (id, told) = session.ask(Request::Execute(execute), vec![], vec![]);
+        let (id, received) = session.ask(Request::Execute(execute), vec![], vec![]);
         session.run().unwrap();
         let expected = if sql.contains("no_such") { "server 1054" } else { "done" };
-        assert_eq!(end(&told), expected, "{sql} {:?}", told.get().error);
+        assert_eq!(end(&received), expected, "{sql} {:?}", received.get().error);
         assert_eq!(
-            told.get().rows.len(),
+            received.get().rows.len(),
             usize::from(sql.contains("1") && sql.contains("select") || sql.contains("show"))
         );
         assert!(!session.machine.has_cursor(id), "{sql}");
@@ -386,7 +386,7 @@ fn a_local_file_is_what_the_handler_supplies() {
     let mut session = Server::shared().session_with(Options { local_infile: true, ..Server::options() });
     session.must("create or replace table loaded (a int, b varchar(20))");
     let sql = "load data local infile 'anything' into table loaded fields terminated by ','";
-    let (id, told) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
+    let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
     let behind = session.query("select count(*), sum(a) from loaded");
     let is_asked =
         move |machine: &headrace_mysql::machine::Machine<_>| machine.infile_state(id) != InfileState::Waiting;
@@ -400,20 +400,20 @@ fn a_local_file_is_what_the_handler_supplies() {
     }
     session.machine.infile_end(id, &mut session.write_buffer);
     session.run().unwrap();
-    assert_eq!(end(&told), "done");
-    assert_eq!(told.get().affected(), 10_000);
+    assert_eq!(end(&received), "done");
+    assert_eq!(received.get().affected(), 10_000);
     assert_eq!(behind.get().lines(), ["10000|d49995000"]);
     // Who has nothing to hand over is told so, and the connection stays in step.
-    let told = session.query(sql);
+    let received = session.query(sql);
     let behind = session.query("select 1");
     session.run().unwrap();
-    assert_eq!(end(&told), "server 2068");
+    assert_eq!(end(&received), "server 2068");
     assert_eq!(behind.get().lines(), ["1"]);
     // Without the option the server itself refuses.
     let mut plain = Server::shared().session();
-    let told = plain.query(sql);
+    let received = plain.query(sql);
     plain.run().unwrap();
-    assert!(end(&told).starts_with("server "), "{}", end(&told));
+    assert!(end(&received).starts_with("server "), "{}", end(&received));
 }
 
 #[test]
@@ -423,28 +423,28 @@ fn compressed_sessions_do_the_same() {
     assert_eq!(session.must("show status like 'Compression'"), ["Compression|ON"]);
     for strategy in STRATEGIES {
         table(&mut session, "packed", "");
-        let told = session.batch("insert into packed values (?, ?)", strategy, true, rows(0..20_000));
+        let received = session.batch("insert into packed values (?, ?)", strategy, true, rows(0..20_000));
         let all = session.query("select * from packed");
         let one = session.execute("select v from packed where id = ?", vec![V::Int(15)]);
         session.run().unwrap();
-        assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 20_000), "{strategy:?}");
+        assert_eq!((end(&received).as_str(), received.get().affected()), ("done", 20_000), "{strategy:?}");
         assert_eq!(all.get().rows.len(), 20_000);
         assert_eq!(one.get().lines(), ["it's \\ ?"]);
         let mut values = rows(20_000..30_000);
         values[9_000][0] = V::Int(5);
-        let told = session.batch("insert into packed values (?, ?)", strategy, true, values);
+        let received = session.batch("insert into packed values (?, ?)", strategy, true, values);
         session.run().unwrap();
-        assert_eq!(end(&told), "server 1062 at row 9000");
+        assert_eq!(end(&received), "server 1062 at row 9000");
     }
     session.must("create or replace table loaded_packed (a int)");
     let sql = "load data local infile 'x' into table loaded_packed";
-    let (id, told) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
+    let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
     session.pump(move |machine| machine.infile_state(id) != InfileState::Waiting).unwrap();
     let lines = "7\n".repeat(100_000);
     session.machine.infile_data(id, &mut session.write_buffer, |out| out.extend_from_slice(lines.as_bytes()));
     session.machine.infile_end(id, &mut session.write_buffer);
     session.run().unwrap();
-    assert_eq!(told.get().affected(), 100_000);
+    assert_eq!(received.get().affected(), 100_000);
     let big = session.query("select repeat('ab', 9000000)");
     let after = session.query("select 1");
     session.run().unwrap();
@@ -461,20 +461,20 @@ fn packets_of_16_mib_and_more_in_both_directions() {
     for len in [16_777_214 - HEAD, 16_777_215 - HEAD, 16_777_216 - HEAD, 33_554_430 - HEAD] {
         session.must("delete from large");
         let value: Vec<u8> = (0..len).map(|i: usize| (i % 251) as u8).collect();
-        let told = session.execute("insert into large values (1, ?)", vec![V::Bytes(value.clone().into())]);
+        let received = session.execute("insert into large values (1, ?)", vec![V::Bytes(value.clone().into())]);
         let back = session.execute("select v from large where id = ?", vec![V::Int(1)]);
         let size = session.query("select length(v), md5(v) = md5(v), 'behind' from large");
         session.run().unwrap();
-        assert_eq!(end(&told), "done", "{:?}", told.get().error);
+        assert_eq!(end(&received), "done", "{:?}", received.get().error);
         let back = back.get();
         assert_eq!(back.lines(), [format!("{len} bytes to {}", value[len - 1])]);
         assert_eq!(size.get().lines(), [format!("{len}|1|behind")]);
     }
     for len in [16_777_210, 16_777_211, 16_777_212, 16_777_215] {
-        let told = session.query(&format!("select repeat('x', {len})"));
+        let received = session.query(&format!("select repeat('x', {len})"));
         let next = session.query("select 2");
         session.run().unwrap();
-        assert_eq!(told.get().rows[0][0].len(), len, "{:?}", told.get().error);
+        assert_eq!(received.get().rows[0][0].len(), len, "{:?}", received.get().error);
         assert_eq!(next.get().lines(), ["2"]);
     }
 }
@@ -496,26 +496,26 @@ fn fewer_capabilities_do_the_same() {
         session.must("create or replace table fewer (id int primary key, v varchar(300))");
         for strategy in STRATEGIES {
             session.must("delete from fewer");
-            let told = session.batch("insert into fewer values (?, ?)", strategy, true, rows(0..500));
+            let received = session.batch("insert into fewer values (?, ?)", strategy, true, rows(0..500));
             session.run().unwrap();
-            assert_eq!((end(&told).as_str(), told.get().affected()), ("done", 500), "{without:?} {strategy:?}");
+            assert_eq!((end(&received).as_str(), received.get().affected()), ("done", 500), "{without:?} {strategy:?}");
         }
         for i in 0..3 {
-            let told = session.execute("select id, v from fewer where id between ? and 9", vec![V::Int(8)]);
+            let received = session.execute("select id, v from fewer where id between ? and 9", vec![V::Int(8)]);
             let text = session.query("select id, v from fewer where id between 8 and 9");
             let none = session.execute("select id from fewer where id < ?", vec![V::Int(0)]);
             session.run().unwrap();
-            assert_eq!(told.get().lines(), ["8|it's \\ ?", "9|it's \\ ?"], "{without:?} {i}");
-            assert_eq!(told.get().lines(), text.get().lines());
+            assert_eq!(received.get().lines(), ["8|it's \\ ?", "9|it's \\ ?"], "{without:?} {i}");
+            assert_eq!(received.get().lines(), text.get().lines());
             assert_eq!((end(&none).as_str(), none.get().rows.len()), ("done", 0));
         }
         let sql = "select id from fewer order by id";
         let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(400) };
-        let (id, told) = session.ask(Request::Execute(execute), vec![], vec![]);
+        let (id, received) = session.ask(Request::Execute(execute), vec![], vec![]);
         let (_, more) = session.ask(Request::Fetch { cursor: id, rows: 50 }, vec![], vec![]);
         session.run().unwrap();
         // The fetch was asked for before anyone knew that there is a cursor.
-        assert_eq!((told.get().rows.len(), end(&more).as_str()), (400, "server 1421"), "{without:?}");
+        assert_eq!((received.get().rows.len(), end(&more).as_str()), (400, "server 1421"), "{without:?}");
         let (_, more) = session.ask(Request::Fetch { cursor: id, rows: 200 }, vec![], vec![]);
         session.run().unwrap();
         assert_eq!((more.get().rows.len(), end(&more).as_str()), (100, "done"), "{without:?}");
@@ -526,7 +526,7 @@ fn fewer_capabilities_do_the_same() {
 #[test]
 fn a_discarded_request_leaves_the_others_alone() {
     let mut session = session();
-    let (first, told) = session.ask(
+    let (first, received) = session.ask(
         Request::Query { sql: "select sleep(0.2), 'first'".into(), infile: false, discarded: None },
         vec![],
         vec![],
@@ -538,7 +538,7 @@ fn a_discarded_request_leaves_the_others_alone() {
     session.machine.transmit((), &mut session.write_buffer);
     assert_eq!(session.machine.discard(first), Discarded::Followed, "KILL QUERY could hit the second");
     session.run().unwrap();
-    assert_eq!((told.get().end.clone(), told.get().rows.len()), (None, 0));
+    assert_eq!((received.get().end.clone(), received.get().rows.len()), (None, 0));
     assert_eq!(never.get().end, None);
     assert_eq!(second.get().lines(), ["second"]);
 }
@@ -547,7 +547,7 @@ fn a_discarded_request_leaves_the_others_alone() {
 fn a_killed_session_says_why() {
     let mut session = session();
     let id = session.machine.session().thread_id;
-    let told = session.query("select sleep(5)");
+    let received = session.query("select sleep(5)");
     session.machine.transmit((), &mut session.write_buffer);
     let bytes = session.write_buffer.take();
     use headrace_testkit::Peer;
@@ -555,9 +555,9 @@ fn a_killed_session_says_why() {
     std::thread::sleep(std::time::Duration::from_millis(100));
     Server::shared().session().must(&format!("kill {id}"));
     assert!(session.run().is_err());
-    assert!(end(&told).starts_with("server 1927") || end(&told).starts_with("fatal"), "{}", end(&told));
+    assert!(end(&received).starts_with("server 1927") || end(&received).starts_with("fatal"), "{}", end(&received));
     let mut other = Server::shared().session();
-    let told = other.query("select sleep(5)");
+    let received = other.query("select sleep(5)");
     let id = other.machine.session().thread_id;
     other.machine.transmit((), &mut other.write_buffer);
     let bytes = other.write_buffer.take();
@@ -565,6 +565,6 @@ fn a_killed_session_says_why() {
     std::thread::sleep(std::time::Duration::from_millis(100));
     Server::shared().session().must(&format!("kill query {id}"));
     other.run().unwrap();
-    assert!(end(&told) == "server 1317" || told.get().lines() == ["1"], "{}", end(&told));
+    assert!(end(&received) == "server 1317" || received.get().lines() == ["1"], "{}", end(&received));
     assert_eq!(other.must("select 1"), ["1"]);
 }

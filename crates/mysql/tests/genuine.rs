@@ -23,37 +23,39 @@ fn options(name: &str) -> Options {
     Options { server_key, ..Server::options() }
 }
 
-fn ask<P: Peer>(session: &mut Session<P>, told: &mut Vec<Shared>) -> Result<(), Fatal> {
+fn ask<P: Peer>(session: &mut Session<P>, received: &mut Vec<Shared>) -> Result<(), Fatal> {
     session.start()?;
-    told.push(session.query("drop table if exists recorded"));
-    told.push(session.query("create table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
+    received.push(session.query("drop table if exists recorded"));
+    received.push(session.query("create table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
     session.run()?;
-    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
-    told.push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
-    told.push(session.execute("select no_such_column from recorded", vec![]));
-    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
-    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::from("x")]));
+    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
+    received
+        .push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
+    received.push(session.execute("select no_such_column from recorded", vec![]));
+    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
+    received
+        .push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::from("x")]));
     session.run()?;
     let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
     let insert = "insert into recorded values (?, ?, ?)";
-    told.push(session.batch(insert, BatchStrategy::Auto, true, values(4)));
-    told.push(session.batch(insert, BatchStrategy::Pipelined, true, values(3)));
-    told.push(session.batch(insert, BatchStrategy::Auto, true, values(-1)));
-    told.push(session.batch(
+    received.push(session.batch(insert, BatchStrategy::Auto, true, values(4)));
+    received.push(session.batch(insert, BatchStrategy::Pipelined, true, values(3)));
+    received.push(session.batch(insert, BatchStrategy::Auto, true, values(-1)));
+    received.push(session.batch(
         "update recorded set v = ? where id = ?",
         BatchStrategy::Auto,
         true,
         vec![vec![V::from("new"), V::Int(1)], vec![V::Int(5), V::Int(2)]],
     ));
-    told.push(session.query("select * from recorded"));
-    told.push(session.ask(Request::Ping, vec![], vec![]).1);
+    received.push(session.query("select * from recorded"));
+    received.push(session.ask(Request::Ping, vec![], vec![]).1);
     session.run()
 }
 
 fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
-    let mut told = Vec::new();
-    let done = ask(session, &mut told);
-    (done, told)
+    let mut received = Vec::new();
+    let done = ask(session, &mut received);
+    (done, received)
 }
 
 /// Makes the recording that the environment wants.
@@ -84,17 +86,17 @@ fn replayed(name: &str, steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Resul
     set(&mut replay);
     let mut session = Session::new(options(name), replay);
     let (done, shared) = scenario(&mut session);
-    let told = shared.iter().map(|told| told.get().clone()).collect();
-    (done, told, session.machine.is_idle())
+    let received = shared.iter().map(|received| received.get().clone()).collect();
+    (done, received, session.machine.is_idle())
 }
 
 #[test]
 fn the_recordings_say_what_was_asked() {
     for name in NAMES {
-        let (done, told, idle) = replayed(name, &recording(name), |_| {});
+        let (done, received, idle) = replayed(name, &recording(name), |_| {});
         done.unwrap_or_else(|reason| panic!("{name}: {reason}"));
         assert!(idle);
-        let ends: Vec<&str> = told.iter().map(|told| told.end.as_deref().unwrap()).collect();
+        let ends: Vec<&str> = received.iter().map(|received| received.end.as_deref().unwrap()).collect();
         let refused = ["server 1062 at row 4", "server 1062 at row 3"];
         let expected = [
             "done",
@@ -112,13 +114,13 @@ fn the_recordings_say_what_was_asked() {
             "done",
         ];
         assert_eq!(ends, expected, "{name}");
-        assert_eq!(told[2].lines(), ["7|ä|NULL|span -3723500000"], "{name}");
+        assert_eq!(received[2].lines(), ["7|ä|NULL|span -3723500000"], "{name}");
         let numbers =
             if name == "mysql-5.6" { ["u18446744073709551615", "3"] } else { ["d18446744073709551615", "d3"] };
         let rows = [format!("1|x|day 19782|{}", numbers[0]), format!("2|NULL|NULL|{}", numbers[1])];
-        assert_eq!(told[3].lines(), rows, "{name}");
-        assert_eq!(told[6].lines(), ["x|ä|NULL|span -3723500000"], "{name}");
-        assert_eq!(told[11].lines()[..3], ["0|v|NULL", "1|new|NULL", "2|5|NULL"], "{name}");
+        assert_eq!(received[3].lines(), rows, "{name}");
+        assert_eq!(received[6].lines(), ["x|ä|NULL|span -3723500000"], "{name}");
+        assert_eq!(received[11].lines()[..3], ["0|v|NULL", "1|new|NULL", "2|5|NULL"], "{name}");
     }
 }
 
@@ -144,11 +146,11 @@ fn split_at_every_byte_they_say_the_same() {
         let steps = recording(name);
         let (_, expected, _) = replayed(name, &steps, |_| {});
         for split in 1..places(name, &steps) {
-            let (done, told, idle) = replayed(name, &steps, |replay| replay.split = split);
-            assert_eq!((done, told, idle), (Ok(()), expected.clone(), true), "{name} split at {split}");
+            let (done, received, idle) = replayed(name, &steps, |replay| replay.split = split);
+            assert_eq!((done, received, idle), (Ok(()), expected.clone(), true), "{name} split at {split}");
         }
-        let (done, told, _) = replayed(name, &steps, |replay| replay.single = true);
-        assert_eq!((done, told), (Ok(()), expected), "{name}");
+        let (done, received, _) = replayed(name, &steps, |replay| replay.single = true);
+        assert_eq!((done, received), (Ok(()), expected), "{name}");
     }
 }
 
@@ -158,12 +160,12 @@ fn cut_at_every_byte_they_end_in_an_error_never_in_a_short_result() {
         let steps = recording(name);
         let (_, expected, _) = replayed(name, &steps, |_| {});
         for cut in 0..places(name, &steps) {
-            let (done, told, _) = replayed(name, &steps, |replay| replay.cut = cut);
+            let (done, received, _) = replayed(name, &steps, |replay| replay.cut = cut);
             assert!(done.is_err(), "{name} cut at {cut}");
-            for (told, expected) in told.iter().zip(&expected) {
-                match told.end.as_deref() {
-                    Some("done") => assert_eq!(told, expected, "{name} cut at {cut}"),
-                    Some(_) => assert!(expected.rows.starts_with(&told.rows), "{name} cut at {cut}"),
+            for (received, expected) in received.iter().zip(&expected) {
+                match received.end.as_deref() {
+                    Some("done") => assert_eq!(received, expected, "{name} cut at {cut}"),
+                    Some(_) => assert!(expected.rows.starts_with(&received.rows), "{name} cut at {cut}"),
                     None => panic!("{name} cut at {cut}: nobody was told"),
                 }
             }

@@ -14,8 +14,8 @@ fn session() -> Session<Socket> {
     Server::shared().session()
 }
 
-fn end(told: &headrace_testkit::Shared) -> String {
-    told.get().end.clone().expect("it has ended")
+fn end(received: &headrace_testkit::Shared) -> String {
+    received.get().end.clone().expect("it has ended")
 }
 
 #[test]
@@ -131,9 +131,9 @@ fn every_type_gives_the_same_value_in_both_protocols() {
         let sql = format!("select v from types_{i} order by id");
         assert_eq!(session.must(&sql), expected, "{kind} as text");
         for _ in 0..2 {
-            let told = session.execute(&sql, vec![]);
+            let received = session.execute(&sql, vec![]);
             session.run().unwrap();
-            assert_eq!(told.get().lines(), expected, "{kind} in binary: {:?}", told.get().error);
+            assert_eq!(received.get().lines(), expected, "{kind} in binary: {:?}", received.get().error);
         }
         session.must(&format!("drop table types_{i}"));
     }
@@ -152,9 +152,9 @@ fn dates_that_are_in_no_calendar_are_handed_over_as_such() {
         "no date 2024-02-31|no date 2024-02-31 01:02:03|no date 2023-02-29 01:02:03.500000|at 946684800000000",
     ];
     assert_eq!(session.must("select * from zero"), expected);
-    let told = session.execute("select * from zero", vec![]);
+    let received = session.execute("select * from zero", vec![]);
     session.run().unwrap();
-    assert_eq!(told.get().lines(), expected);
+    assert_eq!(received.get().lines(), expected);
 }
 
 #[test]
@@ -191,28 +191,28 @@ fn values_go_in_the_same_way_in_both_protocols() {
         ("int", V::Null, "NULL"),
     ] {
         session.must(&format!("create or replace table inputs (v {kind})"));
-        let told = session.execute("insert into inputs values (?)", vec![value.clone()]);
+        let received = session.execute("insert into inputs values (?)", vec![value.clone()]);
         session.run().unwrap();
-        assert_eq!(end(&told), "done", "{kind}: {:?}", told.get().error);
-        let told = session.execute_text("insert into inputs values (?)", vec![value.clone()]);
+        assert_eq!(end(&received), "done", "{kind}: {:?}", received.get().error);
+        let received = session.execute_text("insert into inputs values (?)", vec![value.clone()]);
         session.run().unwrap();
-        assert_eq!(end(&told), "done", "{kind} as text: {:?}", told.get().error);
+        assert_eq!(end(&received), "done", "{kind} as text: {:?}", received.get().error);
         assert_eq!(session.must("select v from inputs"), [expected; 2], "{kind} {value:?}");
         if kind == "varchar(50)" {
             session.must("set sql_mode='NO_BACKSLASH_ESCAPES'");
-            let told = session.execute_text("select ?", vec![value]);
+            let received = session.execute_text("select ?", vec![value]);
             session.run().unwrap();
-            assert_eq!(told.get().lines(), [expected]);
+            assert_eq!(received.get().lines(), [expected]);
             session.must("set sql_mode=default");
         }
     }
-    let told = session.execute_text("select'a'?, 1 limit?", vec![V::from("b"), V::Int(1)]);
+    let received = session.execute_text("select'a'?, 1 limit?", vec![V::from("b"), V::Int(1)]);
     session.run().unwrap();
-    assert_eq!(told.get().lines(), ["ab|1"], "{:?}", told.get().error);
-    let told = session
+    assert_eq!(received.get().lines(), ["ab|1"], "{:?}", received.get().error);
+    let received = session
         .execute_text("select 2 in ?, 5 in ?", vec![V::List(vec![V::Int(1), V::Int(2)]), V::List(vec![V::Int(1)])]);
     session.run().unwrap();
-    assert_eq!(told.get().lines(), ["1|0"]);
+    assert_eq!(received.get().lines(), ["1|0"]);
 }
 
 #[test]
@@ -232,14 +232,14 @@ fn what_the_server_has_no_type_for_is_refused_before_anything_is_sent() {
     ] {
         for text in [AsText::IfUnprepared, AsText::Always] {
             let execute = Execute { sql: "select ?".into(), rows: Rows::One, text, cursor: None };
-            let (_, told) = session.ask(Request::Execute(execute), vec![value.clone()], vec![]);
+            let (_, received) = session.ask(Request::Execute(execute), vec![value.clone()], vec![]);
             session.run().unwrap();
-            assert!(end(&told).contains(why), "{value:?}: {}", end(&told));
+            assert!(end(&received).contains(why), "{value:?}: {}", end(&received));
         }
     }
-    let told = session.execute("select ?", vec![]);
+    let received = session.execute("select ?", vec![]);
     session.run().unwrap();
-    assert_eq!(end(&told), "client the statement has 1 parameter, but 0 were given");
+    assert_eq!(end(&received), "client the statement has 1 parameter, but 0 were given");
     assert_eq!(session.must("select 1"), ["1"]);
 }
 
@@ -248,11 +248,11 @@ fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
     let mut session = session();
     let before = session.must("show status like 'Com_stmt_prepare'");
     for i in 0..5i64 {
-        let told = session.execute("select ? + 1 as sum", vec![V::Int(i)]);
+        let received = session.execute("select ? + 1 as sum", vec![V::Int(i)]);
         session.machine.hold(false);
         session.run().unwrap();
-        assert_eq!(told.get().lines(), [(i + 1).to_string()]);
-        assert_eq!(told.get().columns, ["sum"]);
+        assert_eq!(received.get().lines(), [(i + 1).to_string()]);
+        assert_eq!(received.get().columns, ["sum"]);
     }
     assert_eq!(session.machine.statements(), 1);
     assert_eq!(before, ["Com_stmt_prepare|0"]);
@@ -281,10 +281,10 @@ fn a_changed_table_gives_its_new_columns_to_a_kept_statement() {
     ] {
         session.must(change);
         for _ in 0..2 {
-            let told = session.execute("select * from changing", vec![]);
+            let received = session.execute("select * from changing", vec![]);
             session.run().unwrap();
-            assert_eq!(told.get().columns, columns);
-            assert_eq!(told.get().lines(), [row]);
+            assert_eq!(received.get().columns, columns);
+            assert_eq!(received.get().lines(), [row]);
         }
     }
     assert_eq!(session.machine.statements(), 1);
@@ -294,9 +294,9 @@ fn a_changed_table_gives_its_new_columns_to_a_kept_statement() {
 fn many_requests_in_flight_keep_their_order_and_their_own_errors() {
     let mut session = session();
     session.must("create or replace table piped (id int primary key)");
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for i in 0..3000i64 {
-        told.push(match i % 4 {
+        received.push(match i % 4 {
             0 => session.execute("select ?, 'prepared'", vec![V::Int(i)]),
             1 => session.query(&format!("select {i}, 'text'")),
             2 => session.execute("insert into piped values (?)", vec![V::Int(i / 8)]),
@@ -304,14 +304,14 @@ fn many_requests_in_flight_keep_their_order_and_their_own_errors() {
         });
     }
     session.run().unwrap();
-    for (i, told) in told.iter().enumerate() {
-        let told = told.get();
+    for (i, received) in received.iter().enumerate() {
+        let received = received.get();
         match i % 4 {
-            0 => assert_eq!(told.lines(), [format!("{i}|prepared")]),
-            1 => assert_eq!(told.lines(), [format!("{i}|text")]),
-            2 if i % 8 == 2 => assert_eq!(told.affected(), 1, "{i}"),
-            2 => assert_eq!(told.end.as_deref(), Some("server 1062")),
-            _ => assert_eq!(told.error.as_deref().and_then(|message| message.get(..5)), Some("42S22")),
+            0 => assert_eq!(received.lines(), [format!("{i}|prepared")]),
+            1 => assert_eq!(received.lines(), [format!("{i}|text")]),
+            2 if i % 8 == 2 => assert_eq!(received.affected(), 1, "{i}"),
+            2 => assert_eq!(received.end.as_deref(), Some("server 1062")),
+            _ => assert_eq!(received.error.as_deref().and_then(|message| message.get(..5)), Some("42S22")),
         }
     }
 }
@@ -319,10 +319,10 @@ fn many_requests_in_flight_keep_their_order_and_their_own_errors() {
 #[test]
 fn without_pipelining_it_is_the_same_with_more_round_trips() {
     let mut session = Server::shared().session_with(Options { in_flight: 1, ..Server::options() });
-    let told: Vec<_> = (0..50i64).map(|i| session.execute("select ?", vec![V::Int(i)])).collect();
+    let received: Vec<_> = (0..50i64).map(|i| session.execute("select ?", vec![V::Int(i)])).collect();
     session.run().unwrap();
-    for (i, told) in told.iter().enumerate() {
-        assert_eq!(told.get().lines(), [i.to_string()]);
+    for (i, received) in received.iter().enumerate() {
+        assert_eq!(received.get().lines(), [i.to_string()]);
     }
 }
 
@@ -331,21 +331,24 @@ fn several_results_of_procedures_and_of_several_statements() {
     let mut session = Server::shared().session_with(Options { multi_statements: true, ..Server::options() });
     session
         .must("create or replace procedure two(in a int, out b int) begin select a; select a + 1, 'x'; set b = 9; end");
-    let told = session.execute("call two(?, @b)", vec![V::Int(5)]);
+    let received = session.execute("call two(?, @b)", vec![V::Int(5)]);
     let next = session.query("select @b");
     session.run().unwrap();
-    assert_eq!(told.get().lines(), ["5", "6|x"]);
-    assert_eq!(told.get().results.len(), 3, "two with rows, one of CALL itself");
+    assert_eq!(received.get().lines(), ["5", "6|x"]);
+    assert_eq!(received.get().results.len(), 3, "two with rows, one of CALL itself");
     assert_eq!(next.get().lines(), ["9"]);
-    let told = session
+    let received = session
         .query("select 1; create or replace table several (a int); insert into several values (1),(2); select 2");
     session.run().unwrap();
-    assert_eq!(told.get().lines(), ["1", "2"]);
-    assert_eq!(told.get().results.iter().map(|result| result.rows).collect::<Vec<_>>(), [None, Some(0), Some(2), None]);
-    let told = session.query("select 1; select no_such_column; select 3");
+    assert_eq!(received.get().lines(), ["1", "2"]);
+    assert_eq!(
+        received.get().results.iter().map(|result| result.rows).collect::<Vec<_>>(),
+        [None, Some(0), Some(2), None]
+    );
+    let received = session.query("select 1; select no_such_column; select 3");
     let next = session.query("select 4");
     session.run().unwrap();
-    assert_eq!((end(&told).as_str(), told.get().lines()), ("server 1054", vec!["1".to_owned()]));
+    assert_eq!((end(&received).as_str(), received.get().lines()), ("server 1054", vec!["1".to_owned()]));
     assert_eq!(next.get().lines(), ["4"]);
 }
 
@@ -353,36 +356,36 @@ fn several_results_of_procedures_and_of_several_statements() {
 fn ok_packets_tell_counts_ids_warnings_and_words() {
     let mut session = session();
     session.must("create or replace table counted (id int primary key auto_increment, v int)");
-    let told = session.query("insert into counted (v) values (1),(2),(3)");
+    let received = session.query("insert into counted (v) values (1),(2),(3)");
     let update = session.query("update counted set v = 5 where id < 3");
     let warned = session.query("select 1/0, cast('x' as int)");
     session.run().unwrap();
-    let [inserted] = &told.get().results[..] else { panic!("one result") };
+    let [inserted] = &received.get().results[..] else { panic!("one result") };
     assert_eq!((inserted.rows, inserted.generated), (Some(3), Some(1)));
     assert_eq!(inserted.tag, "Records: 3  Duplicates: 0  Warnings: 0");
     let [updated] = &update.get().results[..] else { panic!("one result") };
     assert_eq!((updated.rows, updated.generated), (Some(2), None));
     assert!(warned.get().results[0].warnings >= 1);
     let mut found = Server::shared().session_with(Options { found_rows: true, ..Server::options() });
-    let told = found.query("update counted set v = 5");
+    let received = found.query("update counted set v = 5");
     found.run().unwrap();
-    assert_eq!(told.get().affected(), 3);
+    assert_eq!(received.get().affected(), 3);
 }
 
 #[test]
 fn a_statement_that_cannot_be_prepared_goes_as_text() {
     let mut session = session();
     // PREPARE itself is one of the few that the binary protocol does not take.
-    let told = session.execute("prepare inner_one from 'select 5'", vec![]);
+    let received = session.execute("prepare inner_one from 'select 5'", vec![]);
     let behind = session.execute("select ?", vec![V::Int(1)]);
     session.run().unwrap();
-    assert_eq!(end(&told), "done", "{:?}", told.get().error);
+    assert_eq!(end(&received), "done", "{:?}", received.get().error);
     assert_eq!(behind.get().lines(), ["1"]);
     let again = session.execute("prepare inner_one from 'select 6'", vec![]);
-    let told = session.execute("execute inner_one", vec![]);
+    let received = session.execute("execute inner_one", vec![]);
     session.run().unwrap();
     assert_eq!(end(&again), "done");
-    assert_eq!(told.get().lines(), ["6"]);
+    assert_eq!(received.get().lines(), ["6"]);
 }
 
 #[test]
@@ -398,9 +401,9 @@ fn a_statement_that_the_server_forgot_is_prepared_again() {
     session.peer.send(&direct);
     let reply = session.peer.receive().unwrap();
     assert_eq!(reply[4], 0, "COM_RESET_CONNECTION works");
-    let told = session.execute(sql, vec![V::Int(2)]);
+    let received = session.execute(sql, vec![V::Int(2)]);
     session.run().unwrap();
-    assert_eq!(told.get().lines(), ["2"], "{:?}", told.get().error);
+    assert_eq!(received.get().lines(), ["2"], "{:?}", received.get().error);
 }
 
 #[test]
@@ -409,10 +412,10 @@ fn a_reset_brings_the_session_back_to_its_beginning() {
     session.must("set @x = 1, sql_mode = 'ANSI_QUOTES'");
     session.execute("select @x", vec![]);
     session.ask(Request::ResetConnection, vec![], vec![]);
-    let told = session.execute("select @x, @@character_set_client, @@character_set_results, 'ü'", vec![]);
+    let received = session.execute("select @x, @@character_set_client, @@character_set_results, 'ü'", vec![]);
     let (_, pong) = session.ask(Request::Ping, vec![], vec![]);
     session.run().unwrap();
-    assert_eq!(told.get().lines(), ["NULL|utf8mb4|utf8mb4|ü"]);
+    assert_eq!(received.get().lines(), ["NULL|utf8mb4|utf8mb4|ü"]);
     assert_eq!(end(&pong), "done");
 }
 

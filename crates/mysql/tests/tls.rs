@@ -109,9 +109,9 @@ fn a_session_over_tls_is_encrypted_and_does_the_same() {
         let mut session = connecting(Options { tls: Tls::Require, compression, ..Server::options() });
         session.start().unwrap();
         assert!(session.must("show status like 'Ssl_version'")[0].contains("TLSv1."));
-        let told = session.execute("select ?", vec![V::from("sealed")]);
+        let received = session.execute("select ?", vec![V::from("sealed")]);
         session.run().unwrap();
-        assert_eq!(told.get().lines(), ["sealed"]);
+        assert_eq!(received.get().lines(), ["sealed"]);
         assert_eq!(session.must("select repeat('x', 100000)")[0].len(), 100_000);
     }
 }

@@ -36,7 +36,7 @@ pub struct Lines {
     pub certificate: Option<Certificate>,
     pub full: bool,
     /// What those who waited were told.
-    pub told: Vec<String>,
+    pub received: Vec<String>,
     last: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Lines {
             lines: Vec::new(),
             certificate: None,
             full: false,
-            told: Vec::new(),
+            received: Vec::new(),
             last: None,
         };
         let mut write_buffer = WriteBuffer::new();
@@ -81,7 +81,7 @@ impl Driven for Lines {
     }
     fn abort(&mut self, (): (), reason: &Fatal) {
         self.stage = Stage::Closed;
-        self.told.push(reason.message.clone());
+        self.received.push(reason.message.clone());
     }
 }
 

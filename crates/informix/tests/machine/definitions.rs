@@ -1,4 +1,5 @@
-//! What a session defines, or takes back, is known to whatever it asks for next: no cursor is opened for an older table.
+//! What a session defines, or takes back, is known to whatever it asks for next: no cursor is opened for an older
+//! table.
 
 use crate::side_by_side::{SELECT, ask, count, described, done, ends, give_copies, opened, row, rows, warm};
 use crate::support::session::{EOT, Session};
@@ -7,11 +8,11 @@ use headrace_testkit::{TestValue as V, Trace, unhex};
 
 /// Answers that a definition is prepared, executed and released.
 fn define(session: &mut Session) {
-    let told = session.execute("create temp table t (a int)", Vec::new(), false);
+    let received = session.execute("create temp table t (a int)", Vec::new(), false);
     let ok = "000f000000000000000000000000000000370000000100000001000c";
     session.feed(&unhex(&format!("0008002d0009000000000000000000000000{ok}"))).unwrap();
     session.feed(&unhex(ok)).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().end.as_deref(), Some("done"));
     session.feed(&unhex(EOT)).unwrap();
     session.sent();
 }
@@ -69,7 +70,7 @@ pub fn a_query_waits_behind_what_takes_definitions_back() {
         }
         session.sent();
         session.ask(request, Vec::new(), Vec::new());
-        let told = session.execute(SELECT, vec![V::Int(1)], false);
+        let received = session.execute(SELECT, vec![V::Int(1)], false);
         let sent = session.sent();
         assert_eq!(opens(&sent), usize::from(!defined), "{what} {sent:?}");
         session.feed(&unhex(EOT)).unwrap();
@@ -79,6 +80,6 @@ pub fn a_query_waits_behind_what_takes_definitions_back() {
             session.feed(&[unhex(EOT), described(6)].concat()).unwrap();
         }
         session.feed(&[row(7), done(1)].concat()).unwrap();
-        assert_eq!(rows(&told), ["7"], "{what}");
+        assert_eq!(rows(&received), ["7"], "{what}");
     }
 }

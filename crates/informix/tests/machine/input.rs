@@ -50,22 +50,22 @@ pub fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is
 #[test]
 pub fn without_an_answer_the_statement_is_executed_as_it_is() {
     let mut session = Session::start();
-    let told = session.execute(UPDATE, row("abcd", ""), false);
+    let received = session.execute(UPDATE, row("abcd", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
     session.feed(&hex("000dff37000000000000 0000000c")).unwrap();
     assert!(session.sent().ends_with(&["SQ_EXECUTE", "SQ_EOT"]));
     session.feed(&hex(DONE)).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().end.as_deref(), Some("done"));
 }
 
 #[test]
 pub fn an_interrupt_that_hits_the_question_ends_the_statement_and_it_is_asked_again() {
     let mut session = Session::start();
-    let told = session.execute(UPDATE, row("abc", ""), false);
+    let received = session.execute(UPDATE, row("abc", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
     session.sent();
     session.feed(&hex(INTERRUPTED)).unwrap();
-    assert!(told.get().end.unwrap().contains("-213"));
+    assert!(received.get().end.unwrap().contains("-213"));
     session.execute(UPDATE, row("abc", ""), false);
     assert_eq!(session.sent(), ASKED);
 }

@@ -111,7 +111,7 @@ pub fn wide_blanks_are_not_worth_it() {
 /// A batch of three rows, its statement described and the BEGIN before it answered.
 fn batch(session: &mut Session) -> Shared {
     session.rewinds = true;
-    let told = session.batch(3, false);
+    let received = session.batch(3, false);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     let sent = session.sent();
@@ -119,7 +119,7 @@ fn batch(session: &mut Session) -> Shared {
     assert!(sent.contains(&["SQ_PUT"; 3]), "{sent:?}");
     assert!(sent.ends_with(&["SQ_EOT", "SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]), "{sent:?}");
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
-    told
+    received
 }
 
 /// The insert cursor failed: it is undone, and the rows go another way.
@@ -145,13 +145,13 @@ pub fn a_batch_is_put_whatever_way_the_server_counts() {
         (format!("{}003700000001000000010 00c", done(3)).replace(' ', ""), EOT.to_owned()),
     ] {
         let mut session = Session::start();
-        let told = batch(&mut session);
+        let received = batch(&mut session);
         session.feed(&unhex(&put)).unwrap();
         session.feed(&unhex(&closed)).unwrap();
         assert_eq!(session.sent(), ["SQ_CMMTWORK", "SQ_EOT"]);
         session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
-        assert_eq!(told.get().end.as_deref(), Some("done"), "{put}");
-        assert_eq!(told.get().results, [completion("INSERT", 3)]);
+        assert_eq!(received.get().end.as_deref(), Some("done"), "{put}");
+        assert_eq!(received.get().results, [completion("INSERT", 3)]);
         assert!(!session.machine.in_transaction());
     }
 }
@@ -169,7 +169,7 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         (EOT.to_owned(), EOT.to_owned()),
     ] {
         let mut session = Session::start();
-        let told = batch(&mut session);
+        let received = batch(&mut session);
         session.feed(&unhex(&put)).unwrap();
         session.feed(&unhex(&closed)).unwrap();
         repeated(&mut session);
@@ -177,19 +177,19 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         session.feed(&unhex(&format!("{}{}000d{duplicate}000c", done(1), "00370000000100000001"))).unwrap();
         assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"], "{put}");
         session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-        assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 1"));
+        assert_eq!(received.get().end.as_deref(), Some("server -268 -100 at row 1"));
         assert!(!session.machine.in_transaction());
 
         // Or the server takes them, and is not asked that way again.
         let mut session = Session::start();
-        let told = batch(&mut session);
+        let received = batch(&mut session);
         session.feed(&unhex(&put)).unwrap();
         session.feed(&unhex(&closed)).unwrap();
         repeated(&mut session);
         session.feed(&unhex(&format!("{}000c", done(1).repeat(3)))).unwrap();
         session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
-        assert_eq!(told.get().end.as_deref(), Some("done"), "{put}");
-        assert_eq!(told.get().results, [completion("INSERT", 3)]);
+        assert_eq!(received.get().end.as_deref(), Some("done"), "{put}");
+        assert_eq!(received.get().results, [completion("INSERT", 3)]);
         session.sent();
         let rows = vec![vec![V::Int(1), V::Null, V::Null]];
         let sql = "insert into t values (?,?,?)".into();
@@ -203,12 +203,12 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
 pub fn locks_and_interrupts_are_not_tried_twice() {
     for error in ["ff2b0000000000000000", "ff0dff66000000000000", "ff0cff71000000000000"] {
         let mut session = Session::start();
-        let told = batch(&mut session);
+        let received = batch(&mut session);
         session.feed(&unhex(&format!("001200000002{}000c", error))).unwrap();
         session.feed(&unhex(EOT)).unwrap();
         assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"], "{error}");
         session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-        assert!(told.get().end.as_deref().unwrap().ends_with("at row 2"), "{told:?}");
+        assert!(received.get().end.as_deref().unwrap().ends_with("at row 2"), "{told:?}");
     }
 }
 

@@ -54,7 +54,7 @@ pub fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trip
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..=described.len() + rows.len() {
         let mut session = Session::start();
-        let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+        let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
         let prepared = ["SQ_PREPARE select a from t where a > ?", "SQ_NDESCRIBE", "SQ_WANTDONE", "SQ_EOT"];
         assert_eq!(session.sent(), prepared);
         let first = cut.min(described.len());
@@ -66,10 +66,10 @@ pub fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trip
         let second = cut.saturating_sub(described.len());
         session.feed(&rows[..second]).unwrap();
         session.feed(&rows[second..]).unwrap();
-        let told = told.get();
-        assert_eq!(told.rows, select_rows(), "split at {cut}");
-        assert_eq!(told.results, [completion("SELECT", 3)]);
-        assert_eq!(told.end.as_deref(), Some("done"));
+        let received = received.get();
+        assert_eq!(received.rows, select_rows(), "split at {cut}");
+        assert_eq!(received.results, [completion("SELECT", 3)]);
+        assert_eq!(received.end.as_deref(), Some("done"));
         // The cursor is closed with whatever comes next, and the statement is kept.
         assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     }
@@ -80,13 +80,13 @@ pub fn a_reply_cut_at_every_byte_gives_no_wrong_row_and_an_end() {
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..described.len() + rows.len() {
         let mut session = Session::start();
-        let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+        let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
         session.feed(&described[..cut.min(described.len())]).unwrap();
         session.feed(&rows[..cut.saturating_sub(described.len())]).unwrap();
         session.machine.abort((), &Fatal::gone("cut"));
-        let told = told.get();
-        assert!(select_rows().starts_with(&told.rows));
-        assert_eq!(told.end.as_deref(), Some("fatal cut"));
+        let received = received.get();
+        assert!(select_rows().starts_with(&received.rows));
+        assert_eq!(received.end.as_deref(), Some("fatal cut"));
         assert!(session.machine.is_idle());
     }
 }
@@ -97,14 +97,14 @@ pub fn every_byte_changed_ends_in_an_answer_or_an_error() {
     for at in 0..reply.len() {
         for flip in [1u8, 0x80, 0xff] {
             let mut session = Session::start();
-            let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+            let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
             let mut wrong = reply.clone();
             wrong[at] ^= flip;
             let middle = bytes("reply", "prep_select_032").len();
             let fed = session.feed(&wrong[..middle]).and_then(|()| session.feed(&wrong[middle..]));
             if let Err(fatal) = fed {
                 session.machine.abort((), &fatal);
-                assert!(told.get().end.is_some());
+                assert!(received.get().end.is_some());
             }
         }
     }
@@ -119,12 +119,12 @@ pub fn known_statements_are_pipelined_and_not_prepared_again() {
     assert_eq!(first.get().results, [completion("INSERT", 1)]);
     session.sent();
     let row = || vec![V::Int(1), V::Null, V::decimal("1.5")];
-    let told = [0; 3].map(|_| session.execute("insert into t values (?,?,?)", row(), false));
+    let received = [0; 3].map(|_| session.execute("insert into t values (?,?,?)", row(), false));
     assert_eq!(session.sent().count(&["SQ_EXECUTE", "SQ_EOT"]), 3);
     let reply = bytes("reply", "insert_int_str_dec_026");
     let failed = unhex("000dfef4ff9c00000000000475313030000c");
     session.feed(&[reply.clone(), failed, reply].concat()).unwrap();
-    let ends: Vec<_> = told.iter().map(|t| t.get().end.clone().unwrap()).collect();
+    let ends: Vec<_> = received.iter().map(|t| t.get().end.clone().unwrap()).collect();
     assert_eq!(ends, ["done", "server -268 -100", "done"]);
     assert!(session.machine.is_idle());
 }
@@ -157,7 +157,7 @@ pub fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_
     for (bad, rows) in [(0, 100), (500, 1000), (99, 100), (2999, 3000)] {
         for on in [false, true] {
             let mut session = Session::start();
-            let told = session.batch(rows, false);
+            let received = session.batch(rows, false);
             session.sent();
             session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
             let sent = session.sent();
@@ -165,9 +165,9 @@ pub fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_
             session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
             session.feed(&batch_replies(&sent, bad, on)).unwrap();
             assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"], "row {bad} of {rows}: rolled back");
-            assert_eq!(told.get().end, None);
+            assert_eq!(received.get().end, None);
             session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-            let end = told.get().end.clone().unwrap();
+            let end = received.get().end.clone().unwrap();
             assert_eq!(end, format!("server -268 -100 at row {bad}"), "server goes on: {on}");
             assert!(session.machine.is_idle() && !session.machine.in_transaction());
         }
@@ -177,14 +177,14 @@ pub fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_
 #[test]
 pub fn a_good_batch_is_committed_once_and_counted() {
     let mut session = Session::start();
-    let told = session.batch(3000, false);
+    let received = session.batch(3000, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     let sent = session.sent();
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     session.feed(&batch_replies(&sent, usize::MAX, false)).unwrap();
     assert_eq!(session.sent(), ["SQ_CMMTWORK", "SQ_EOT"]);
     session.feed(&bytes("reply", "srv_t2_tx_060")).unwrap();
-    assert_eq!(told.get().results, [completion("INSERT", 3000)]);
+    assert_eq!(received.get().results, [completion("INSERT", 3000)]);
     assert!(!session.machine.in_transaction());
 }
 
@@ -194,23 +194,23 @@ const INTERRUPTED: &str = "000dff2b0000000000000000000c";
 /// A batch of three rows whose second fails, up to the ROLLBACK that was sent.
 fn batch_being_rolled_back() -> (Session, headrace_testkit::Shared) {
     let mut session = Session::start();
-    let told = session.batch(3, false);
+    let received = session.batch(3, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     let sent = session.sent();
     session.feed(&batch_replies(&sent, 1, false)).unwrap();
     assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
-    (session, told)
+    (session, received)
 }
 
 #[test]
 pub fn a_rollback_that_an_interrupt_hits_is_sent_again() {
-    let (mut session, told) = batch_being_rolled_back();
+    let (mut session, received) = batch_being_rolled_back();
     session.feed(&unhex(INTERRUPTED)).unwrap();
     assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
-    assert_eq!(told.get().end, None);
+    assert_eq!(received.get().end, None);
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 1"));
+    assert_eq!(received.get().end.as_deref(), Some("server -268 -100 at row 1"));
     assert!(session.machine.is_idle() && !session.machine.in_transaction());
 }
 
@@ -228,7 +228,7 @@ pub fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
 pub fn a_batch_whose_commit_fails_is_rolled_back() {
     for behind in [false, true] {
         let mut session = Session::start();
-        let told = session.batch(3, false);
+        let received = session.batch(3, false);
         session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
         session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
         session.feed(&unhex(&OK[..OK.len() - 4].repeat(3))).unwrap();
@@ -242,7 +242,7 @@ pub fn a_batch_whose_commit_fails_is_rolled_back() {
         if !behind {
             assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
             session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-            assert_eq!(told.get().end.as_deref(), Some("server -691 0"));
+            assert_eq!(received.get().end.as_deref(), Some("server -691 0"));
         }
     }
 }
@@ -252,7 +252,7 @@ pub fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
     let mut session = Session::start();
     session.ask(Request::Begin, Vec::new(), Vec::new());
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
-    let told = session.batch(10, true);
+    let received = session.batch(10, true);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     let sent = session.sent();
@@ -261,7 +261,7 @@ pub fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
     session.feed(&batch_replies(&sent, 4, false)).unwrap();
     assert!(session.sent().starts_with(&["SQ_SQLIRBACKSVPT headrace_batch"]));
     session.feed(&bytes("reply", "srv_t2_savepoint_072")).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 4"));
+    assert_eq!(received.get().end.as_deref(), Some("server -268 -100 at row 4"));
     assert!(session.machine.in_transaction(), "the user's own transaction goes on");
 }
 
@@ -272,7 +272,7 @@ pub fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     rows[3][2] = V::decimal("NaN");
     let request =
         Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false, strategy: None };
-    let told = session.ask(Request::Execute(request), Vec::new(), rows);
+    let received = session.ask(Request::Execute(request), Vec::new(), rows);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.sent();
@@ -281,7 +281,7 @@ pub fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
     session.feed(&unhex(EOT)).unwrap();
     assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-    let end = told.get().end.clone().unwrap();
+    let end = received.get().end.clone().unwrap();
     assert!(end.starts_with("client parameter 3 ('d')") && end.ends_with("at row 3"), "{end}");
 }
 
@@ -294,10 +294,10 @@ pub fn a_transaction_begins_with_the_first_statement_that_wants_one() {
     assert!(session.sent().starts_with(&["SQ_BEGIN", "SQ_EOT", "SQ_ID 0"]));
     session.feed(&[bytes("reply", "srv_t2_tx_056"), bytes("reply", "prep_select_036")].concat()).unwrap();
     assert!(session.machine.in_transaction());
-    let told = session.ask(Request::Commit { block: false }, Vec::new(), Vec::new());
+    let received = session.ask(Request::Commit { block: false }, Vec::new(), Vec::new());
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT", "SQ_CMMTWORK", "SQ_EOT"]);
     session.feed(&[unhex(EOT), bytes("reply", "srv_t2_tx_060")].concat()).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().end.as_deref(), Some("done"));
     assert!(!session.machine.in_transaction());
     let nothing = session.ask(Request::Rollback, Vec::new(), Vec::new());
     assert!(session.sent().is_empty());
@@ -307,7 +307,7 @@ pub fn a_transaction_begins_with_the_first_statement_that_wants_one() {
 #[test]
 pub fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
     let mut session = Session::start();
-    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.sent();
     let row = |n: u32| unhex(&format!("000e000000000004{n:08x}"));
@@ -322,18 +322,18 @@ pub fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through(
     session.feed(&block(9000..9010)).unwrap();
     let end = unhex("000f00000000232e0000000000000000000c");
     session.feed(&end).unwrap();
-    assert_eq!(told.get().rows.len(), 9010);
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().rows.len(), 9010);
+    assert_eq!(received.get().end.as_deref(), Some("done"));
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     session.feed(&[end.repeat(3), unhex(EOT)].concat()).unwrap();
 
     // It was long, and is taken for it until it is not.
     for long in [true, false] {
-        let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+        let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
         let sent = session.sent();
         assert_eq!(sent.ends_with(&ahead), long, "{sent:?}");
         session.feed(&[block(0..1), end.clone()].concat()).unwrap();
-        assert_eq!(told.get().rows.len(), 1);
+        assert_eq!(received.get().rows.len(), 1);
         assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
         session.feed(&[end.repeat(if long { 3 } else { 0 }), unhex(EOT)].concat()).unwrap();
     }
@@ -342,19 +342,19 @@ pub fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through(
 #[test]
 pub fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
     let mut session = Session::start();
-    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.sent();
     let rows: Vec<u8> = (0..9000u32).flat_map(|n| unhex(&format!("000e000000000004{n:08x}"))).collect();
     session.feed(&[rows, unhex("000f0000000023280000000000000000000c")].concat()).unwrap();
-    assert_eq!(told.get().rows.len(), 9000);
+    assert_eq!(received.get().rows.len(), 9000);
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
 }
 
 #[test]
 pub fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
     let mut session = Session::start();
-    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&unhex("000e00000000000400000001")).unwrap();
     let id = session.machine.find(|_| true).unwrap();
@@ -363,7 +363,7 @@ pub fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
     session.feed(&unhex("000e00000000000400000002000c")).unwrap();
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     assert!(session.machine.is_idle());
-    assert_eq!(told.get().end, None);
+    assert_eq!(received.get().end, None);
     session.feed(&unhex(EOT)).unwrap();
     let next = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
@@ -375,16 +375,16 @@ pub fn text_values_are_fetched_behind_their_rows() {
     let (described, rows) = (bytes("reply", "srv_t2_text_157"), bytes("reply", "srv_t2_text_159"));
     let value = unhex("002700036162630000270001640000270000000c");
     let mut session = Session::start();
-    let told = session.execute("select i,t from texts", Vec::new(), false);
+    let received = session.execute("select i,t from texts", Vec::new(), false);
     session.feed(&described).unwrap();
     session.sent();
     session.feed(&rows).unwrap();
     assert!(session.sent().starts_with(&["SQ_ID 0", "SQ_FETCHBLOB"]));
     session.feed(&value).unwrap();
-    let told = told.get();
-    assert_eq!(told.rows[0], ["1", "abcd"]);
-    assert_eq!(told.rows[1], ["2", "NULL"]);
-    assert_eq!(told.end.as_deref(), Some("done"));
+    let received = received.get();
+    assert_eq!(received.rows[0], ["1", "abcd"]);
+    assert_eq!(received.rows[1], ["2", "NULL"]);
+    assert_eq!(received.end.as_deref(), Some("done"));
 }
 
 #[test]
@@ -395,14 +395,14 @@ pub fn a_statement_older_than_its_table_is_prepared_again() {
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
     session.feed(&unhex(EOT)).unwrap();
     session.sent();
-    let told = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
+    let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.sent();
     session.feed(&unhex("000dfd3a00000000000000017400000c")).unwrap();
     assert!(session.sent().contains(&["SQ_PREPARE select a from t where a > ?"]), "prepared again");
     session.feed(&unhex(EOT)).unwrap();
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
-    assert_eq!(told.get().rows, select_rows());
+    assert_eq!(received.get().rows, select_rows());
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub fn give_copies(session: &mut Session) {
 }
 
 pub fn ends(asked: &[Asked]) -> Vec<Option<String>> {
-    asked.iter().map(|told| told.get().end.clone()).collect()
+    asked.iter().map(|received| received.get().end.clone()).collect()
 }
 
 pub fn rows(asked: &Asked) -> Vec<String> {
@@ -183,7 +183,7 @@ pub fn copies_that_the_server_refuses_are_done_without() {
         assert!(sent.starts_with(&["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]), "{sent:?}");
         session.feed(&unhex(EOT)).unwrap();
     }
-    assert!(asked.iter().all(|told| told.get().end.as_deref() == Some("done")));
+    assert!(asked.iter().all(|received| received.get().end.as_deref() == Some("done")));
 }
 
 #[test]
@@ -208,7 +208,7 @@ pub fn queries_older_than_their_table_are_prepared_again() {
         session.feed(&[row(n), done(1)].concat()).unwrap();
         session.feed(&unhex(EOT)).unwrap();
     }
-    assert!(asked.iter().all(|told| told.get().end.as_deref() == Some("done")), "{:?}", ends(&asked));
+    assert!(asked.iter().all(|received| received.get().end.as_deref() == Some("done")), "{:?}", ends(&asked));
     assert_eq!(rows(&asked[4]), ["3"]);
 }
 

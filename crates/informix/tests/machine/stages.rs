@@ -22,10 +22,10 @@ fn declared() -> Session {
     let mut session = Session::start();
     let declare =
         Declare { cursor: 7, sql: SELECT.into(), name: None, scroll: false, hold: false, bytes: 4096, begin: false };
-    let told = session.ask(Request::Declare(declare), vec![V::Int(0)], vec![]);
+    let received = session.ask(Request::Declare(declare), vec![V::Int(0)], vec![]);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&[rows(0..1), unhex(EOT)].concat()).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().end.as_deref(), Some("done"));
     session.sent();
     session
 }
@@ -33,24 +33,24 @@ fn declared() -> Session {
 #[test]
 pub fn rows_of_an_open_cursor_are_asked_for_by_further_requests() {
     let mut session = declared();
-    let told = session.ask(Request::Fetch { cursor: 7, bytes: 4096 }, vec![], vec![]);
+    let received = session.ask(Request::Fetch { cursor: 7, bytes: 4096 }, vec![], vec![]);
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_NFETCH 4096", "SQ_EOT"]);
     session.feed(&[rows(1..3), done(2)].concat()).unwrap();
-    assert_eq!((told.get().rows.len(), told.get().end.as_deref()), (2, Some("done")));
+    assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (2, Some("done")));
 }
 
 #[test]
 pub fn nothing_is_asked_of_a_cursor_that_is_not_open() {
     let mut session = declared();
-    let told = session.ask(Request::Fetch { cursor: 8, bytes: 4096 }, vec![], vec![]);
+    let received = session.ask(Request::Fetch { cursor: 8, bytes: 4096 }, vec![], vec![]);
     assert!(session.sent().is_empty());
-    assert_eq!(told.get().end.as_deref(), Some("client the cursor is not open"));
+    assert_eq!(received.get().end.as_deref(), Some("client the cursor is not open"));
 }
 
 #[test]
 pub fn a_row_that_fails_stops_the_rows_behind_it() {
     let mut session = Session::start();
-    let told = session.batch(30_000, false);
+    let received = session.batch(30_000, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     session.feed(&unhex("000dfef4ff9c00000000000475313030000c")).unwrap();
@@ -61,7 +61,7 @@ pub fn a_row_that_fails_stops_the_rows_behind_it() {
     }
     assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
     session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("server -268 -100 at row 0"));
+    assert_eq!(received.get().end.as_deref(), Some("server -268 -100 at row 0"));
 }
 
 /// A query of which a first block of many rows is there, and the next ones were asked for.
@@ -111,7 +111,7 @@ pub fn a_query_of_many_blocks_that_is_older_than_its_table_is_prepared_again() {
     session.feed(&[unhex(EOT), done(9000), done(0).repeat(2)].concat()).unwrap();
     session.feed(&unhex(EOT)).unwrap();
     session.sent();
-    let told = session.execute(SELECT, vec![V::Int(0)], false);
+    let received = session.execute(SELECT, vec![V::Int(0)], false);
     let sent = session.sent();
     assert!(sent.count(&["SQ_NFETCH"]) > 1, "blocks are asked for with the first: {sent:?}");
     // The later blocks fail too, as no cursor is open: they were asked for by the first attempt.
@@ -123,5 +123,5 @@ pub fn a_query_of_many_blocks_that_is_older_than_its_table_is_prepared_again() {
     session.feed(&unhex(EOT)).unwrap();
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&[rows(0..2), done(2)].concat()).unwrap();
-    assert_eq!((told.get().rows.len(), told.get().end.as_deref()), (2, Some("done")));
+    assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (2, Some("done")));
 }

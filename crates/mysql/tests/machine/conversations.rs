@@ -269,7 +269,7 @@ pub fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
     for capabilities in [mysql8(), mysql8() - Capabilities::DEPRECATE_EOF] {
         let mut session = session(capabilities);
         let eof = !capabilities.contains(Capabilities::DEPRECATE_EOF);
-        let told = session.execute("select ?", vec![V::from("x")]);
+        let received = session.execute("select ?", vec![V::from("x")]);
         let params = column("?", 253, 45);
         let columns = column("n", 253, 45);
         let mut prepared: Vec<&[u8]> = vec![&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], &params];
@@ -285,7 +285,7 @@ pub fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
         rows.push(if eof { EOF } else { &[0xfe, 0, 0, 2, 0, 0, 0] });
         session.peer.says.push_back(reply(&rows));
         session.run().unwrap();
-        assert_eq!(told.get().lines(), ["x", "NULL"]);
+        assert_eq!(received.get().lines(), ["x", "NULL"]);
         assert!(session.peer.heard.ends_with(EXECUTED));
         assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ?", "COM_STMT_EXECUTE 1"]);
     }
@@ -296,12 +296,12 @@ pub fn rows_are_joined_where_there_is_no_bulk() {
     let mut session = session(mysql8());
     let values = vec![vec![V::Int(1), V::from("it's")], vec![V::Null, V::from("a\\b")]];
     let sql = "insert into t values (?, ?) on duplicate key update a = 1";
-    let told = session.batch(sql, BatchStrategy::Auto, true, values);
+    let received = session.batch(sql, BatchStrategy::Auto, true, values);
     for _ in 0..4 {
         session.peer.says.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
     }
     session.run().unwrap();
-    assert_eq!(told.get().affected(), 2);
+    assert_eq!(received.get().affected(), 2);
     let joined = "insert into t values (1, 'it''s'),(NULL, _utf8mb4 x'615c62') on duplicate key update a = 1";
     let expected = ["COM_QUERY SET autocommit=0", &format!("COM_QUERY {joined}"), "COM_QUERY COMMIT"];
     let sent = session.peer.sent();
@@ -315,10 +315,10 @@ pub fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
     for met in [OK, interrupted] {
         let mut session = session(mysql8());
         session.machine.cancel_sent();
-        let told = session.query("select 1");
+        let received = session.query("select 1");
         session.peer.says.push_back([reply(&[met]), reply(&[OK])].concat());
         session.run().unwrap();
-        assert_eq!(told.get().end.as_deref(), Some("done"));
+        assert_eq!(received.get().end.as_deref(), Some("done"));
         assert_eq!(session.peer.sent(), ["COM_QUERY DO 0", "COM_QUERY select 1"]);
     }
 }
@@ -334,7 +334,7 @@ pub fn out_of_step_is_the_end() {
         ([reply(&[&[0, 0, 0, 2, 0, 0, 0]]), packet(2, OK)].concat(), "nothing was asked"),
     ] {
         let mut session = session(mysql8());
-        let told = session.query("select 1");
+        let received = session.query("select 1");
         session.peer.says.push_back(says);
         let mut end = session.run();
         if end.is_ok() {
@@ -343,7 +343,7 @@ pub fn out_of_step_is_the_end() {
             end = end.and_then(|()| session.machine.receive((), &mut session.read_buffer, &mut WriteBuffer::new()));
         }
         assert!(end.as_ref().is_err_and(|end| end.message.contains(why)), "{why}: {end:?}");
-        assert!(told.get().end.is_some());
+        assert!(received.get().end.is_some());
     }
 }
 
@@ -360,10 +360,10 @@ pub fn a_server_that_says_goodbye_is_quoted() {
 pub fn a_row_that_does_not_fit_its_columns_is_the_end() {
     for row in [&b"\x05abc"[..], b"\x01a\x01b", b"\xfc\x01"] {
         let mut session = session(mysql8());
-        let told = session.query("select 1");
+        let received = session.query("select 1");
         session.peer.says.push_back(reply(&[&[1], &column("n", 253, 45), row, &[0xfe, 0, 0, 2, 0, 0, 0]]));
         assert!(session.run().unwrap_err().message.contains("does not fit its column definitions"));
-        assert!(told.get().end.as_deref().unwrap().starts_with("fatal"));
+        assert!(received.get().end.as_deref().unwrap().starts_with("fatal"));
     }
 }
 
@@ -374,12 +374,12 @@ pub fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
     session.peer.says.push_back(reply(&[b"\xff\xbd\x04#40001Deadlock found"]));
     session.run().unwrap();
     session.peer.heard.clear();
-    let told = session.batch("insert into t values (?)", BatchStrategy::Auto, true, vec![vec![V::Int(1)]]);
+    let received = session.batch("insert into t values (?)", BatchStrategy::Auto, true, vec![vec![V::Int(1)]]);
     for _ in 0..5 {
         session.peer.says.push_back(reply(&[OK]));
     }
     session.run().unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().end.as_deref(), Some("done"));
     assert!(session.peer.sent().starts_with(&["COM_PING"]));
 }
 
@@ -414,11 +414,11 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
     let insert = "insert into t values (?)";
     let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
     let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
-        let told = session.batch(insert, BatchStrategy::Auto, true, vec![vec![V::Int(7)], vec![V::Int(8)]]);
+        let received = session.batch(insert, BatchStrategy::Auto, true, vec![vec![V::Int(7)], vec![V::Int(8)]]);
         session.peer.heard.clear();
         session.peer.says.extend(says);
         session.run().unwrap();
-        assert_eq!(told.get().end.as_deref(), Some("done"), "{:?}", told.get().error);
+        assert_eq!(received.get().end.as_deref(), Some("done"), "{:?}", received.get().error);
         assert!(session.peer.says.is_empty());
         session.peer.sent()
     };
@@ -447,12 +447,12 @@ pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
         reply(&[&[&[0xff, 0x94, 0x0f], message.as_bytes()].concat()])
     };
     let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
-        let told = session.execute("update t set a = ?", vec![V::text("\u{4e2d}")]);
+        let received = session.execute("update t set a = ?", vec![V::text("\u{4e2d}")]);
         session.peer.heard.clear();
         session.peer.says.extend(says);
         session.run().unwrap();
         assert!(session.peer.says.is_empty());
-        (told.get().end.clone(), session.peer.sent().count(&["COM_STMT_PREPARE update"]))
+        (received.get().end.clone(), session.peer.sent().count(&["COM_STMT_PREPARE update"]))
     };
     let done = |prepared: usize| (Some("done".to_owned()), prepared);
     assert_eq!(run(&mut session, vec![prepared(1), reply(&[OK])]), done(1));
@@ -505,7 +505,7 @@ proptest! {
         let mut session = session(capabilities);
         let cursor = Execute { sql: "select ?".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
         let (id, opened) = session.ask(Request::Execute(cursor), vec![V::Int(1)], vec![]);
-        let told = [
+        let received = [
             opened,
             session.ask(Request::Fetch { cursor: id, rows: 1 }, vec![], vec![]).1,
             session.query("select 1"),
@@ -520,7 +520,7 @@ proptest! {
             session.peer.says.push_back(reply(&payloads));
         }
         let done = session.run();
-        prop_assert!(told.iter().all(|told| told.get().end.is_some()));
+        prop_assert!(received.iter().all(|received| received.get().end.is_some()));
         prop_assert!(done.is_err() || session.machine.is_idle());
     }
 }

@@ -15,38 +15,40 @@ use headrace_testkit::{
 
 /// What is asked in the recording; the answers as far as they came.
 fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
-    let mut told = Vec::new();
-    let done = ask(session, &mut told);
-    (done, told)
+    let mut received = Vec::new();
+    let done = ask(session, &mut received);
+    (done, received)
 }
 
-fn ask<P: Peer>(session: &mut Session<P>, told: &mut Vec<Shared>) -> Result<(), Fatal> {
+fn ask<P: Peer>(session: &mut Session<P>, received: &mut Vec<Shared>) -> Result<(), Fatal> {
     session.start()?;
-    told.push(session.query("create or replace table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
+    received
+        .push(session.query("create or replace table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
     session.run()?;
     // In flight together: an unknown statement, text, an error, the known statement.
-    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
-    told.push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
-    told.push(session.execute("select no_such_column from recorded", vec![]));
-    told.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
+    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
+    received
+        .push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
+    received.push(session.execute("select no_such_column from recorded", vec![]));
+    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
     session.run()?;
     let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
     let insert = "insert into recorded values (?, ?, ?)";
-    told.push(session.batch(insert, BatchStrategy::Bulk, true, values(4)));
-    told.push(session.batch(insert, BatchStrategy::Joined, true, values(5)));
-    told.push(session.batch(insert, BatchStrategy::Pipelined, true, values(3)));
-    told.push(session.batch(insert, BatchStrategy::Auto, true, values(-1)));
-    told.push(session.query("select * from recorded"));
+    received.push(session.batch(insert, BatchStrategy::Bulk, true, values(4)));
+    received.push(session.batch(insert, BatchStrategy::Joined, true, values(5)));
+    received.push(session.batch(insert, BatchStrategy::Pipelined, true, values(3)));
+    received.push(session.batch(insert, BatchStrategy::Auto, true, values(-1)));
+    received.push(session.query("select * from recorded"));
     session.run()?;
     let execute =
         Execute { sql: "select id from recorded".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(4) };
     let (id, first) = session.ask(Request::Execute(execute), vec![], vec![]);
-    told.push(first);
+    received.push(first);
     session.run()?;
-    told.push(session.ask(Request::Fetch { cursor: id, rows: 4 }, vec![], vec![]).1);
-    told.push(session.ask(Request::Ping, vec![], vec![]).1);
-    told.push(session.ask(Request::ResetConnection, vec![], vec![]).1);
-    told.push(session.execute("select count(*), sum(id) from recorded", vec![]));
+    received.push(session.ask(Request::Fetch { cursor: id, rows: 4 }, vec![], vec![]).1);
+    received.push(session.ask(Request::Ping, vec![], vec![]).1);
+    received.push(session.ask(Request::ResetConnection, vec![], vec![]).1);
+    received.push(session.execute("select count(*), sum(id) from recorded", vec![]));
     session.run()
 }
 
@@ -67,8 +69,8 @@ fn recording() -> Vec<Step> {
     read_recording(&recording_file("mariadb-10.11"))
 }
 
-fn told(shared: &[Shared]) -> Vec<Received> {
-    shared.iter().map(|told| told.get().clone()).collect()
+fn received(shared: &[Shared]) -> Vec<Received> {
+    shared.iter().map(|received| received.get().clone()).collect()
 }
 
 fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Received>, Session<Replay>) {
@@ -76,16 +78,16 @@ fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>
     set(&mut replay);
     let mut session = Session::new(options(), replay);
     let (done, shared) = scenario(&mut session);
-    let told = told(&shared);
-    (done, told, session)
+    let received = received(&shared);
+    (done, received, session)
 }
 
 #[test]
 pub fn the_recording_says_what_was_asked() {
-    let (done, told, session) = replayed(&recording(), |_| {});
+    let (done, received, session) = replayed(&recording(), |_| {});
     done.unwrap();
     assert!(session.machine.is_idle());
-    let ends: Vec<&str> = told.iter().map(|told| told.end.as_deref().unwrap()).collect();
+    let ends: Vec<&str> = received.iter().map(|received| received.end.as_deref().unwrap()).collect();
     let expected = [
         "done",
         "done",
@@ -104,12 +106,12 @@ pub fn the_recording_says_what_was_asked() {
         "done",
     ];
     assert_eq!(ends, expected);
-    assert_eq!(told[1].lines(), ["7|ä|NULL|span -3723500000"]);
-    assert_eq!(told[2].lines(), ["1|x|day 19782|d18446744073709551615", "2|NULL|NULL|d3"]);
-    assert_eq!(told[4].lines(), ["NULL|ä|NULL|span -3723500000"]);
-    assert_eq!(told[9].rows.len(), 6);
-    assert_eq!((told[10].lines().len(), told[11].lines()), (4, vec!["4".to_owned(), "5".to_owned()]));
-    assert_eq!(told[14].lines(), ["6|d15"]);
+    assert_eq!(received[1].lines(), ["7|ä|NULL|span -3723500000"]);
+    assert_eq!(received[2].lines(), ["1|x|day 19782|d18446744073709551615", "2|NULL|NULL|d3"]);
+    assert_eq!(received[4].lines(), ["NULL|ä|NULL|span -3723500000"]);
+    assert_eq!(received[9].rows.len(), 6);
+    assert_eq!((received[10].lines().len(), received[11].lines()), (4, vec!["4".to_owned(), "5".to_owned()]));
+    assert_eq!(received[14].lines(), ["6|d15"]);
 }
 
 #[test]
@@ -117,13 +119,13 @@ pub fn split_at_every_byte_it_says_the_same() {
     let steps = recording();
     let (_, expected, _) = replayed(&steps, |_| {});
     for split in 1..server_bytes(&steps) {
-        let (done, told, session) = replayed(&steps, |replay| replay.split = split);
+        let (done, received, session) = replayed(&steps, |replay| replay.split = split);
         assert_eq!(done, Ok(()), "split at {split}");
-        assert_eq!(told, expected, "split at {split}");
+        assert_eq!(received, expected, "split at {split}");
         assert!(session.machine.is_idle());
     }
-    let (done, told, _) = replayed(&steps, |replay| replay.single = true);
-    assert_eq!((done, told), (Ok(()), expected));
+    let (done, received, _) = replayed(&steps, |replay| replay.single = true);
+    assert_eq!((done, received), (Ok(()), expected));
 }
 
 #[test]
@@ -131,12 +133,12 @@ pub fn cut_at_every_byte_it_ends_in_an_error_never_in_a_short_result() {
     let steps = recording();
     let (_, expected, _) = replayed(&steps, |_| {});
     for cut in 0..server_bytes(&steps) {
-        let (done, told, _) = replayed(&steps, |replay| replay.cut = cut);
+        let (done, received, _) = replayed(&steps, |replay| replay.cut = cut);
         assert!(done.is_err(), "cut at {cut}");
-        for (told, expected) in told.iter().zip(&expected) {
-            match told.end.as_deref() {
-                Some("done") => assert_eq!(told, expected, "cut at {cut}"),
-                Some(_) => assert!(expected.rows.starts_with(&told.rows), "cut at {cut}"),
+        for (received, expected) in received.iter().zip(&expected) {
+            match received.end.as_deref() {
+                Some("done") => assert_eq!(received, expected, "cut at {cut}"),
+                Some(_) => assert!(expected.rows.starts_with(&received.rows), "cut at {cut}"),
                 None => panic!("cut at {cut}: nobody was told"),
             }
         }
@@ -161,8 +163,8 @@ pub fn a_flipped_byte_never_panics_and_never_leaves_a_handler_waiting() {
             }
             // What the client says may differ then.
             bent.retain(|step| matches!(step, Step::Server(_)));
-            let (_, told, _) = replayed(&bent, |_| {});
-            assert!(told.iter().all(|told| told.end.is_some()), "byte {at}");
+            let (_, received, _) = replayed(&bent, |_| {});
+            assert!(received.iter().all(|received| received.end.is_some()), "byte {at}");
         }
     }
 }

@@ -30,8 +30,8 @@ fn knows(first: V) -> Session<Script> {
     session
 }
 
-fn end(told: &Shared) -> String {
-    told.get().end.unwrap_or_default()
+fn end(received: &Shared) -> String {
+    received.get().end.unwrap_or_default()
 }
 
 #[test]
@@ -57,18 +57,18 @@ pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
 #[test]
 pub fn a_statement_that_is_not_prepared_goes_as_text() {
     let mut session = session(mysql8());
-    let told = session.execute("create user ?", vec![V::from("u")]);
+    let received = session.execute("create user ?", vec![V::from("u")]);
     answer(&mut session, vec![reply(&[NOT_PREPARED]), reply(&[OK])]);
-    assert_eq!(end(&told), "done");
+    assert_eq!(end(&received), "done");
     assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE create user ?", "COM_QUERY create user 'u'"]);
 }
 
 #[test]
 pub fn a_statement_that_is_bound_to_other_types_is_prepared_again() {
     let mut session = knows(V::Int(1));
-    let told = session.execute(SELECT, vec![V::from("x")]);
+    let received = session.execute(SELECT, vec![V::from("x")]);
     answer(&mut session, vec![prepared(2), reply(&[OK])]);
-    assert_eq!(end(&told), "done");
+    assert_eq!(end(&received), "done");
     assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ?", "COM_STMT_EXECUTE 2"]);
 }
 
@@ -76,18 +76,18 @@ pub fn a_statement_that_is_bound_to_other_types_is_prepared_again() {
 pub fn a_statement_that_is_known_is_not_prepared_again() {
     let mut session = knows(V::Int(1));
     session.machine.cancel_sent();
-    let (_, told) = session.ask(Request::Prepare { sql: SELECT.into() }, vec![], vec![]);
+    let (_, received) = session.ask(Request::Prepare { sql: SELECT.into() }, vec![], vec![]);
     answer(&mut session, vec![reply(&[OK])]);
-    assert_eq!((end(&told), session.peer.sent() == ["COM_QUERY DO 0"]), ("done".into(), true));
+    assert_eq!((end(&received), session.peer.sent() == ["COM_QUERY DO 0"]), ("done".into(), true));
 }
 
 #[test]
 pub fn a_value_that_does_not_fit_is_told_once_what_was_sent_before_is_answered() {
     let mut session = session(mysql8());
     session.machine.cancel_sent();
-    let told = session.execute_text(SELECT, vec![V::Other]);
+    let received = session.execute_text(SELECT, vec![V::Other]);
     answer(&mut session, vec![reply(&[OK])]);
-    assert!(end(&told).starts_with("client "), "{}", end(&told));
+    assert!(end(&received).starts_with("client "), "{}", end(&received));
     assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"]);
 
     let says = vec![greeting("10.11.6-MariaDB", "mysql_native_password", mysql8()), packet(2, OK)];
@@ -95,9 +95,9 @@ pub fn a_value_that_does_not_fit_is_told_once_what_was_sent_before_is_answered()
     session.start().unwrap();
     session.peer.heard.clear();
     session.machine.cancel_sent();
-    let told = session.execute(SELECT, vec![V::Other]);
+    let received = session.execute(SELECT, vec![V::Other]);
     answer(&mut session, vec![reply(&[OK])]);
-    assert!(end(&told).starts_with("client "), "{}", end(&told));
+    assert!(end(&received).starts_with("client "), "{}", end(&received));
     assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"], "the COM_STMT_PREPARE was taken back");
 }
 
@@ -108,19 +108,19 @@ fn uploading() -> (Session<Script>, u64, Shared) {
     session.start().unwrap();
     session.peer.heard.clear();
     let request = Request::Query { sql: "load data local infile 'x'".into(), infile: true, discarded: None };
-    let (id, told) = session.ask(request, vec![], vec![]);
+    let (id, received) = session.ask(request, vec![], vec![]);
     session.peer.says.push_back(reply(&[b"\xfbx"]));
     session.pump(|machine| machine.infile_state(id) == InfileState::Streaming(b"x".to_vec())).unwrap();
-    (session, id, told)
+    (session, id, received)
 }
 
 #[test]
 pub fn a_file_is_fed_to_the_server_that_asks_for_it() {
-    let (mut session, id, told) = uploading();
+    let (mut session, id, received) = uploading();
     assert!(session.machine.infile_data(id, &mut session.write_buffer, |out| out.extend_from_slice(b"1\n")));
     session.machine.infile_end(id, &mut session.write_buffer);
     answer(&mut session, vec![packet(4, OK)]);
-    assert_eq!(end(&told), "done");
+    assert_eq!(end(&received), "done");
     let sent = session.peer.sent();
     assert!(sent.ends_with(&["packet 2: 2", "packet 3: 0"]), "{sent:?}");
 }
@@ -137,17 +137,17 @@ fn bulk(says: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
     let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
     let mut session = session(bulk);
     let values = vec![vec![V::Int(7)], vec![V::Int(8)]];
-    let told = session.batch("insert into t values (?)", BatchStrategy::Auto, true, values);
+    let received = session.batch("insert into t values (?)", BatchStrategy::Auto, true, values);
     answer(&mut session, says);
-    (session, told)
+    (session, received)
 }
 
 #[test]
 pub fn rows_that_the_server_does_not_take_in_bulk_go_one_by_one() {
     let ok = || reply(&[OK]);
     let says = vec![prepared(1), ok(), reply(&[NOT_PREPARED]), ok(), ok(), ok(), ok()];
-    let (mut session, told) = bulk(says);
-    assert_eq!(end(&told), "done");
+    let (mut session, received) = bulk(says);
+    assert_eq!(end(&received), "done");
     assert_eq!(session.peer.sent().count(&["COM_STMT_EXECUTE 1"]), 2);
 }
 
@@ -159,8 +159,8 @@ const WARNED: &[u8] = &[0, 0, 0, 2, 0, 1, 0];
 pub fn rows_that_cannot_be_undone_are_not_sent_again() {
     let ok = || reply(&[OK]);
     let says = vec![prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok()];
-    let (mut session, told) = bulk(says);
-    assert_eq!(end(&told), "server 1062", "which row it is is not known");
+    let (mut session, received) = bulk(says);
+    assert_eq!(end(&received), "server 1062", "which row it is is not known");
     assert_eq!(session.peer.sent().count(&["COM_STMT_BULK_EXECUTE 1"]), 1);
 }
 
@@ -185,8 +185,8 @@ pub fn a_batch_that_is_given_up_while_its_wrong_row_is_looked_for_is_rolled_back
 pub fn a_value_that_does_not_fit_ends_a_batch_that_was_partly_sent() {
     let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
     let values = vec![vec!["x".repeat(300_000).into()], vec![V::Other]];
-    let told = session.batch("insert into t values (?)", BatchStrategy::Pipelined, true, values);
+    let received = session.batch("insert into t values (?)", BatchStrategy::Pipelined, true, values);
     answer(&mut session, vec![prepared(1), ok(), ok(), ok(), ok()]);
-    assert!(end(&told).ends_with("at row 1"), "{}", end(&told));
+    assert!(end(&received).ends_with("at row 1"), "{}", end(&received));
     assert!(session.peer.sent().ends_with(&["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]));
 }

@@ -268,7 +268,7 @@ impl<H: PgHandler> Machine<H> {
             && tag.starts_with(b"SELECT ")
             && pending.answer.columns.is_some()
         {
-            return Err(Fatal::peer(format!("the server counted {said} rows, of which {rows} arrived")));
+            return Err(Fatal::peer(format!("the server counted {sent} rows, of which {rows} arrived")));
         }
         if let Some(held) = &mut pending.answer.held {
             held.keep(tag::COMMAND_COMPLETE, body);

@@ -12,7 +12,7 @@ use headrace_testkit::TestValue;
 pub fn a_batch_names_the_row_that_failed() {
     for failing in [0usize, 1, 2] {
         let mut session = Session::start();
-        let told =
+        let received =
             session.execute("insert", Some(vec![vec![1.into()], vec![2.into()], vec![3.into()]]), Vec::new(), true);
         session
             .feed(
@@ -30,7 +30,7 @@ pub fn a_batch_names_the_row_that_failed() {
                 .unwrap();
         }
         session.feed(&[error("23505"), ready(b'I')].concat()).unwrap();
-        assert_eq!(told.get().end, Some(format!("server 23505 at row {failing}")));
+        assert_eq!(received.get().end, Some(format!("server 23505 at row {failing}")));
         assert!(session.machine.is_idle());
     }
 }
@@ -40,7 +40,7 @@ pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until
     for discarded in [false, true] {
         let mut session = Session::start();
         let rows = (0..2000i64).map(|i| vec![i.into()]).collect();
-        let told = session.execute("insert", Some(rows), Vec::new(), true);
+        let received = session.execute("insert", Some(rows), Vec::new(), true);
         session
             .feed(
                 &[
@@ -51,10 +51,10 @@ pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until
                 .concat(),
             )
             .unwrap();
-        assert!(session.said().ends_with(&["Flush"]), "all rows are sent, and not their end");
+        assert!(session.sent().ends_with(&["Flush"]), "all rows are sent, and not their end");
         let answer = [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")].concat();
         session.feed(&answer.repeat(2000 - 1025)).unwrap();
-        assert!(session.said().is_empty());
+        assert!(session.sent().is_empty());
         if discarded {
             assert_eq!(session.machine.discard(1), Discarded::Alone, "the server is at it");
             session.machine.transmit((), &mut session.write_buffer);
@@ -62,13 +62,13 @@ pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until
             assert!(sent.windows(19).any(|w| w == b"abandoned by the cl"), "{sent:?}");
             session.feed(&answer.repeat(1025)).unwrap();
             session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
-            assert_eq!(told.get().end, None);
+            assert_eq!(received.get().end, None);
         } else {
             session.feed(&answer).unwrap();
-            assert_eq!(session.said(), ["Sync"]);
+            assert_eq!(session.sent(), ["Sync"]);
             session.feed(&answer.repeat(1024)).unwrap();
             session.feed(&ready(b'I')).unwrap();
-            assert_eq!(told.get().end.as_deref(), Some("done"));
+            assert_eq!(received.get().end.as_deref(), Some("done"));
         }
         assert!(session.machine.is_idle());
     }
@@ -89,18 +89,18 @@ pub fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_a
             .concat(),
         )
         .unwrap();
-    assert!(session.said().ends_with(&["Bind", "Execute", "Sync"]));
+    assert!(session.sent().ends_with(&["Bind", "Execute", "Sync"]));
     let batch = session.execute_as(Prepare::Unnamed, "insert", rows(2000), Vec::new(), true);
     session.execute_as(Prepare::Unnamed, "other", None, vec![1.into()], true);
-    assert!(session.said().is_empty(), "the first Sync is not answered");
+    assert!(session.sent().is_empty(), "the first Sync is not answered");
     let answer = [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")].concat();
     session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.clone(), ready(b'I')].concat()).unwrap();
-    assert!(session.said().ends_with(&["Flush"]));
+    assert!(session.sent().ends_with(&["Flush"]));
     session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.repeat(2000)].concat()).unwrap();
-    assert_eq!(session.said(), ["Sync"], "nor is one that is not known sent behind it");
+    assert_eq!(session.sent(), ["Sync"], "nor is one that is not known sent behind it");
     session.feed(&ready(b'I')).unwrap();
     assert_eq!(batch.get().end.as_deref(), Some("done"));
-    assert!(!session.said().is_empty());
+    assert!(!session.sent().is_empty());
 }
 
 #[test]
@@ -124,9 +124,9 @@ pub fn nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open
         session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer(status)].concat()).unwrap();
         session.write_buffer.take();
         session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
-        assert!(session.said().ends_with(&["Bind", "Execute", "Sync"]));
+        assert!(session.sent().ends_with(&["Bind", "Execute", "Sync"]));
         let second = session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
-        assert_eq!(session.said().is_empty(), status == b'I', "a known statement");
+        assert_eq!(session.sent().is_empty(), status == b'I', "a known statement");
         let answer = [msg(backend::PARSE_COMPLETE, b""), answer(status)].concat();
         session.feed(&answer).unwrap();
         session.feed(&answer).unwrap();
@@ -152,7 +152,7 @@ pub fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
             .unwrap();
         session.write_buffer.take();
         session.execute("select 1", None, Vec::new(), true);
-        assert_eq!(session.said().is_empty(), waits, "{sql}");
+        assert_eq!(session.sent().is_empty(), waits, "{sql}");
     }
     let mut session = Session::start();
     let sql = "select 1; copy t to stdout".into();
@@ -162,9 +162,9 @@ pub fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
     session.machine.transmit((), &mut session.write_buffer);
     session.write_buffer.take();
     session.execute("select 1", None, Vec::new(), true);
-    assert!(session.said().is_empty(), "behind a script");
+    assert!(session.sent().is_empty(), "behind a script");
     session.feed(&[msg(backend::COMMAND_COMPLETE, b"COPY 1\0"), ready(b'I')].concat()).unwrap();
-    assert!(!session.said().is_empty());
+    assert!(!session.sent().is_empty());
 }
 
 #[test]
@@ -204,9 +204,9 @@ pub fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
         )
         .unwrap();
     session.write_buffer.take();
-    let told = session.execute("insert", Some(vec![vec![1.into()], vec![70_000.into()]]), Vec::new(), true);
+    let received = session.execute("insert", Some(vec![vec![1.into()], vec![70_000.into()]]), Vec::new(), true);
     assert_eq!(session.write_buffer.len(), 0, "nothing may be sent");
-    let end = told.get().end.clone().unwrap();
+    let end = received.get().end.clone().unwrap();
     assert!(end.contains("does not fit int2") && end.ends_with("at row 1"), "{end}");
     assert!(session.machine.is_idle());
 }
@@ -217,7 +217,7 @@ pub fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
     // More rows than the write buffer takes at once, and the last one bad.
     let mut rows: Vec<Vec<TestValue>> = (0..20_000i64).map(|i| vec![i.into()]).collect();
     rows.push(vec![TestValue::Other]);
-    let told = session.execute("insert", Some(rows), Vec::new(), true);
+    let received = session.execute("insert", Some(rows), Vec::new(), true);
     session.write_buffer.take();
     session
         .feed(
@@ -245,7 +245,7 @@ pub fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
             .unwrap();
     }
     session.feed(&[error("42601"), ready(b'I')].concat()).unwrap();
-    assert!(told.get().end.as_deref().unwrap().starts_with("client"), "{:?}", told.get().end);
+    assert!(received.get().end.as_deref().unwrap().starts_with("client"), "{:?}", received.get().end);
 }
 
 #[test]
@@ -289,16 +289,16 @@ pub fn a_forgotten_statement_is_prepared_again() {
     session
         .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'I')].concat())
         .unwrap();
-    let told = session.execute("s", None, Vec::new(), true);
+    let received = session.execute("s", None, Vec::new(), true);
     session.write_buffer.take();
     session.feed(&[error("26000"), ready(b'I')].concat()).unwrap();
-    assert!(told.get().end.is_none());
-    assert_eq!(session.said(), ["Parse", "Describe", "Flush"], "it is prepared again");
+    assert!(received.get().end.is_none());
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"], "it is prepared again");
     session.feed(&described).unwrap();
     session
         .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'I')].concat())
         .unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().end.as_deref(), Some("done"));
 }
 
 #[test]
@@ -337,8 +337,8 @@ pub fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
         )
         .unwrap();
     session.write_buffer.take();
-    let told = session.execute("insert", None, vec![70_000.into()], true);
-    assert!(told.get().end.is_none());
+    let received = session.execute("insert", None, vec![70_000.into()], true);
+    assert!(received.get().end.is_none());
     session
         .feed(
             &[
@@ -354,7 +354,7 @@ pub fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
             &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(b'I')].concat(),
         )
         .unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(received.get().end.as_deref(), Some("done"));
     assert!(session.machine.is_idle());
 }
 
@@ -375,9 +375,9 @@ pub fn in_a_failed_transaction_a_forgotten_statement_is_reported_to_the_handler(
     session
         .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'T')].concat())
         .unwrap();
-    let told = session.execute("s", None, Vec::new(), true);
+    let received = session.execute("s", None, Vec::new(), true);
     session.feed(&[error("26000"), ready(b'E')].concat()).unwrap();
-    assert_eq!(told.get().end.as_deref(), Some("server 26000"));
+    assert_eq!(received.get().end.as_deref(), Some("server 26000"));
     assert_eq!(session.machine.transaction(), TransactionStatus::Failed);
     assert_eq!(session.machine.statements(), 0, "but the next time it is prepared again");
 }
@@ -397,7 +397,7 @@ pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
     ] {
         let mut session = Session::start();
         session.ask(script("BEGIN", false), vec![], vec![]);
-        session.tell(&[completed("BEGIN"), ready(b'T')]);
+        session.feed_messages(&[completed("BEGIN"), ready(b'T')]);
         let (id, _) = session.ask(end_of_block(sql), vec![], vec![]);
         assert_eq!(session.machine.discard(id), discarded, "{sql}");
         let ended = session.feed(&answer.concat());

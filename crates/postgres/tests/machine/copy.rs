@@ -17,127 +17,131 @@ fn copy(into: bool) -> Request {
 /// A session that has asked for the columns of a COPY.
 fn describing(into: bool) -> (Session, u64, Shared) {
     let mut session = Session::start();
-    let (id, told) = session.ask(copy(into), vec![], vec![]);
-    assert_eq!(session.said(), ["Parse", "Describe", "Flush"]);
-    (session, id, told)
+    let (id, received) = session.ask(copy(into), vec![], vec![]);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+    (session, id, received)
 }
 
 /// One that has begun to feed a COPY.
 fn feeding() -> (Session, u64, Shared) {
-    let (mut session, id, told) = describing(true);
-    session.tell(&[described(&[], &[("a", 25)])]);
-    assert_eq!(session.said(), ["Parse", "Bind", "Execute", "Flush"]);
-    session.tell(&[msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b""), copy_response(COPY_IN)]);
+    let (mut session, id, received) = describing(true);
+    session.feed_messages(&[described(&[], &[("a", 25)])]);
+    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Flush"]);
+    session.feed_messages(&[
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::BIND_COMPLETE, b""),
+        copy_response(COPY_IN),
+    ]);
     assert_eq!(session.machine.copy_state(id), CopyState::Streaming);
-    (session, id, told)
+    (session, id, received)
 }
 
 #[test]
 pub fn rows_are_fed_once_the_server_takes_them() {
-    let (mut session, id, told) = feeding();
+    let (mut session, id, received) = feeding();
     assert!(session.machine.copy_data(id, &mut session.write_buffer, |out| out.extend_from_slice(b"x\n")));
     session.machine.copy_end(id, &mut session.write_buffer, None);
-    assert_eq!(session.said(), ["CopyData", "CopyDone", "Sync"]);
-    session.tell(&[completed("COPY 1"), ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    assert_eq!(session.sent(), ["CopyData", "CopyDone", "Sync"]);
+    session.feed_messages(&[completed("COPY 1"), ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("done"));
 }
 
 #[test]
 pub fn rows_of_a_copy_out_of_the_server_need_no_more_of_us() {
-    let (mut session, _, told) = describing(false);
-    session.tell(&[described(&[], &[("a", 25)])]);
-    assert_eq!(session.said(), ["Parse", "Bind", "Execute", "Sync"]);
+    let (mut session, _, received) = describing(false);
+    session.feed_messages(&[described(&[], &[("a", 25)])]);
+    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Sync"]);
     let data = [msg(backend::COPY_DATA, b"x\n"), msg(backend::COPY_DONE, b""), completed("COPY 1"), ready(b'I')];
-    session.tell(&[msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")]);
-    session.tell(&[vec![copy_response(backend::COPY_OUT_RESPONSE)], data.to_vec()].concat());
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    session.feed_messages(&[msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")]);
+    session.feed_messages(&[vec![copy_response(backend::COPY_OUT_RESPONSE)], data.to_vec()].concat());
+    assert_eq!(received.get().end.as_deref(), Some("done"));
 }
 
 #[test]
 pub fn types_that_are_not_known_are_looked_up_and_the_columns_described_again() {
-    let (mut session, _, told) = describing(true);
-    session.tell(&[described(&[], &[("a", 99_999)])]);
-    assert_eq!(session.said(), ["Query"]);
-    session.tell(&[completed("SELECT 0"), ready(b'I')]);
-    assert_eq!(session.said(), ["Parse", "Describe", "Flush"]);
-    session.tell(&[error("42P01")]);
-    assert_eq!(session.said(), ["Sync"]);
-    session.tell(&[ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("server 42P01"));
+    let (mut session, _, received) = describing(true);
+    session.feed_messages(&[described(&[], &[("a", 99_999)])]);
+    assert_eq!(session.sent(), ["Query"]);
+    session.feed_messages(&[completed("SELECT 0"), ready(b'I')]);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+    session.feed_messages(&[error("42P01")]);
+    assert_eq!(session.sent(), ["Sync"]);
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("server 42P01"));
 }
 
 #[test]
 pub fn an_error_ends_a_copy_wherever_it_stands() {
-    let (mut session, _, told) = describing(true);
-    session.tell(&[described(&[], &[("a", 25)])]);
-    session.said();
-    session.tell(&[error("42501")]);
-    assert_eq!(session.said(), ["Sync"]);
-    session.tell(&[ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("server 42501"));
-    let (mut session, id, told) = feeding();
-    session.tell(&[error("22P04")]);
-    assert_eq!(session.said(), ["Sync"]);
+    let (mut session, _, received) = describing(true);
+    session.feed_messages(&[described(&[], &[("a", 25)])]);
+    session.sent();
+    session.feed_messages(&[error("42501")]);
+    assert_eq!(session.sent(), ["Sync"]);
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("server 42501"));
+    let (mut session, id, received) = feeding();
+    session.feed_messages(&[error("22P04")]);
+    assert_eq!(session.sent(), ["Sync"]);
     assert_eq!(session.machine.copy_state(id), CopyState::Ended);
-    session.tell(&[ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("server 22P04"));
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("server 22P04"));
 }
 
 #[test]
 pub fn a_copy_that_nobody_feeds_any_more_fails() {
     let (mut session, id, _) = describing(true);
     assert_eq!(session.machine.discard(id), Discarded::Alone);
-    session.tell(&[described(&[], &[("a", 25)])]);
-    assert_eq!(session.said(), ["Sync"], "nothing of it was begun");
-    session.tell(&[ready(b'I')]);
+    session.feed_messages(&[described(&[], &[("a", 25)])]);
+    assert_eq!(session.sent(), ["Sync"], "nothing of it was begun");
+    session.feed_messages(&[ready(b'I')]);
     let (mut session, id, _) = feeding();
     session.machine.discard(id);
-    session.tell(&[]);
-    assert_eq!(session.said(), ["CopyFail", "Sync"]);
-    session.tell(&[error("57014"), ready(b'I')]);
+    session.feed_messages(&[]);
+    assert_eq!(session.sent(), ["CopyFail", "Sync"]);
+    session.feed_messages(&[error("57014"), ready(b'I')]);
     assert!(session.machine.is_idle());
 }
 
 #[test]
 pub fn a_script_feeds_each_of_its_copies() {
     let mut session = Session::start();
-    let (id, told) = session.ask(script("copy a from stdin; copy b from stdin", true), vec![], vec![]);
-    assert_eq!(session.said(), ["Query"]);
+    let (id, received) = session.ask(script("copy a from stdin; copy b from stdin", true), vec![], vec![]);
+    assert_eq!(session.sent(), ["Query"]);
     for rows in ["COPY 1", "COPY 2"] {
-        session.tell(&[copy_response(COPY_IN)]);
+        session.feed_messages(&[copy_response(COPY_IN)]);
         session.machine.copy_end(id, &mut session.write_buffer, None);
-        assert_eq!(session.said(), ["CopyDone"], "{rows}");
-        session.tell(&[completed(rows)]);
+        assert_eq!(session.sent(), ["CopyDone"], "{rows}");
+        session.feed_messages(&[completed(rows)]);
     }
-    session.tell(&[ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("done"));
 }
 
 #[test]
 pub fn a_script_that_fails_ends_its_copy() {
     for fed in [false, true] {
         let mut session = Session::start();
-        let (_, told) = session.ask(script("copy a from stdin", true), vec![], vec![]);
+        let (_, received) = session.ask(script("copy a from stdin", true), vec![], vec![]);
         if fed {
-            session.tell(&[copy_response(COPY_IN)]);
+            session.feed_messages(&[copy_response(COPY_IN)]);
         }
-        session.said();
-        session.tell(&[error("22P04"), ready(b'I')]);
+        session.sent();
+        session.feed_messages(&[error("22P04"), ready(b'I')]);
         if fed {
-            assert_eq!(session.said(), ["Sync"], "rows of it may be on their way");
-            session.tell(&[ready(b'I')]);
+            assert_eq!(session.sent(), ["Sync"], "rows of it may be on their way");
+            session.feed_messages(&[ready(b'I')]);
         }
-        assert_eq!(told.get().end.as_deref(), Some("server 22P04"));
+        assert_eq!(received.get().end.as_deref(), Some("server 22P04"));
     }
 }
 
 #[test]
 pub fn a_script_may_copy_out_of_the_server() {
     let mut session = Session::start();
-    let (_, told) = session.ask(script("copy a to stdout", true), vec![], vec![]);
-    session.tell(&[copy_response(backend::COPY_OUT_RESPONSE), msg(backend::COPY_DONE, b"")]);
-    session.tell(&[completed("COPY 0"), ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("done"));
+    let (_, received) = session.ask(script("copy a to stdout", true), vec![], vec![]);
+    session.feed_messages(&[copy_response(backend::COPY_OUT_RESPONSE), msg(backend::COPY_DONE, b"")]);
+    session.feed_messages(&[completed("COPY 0"), ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("done"));
 }
 
 #[test]
@@ -145,13 +149,13 @@ pub fn where_nobody_has_rows_the_server_is_told_so() {
     // A script that was not known for a COPY, and one whose response handler is gone.
     let mut session = Session::start();
     session.ask(script("copy a from stdin", false), vec![], vec![]);
-    session.tell(&[copy_response(COPY_IN)]);
-    assert_eq!(session.said(), ["Query", "CopyFail"]);
+    session.feed_messages(&[copy_response(COPY_IN)]);
+    assert_eq!(session.sent(), ["Query", "CopyFail"]);
     let mut session = Session::start();
     let (id, _) = session.ask(script("copy a from stdin", true), vec![], vec![]);
     session.machine.discard(id);
-    session.tell(&[copy_response(COPY_IN)]);
-    assert_eq!(session.said(), ["Query", "CopyFail"]);
+    session.feed_messages(&[copy_response(COPY_IN)]);
+    assert_eq!(session.sent(), ["Query", "CopyFail"]);
 }
 
 /// Executions of COPY by the extended protocol: with all sent, with the Sync that waits for room, with rows to be sent
@@ -168,13 +172,13 @@ pub fn a_copy_that_is_executed_is_refused_whatever_was_sent_of_it() {
     ];
     for (rows, row, batch, last) in cases {
         let mut session = Session::start();
-        let (_, told) = session.ask(execution("copy t from stdin", rows, true), row, batch);
-        session.tell(&[described(&[25], &[])]);
-        session.tell(&[msg(backend::BIND_COMPLETE, b""), copy_response(COPY_IN)]);
-        let said = session.said();
-        assert!(said.ends_with(&last), "{said:?}");
-        session.tell(&[error("57014"), ready(b'I')]);
-        assert!(told.get().end.unwrap().starts_with("server 57014"));
+        let (_, received) = session.ask(execution("copy t from stdin", rows, true), row, batch);
+        session.feed_messages(&[described(&[25], &[])]);
+        session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), copy_response(COPY_IN)]);
+        let sent = session.sent();
+        assert!(sent.ends_with(&last), "{sent:?}");
+        session.feed_messages(&[error("57014"), ready(b'I')]);
+        assert!(received.get().end.unwrap().starts_with("server 57014"));
     }
 }
 

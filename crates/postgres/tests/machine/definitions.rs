@@ -10,10 +10,10 @@ const SQL: &str = "select * from t";
 fn execute_in_block(session: &mut Session, sql: &str, columns: Option<&[(&str, u32)]>, tag: &str) {
     session.ask(execution(sql, Rows::One, true), Vec::new(), Vec::new());
     if let Some(columns) = columns {
-        session.tell(&[described(&[], columns)]);
+        session.feed_messages(&[described(&[], columns)]);
     }
-    session.tell(&[msg(backend::BIND_COMPLETE, b""), completed(tag), ready(b'T')]);
-    session.said();
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed(tag), ready(b'T')]);
+    session.sent();
 }
 
 #[test]
@@ -32,8 +32,8 @@ fn a_query_behind_the_end_of_a_block_that_defined_something_is_described_again()
         // One of a pipeline, which is not repeated.
         let Request::Execute(execute) = execution(SQL, Rows::One, true) else { unreachable!() };
         session.ask(Request::Execute(Execute { ordered: true, ..execute }), Vec::new(), Vec::new());
-        let said = session.said();
-        assert_eq!(said.contains(&["Parse", "Describe", "Flush"]), defined, "{said:?}");
-        assert_eq!(said.contains(&["Bind"]), !defined, "{said:?}");
+        let sent = session.sent();
+        assert_eq!(sent.contains(&["Parse", "Describe", "Flush"]), defined, "{sent:?}");
+        assert_eq!(sent.contains(&["Bind"]), !defined, "{sent:?}");
     }
 }

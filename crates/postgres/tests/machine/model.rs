@@ -79,11 +79,11 @@ proptest! {
     ) {
         let Session { mut machine, mut read_buffer, mut write_buffer } = Session::start();
         let submit = |(request, row, batch)| {
-            let (handler, told) = TestHandler::new(row, batch);
+            let (handler, received) = TestHandler::new(row, batch);
             machine.submit(request, handler);
-            told
+            received
         };
-        let told: Vec<Shared> = requests.into_iter().map(submit).collect();
-        drive(&mut machine, (&mut read_buffer, &mut write_buffer), &messages.concat(), discards, &told);
+        let received: Vec<Shared> = requests.into_iter().map(submit).collect();
+        drive(&mut machine, (&mut read_buffer, &mut write_buffer), &messages.concat(), discards, &received);
     }
 }

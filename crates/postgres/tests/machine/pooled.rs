@@ -13,18 +13,18 @@ fn a_batch_forgets_what_it_prepared_without_waiting_though_it_went_on_to_other_t
     let batch = |rows| (execution(SQL, Rows::TypedBatch, true), vec![], rows);
     let (request, row, rows) = batch(vec![text()]);
     session.ask(request, row, rows);
-    session.tell(&[described(&[25], &[])]);
-    session.tell(&[msg(backend::BIND_COMPLETE, b""), completed("UPDATE 1"), ready(b'I')]);
-    session.said();
+    session.feed_messages(&[described(&[25], &[])]);
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("UPDATE 1"), ready(b'I')]);
+    session.sent();
 
     let (request, row, rows) = batch(vec![text(), vec![1.into()]]);
-    let (_, told) = session.ask(request, row, rows);
-    assert_eq!(session.said(), ["Parse", "Bind", "Execute", "Parse", "Bind", "Execute", "Sync"]);
-    session.tell(&[error("57014"), ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("server 57014 at row 0"));
+    let (_, received) = session.ask(request, row, rows);
+    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Parse", "Bind", "Execute", "Sync"]);
+    session.feed_messages(&[error("57014"), ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("server 57014 at row 0"));
 
     let (request, row, rows) = batch(vec![text()]);
     session.ask(request, row, rows);
     let asked = ["Parse", "Bind", "Execute", "Sync"];
-    assert_eq!(session.said(), [&asked[..], &["Close", "Close", "Close", "Parse", "Describe", "Flush"]].concat());
+    assert_eq!(session.sent(), [&asked[..], &["Close", "Close", "Close", "Parse", "Describe", "Flush"]].concat());
 }

@@ -10,18 +10,18 @@ pub fn a_reply_split_at_every_byte_gives_the_same_rows() {
     let reply = select_reply();
     for split in 0..=reply.len() {
         let mut session = Session::start();
-        let told = session.execute("select $1", None, vec![5.into()], true);
+        let received = session.execute("select $1", None, vec![5.into()], true);
         session.replay(&reply, 0, split).unwrap();
         session.replay(&reply, split, reply.len()).unwrap();
-        assert_eq!(told.get(), expected(), "split at {split}");
+        assert_eq!(received.get(), expected(), "split at {split}");
         assert!(session.machine.is_idle());
     }
     let mut session = Session::start();
-    let told = session.execute("select $1", None, vec![5.into()], true);
+    let received = session.execute("select $1", None, vec![5.into()], true);
     for byte in &reply {
         session.feed(&[*byte]).unwrap();
     }
-    assert_eq!(told.get(), expected());
+    assert_eq!(received.get(), expected());
 }
 
 #[test]
@@ -29,13 +29,13 @@ pub fn a_reply_cut_at_every_byte_ends_in_an_error_never_in_a_short_result() {
     let reply = select_reply();
     for cut in 0..reply.len() {
         let mut session = Session::start();
-        let told = session.execute("select $1", None, vec![5.into()], true);
+        let received = session.execute("select $1", None, vec![5.into()], true);
         let before = expected();
         session.replay(&reply, 0, cut).unwrap();
         session.machine.abort((), &Fatal::gone("cut"));
-        let told = told.get();
-        assert_eq!(told.end.as_deref(), Some("fatal cut"), "cut at {cut}");
-        assert!(before.rows.starts_with(&told.rows), "cut at {cut}");
+        let received = received.get();
+        assert_eq!(received.end.as_deref(), Some("fatal cut"), "cut at {cut}");
+        assert!(before.rows.starts_with(&received.rows), "cut at {cut}");
     }
 }
 
@@ -47,18 +47,18 @@ pub fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_handler_w
             let mut bent = reply.clone();
             bent[at] ^= flip;
             let mut session = Session::start();
-            let told = session.execute("select $1", None, vec![5.into()], true);
+            let received = session.execute("select $1", None, vec![5.into()], true);
             let fatal = session.replay(&bent, 0, bent.len()).is_err();
-            if fatal || told.get().end.is_none() {
+            if fatal || received.get().end.is_none() {
                 session.machine.abort((), &Fatal::peer("bent"));
             }
-            let told = told.get();
-            assert!(told.end.is_some(), "byte {at}");
-            if told.end.as_deref() == Some("done") {
-                let wrong = told.rows.iter().zip(expected().rows).filter(|(row, right)| *row != right).count();
+            let received = received.get();
+            assert!(received.end.is_some(), "byte {at}");
+            if received.end.as_deref() == Some("done") {
+                let wrong = received.rows.iter().zip(expected().rows).filter(|(row, right)| *row != right).count();
                 // One spoilt byte spoils one value; in the description, which has no checksum either, one column.
                 let wrong = if at < describe_reply().len() { 0 } else { wrong };
-                assert!(told.rows.len() == 3 && wrong <= 1, "byte {at} ^ {flip}: {:?}", told.rows);
+                assert!(received.rows.len() == 3 && wrong <= 1, "byte {at} ^ {flip}: {:?}", received.rows);
             }
         }
     }
@@ -69,23 +69,23 @@ pub fn nothing_is_received_for_a_full_handler_and_the_rest_is_there_when_it_take
     let reply = select_reply();
     let full = || {
         let mut session = Session::start();
-        let told = session.execute("select $1", None, vec![5.into()], true);
+        let received = session.execute("select $1", None, vec![5.into()], true);
         session.replay(&reply, 0, describe_reply().len()).unwrap();
         session.read_buffer.extend(&reply[describe_reply().len()..]);
         session.machine.read((), &mut session.read_buffer, &mut session.write_buffer).unwrap();
-        assert_eq!((told.get().rows.len(), told.get().end), (1, None));
-        (session, told)
+        assert_eq!((received.get().rows.len(), received.get().end), (1, None));
+        (session, received)
     };
-    let (mut session, told) = full();
+    let (mut session, received) = full();
     session.feed(b"").unwrap();
-    assert_eq!(told.get(), expected());
-    let (mut session, told) = full();
+    assert_eq!(received.get(), expected());
+    let (mut session, received) = full();
     let id = session.machine.full().unwrap();
     assert_eq!(session.machine.discard(id), Discarded::Alone);
     session.feed(b"").unwrap();
-    assert!(session.machine.is_idle() && told.get().end.is_none(), "the rest is read for nobody");
-    let (mut session, told) = full();
+    assert!(session.machine.is_idle() && received.get().end.is_none(), "the rest is read for nobody");
+    let (mut session, received) = full();
     session.machine.abort((), &Fatal::gone("cut"));
-    assert_eq!((told.get().rows.len(), told.get().end.as_deref()), (1, Some("fatal cut")));
+    assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (1, Some("fatal cut")));
     assert_eq!(session.machine.full(), None);
 }

@@ -58,7 +58,7 @@ pub fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
 
 impl Session {
     /// The names of the messages that were sent since this was last asked.
-    pub fn said(&mut self) -> Trace {
+    pub fn sent(&mut self) -> Trace {
         Trace::read(&self.write_buffer.take(), |sent| {
             let (tag, total) = header(sent).unwrap()?;
             Some((tag::frontend::name(tag)?.to_owned(), total))
@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// The server says something that it may say.
-    pub fn tell(&mut self, messages: &[Vec<u8>]) {
+    pub fn feed_messages(&mut self, messages: &[Vec<u8>]) {
         self.feed(&messages.concat()).unwrap();
     }
 }

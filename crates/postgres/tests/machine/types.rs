@@ -29,67 +29,81 @@ fn looked_up() -> Vec<u8> {
 pub fn a_statement_goes_on_when_its_types_are_known() {
     for known in [true, false] {
         let mut session = Session::start();
-        let (_, told) = session.ask(execution("select c", Rows::One, true), vec![], vec![]);
-        session.tell(&[described(&[], &[("c", 99_998)])]);
-        assert_eq!(session.said(), ["Parse", "Describe", "Flush", "Query"]);
+        let (_, received) = session.ask(execution("select c", Rows::One, true), vec![], vec![]);
+        session.feed_messages(&[described(&[], &[("c", 99_998)])]);
+        assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Query"]);
         let asked = if known { completed("SELECT 0") } else { error("42501") };
-        session.tell(&[asked, ready(b'I')]);
-        assert_eq!(session.said(), ["Bind", "Execute", "Sync"]);
-        session.tell(&[msg(backend::BIND_COMPLETE, b""), data_row(&[Some(b"x")]), completed("SELECT 1"), ready(b'I')]);
-        assert_eq!((told.get().lines(), told.get().end.as_deref()), (vec!["x".to_owned()], Some("done")));
+        session.feed_messages(&[asked, ready(b'I')]);
+        assert_eq!(session.sent(), ["Bind", "Execute", "Sync"]);
+        session.feed_messages(&[
+            msg(backend::BIND_COMPLETE, b""),
+            data_row(&[Some(b"x")]),
+            completed("SELECT 1"),
+            ready(b'I'),
+        ]);
+        assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec!["x".to_owned()], Some("done")));
     }
 }
 
 #[test]
 pub fn a_statement_that_is_only_described_is_not_executed() {
     let mut session = Session::start();
-    let (_, told) = session.ask(Request::Describe { sql: "select 1".into() }, vec![], vec![]);
-    session.tell(&[described(&[], &[("n", 23)])]);
-    assert_eq!(session.said(), ["Parse", "Describe", "Flush", "Sync"]);
-    session.tell(&[ready(b'I')]);
-    assert_eq!(told.get().columns, ["n"]);
+    let (_, received) = session.ask(Request::Describe { sql: "select 1".into() }, vec![], vec![]);
+    session.feed_messages(&[described(&[], &[("n", 23)])]);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Sync"]);
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!(received.get().columns, ["n"]);
 }
 
 /// A batch that returns rows, whose second row has another type, up to the description of that one.
 fn batch_of_two_types() -> (Session, u64, Shared) {
     let mut session = Session::start();
     let rows = vec![vec![1.into()], vec!["x".into()]];
-    let (id, told) = session.ask(execution("select $1", Rows::TypedBatch, true), vec![], rows);
-    session.tell(&[described(&[23], &[("n", 23)])]);
+    let (id, received) = session.ask(execution("select $1", Rows::TypedBatch, true), vec![], rows);
+    session.feed_messages(&[described(&[23], &[("n", 23)])]);
     let sent = ["Parse", "Describe", "Flush", "Bind", "Execute", "Parse", "Describe", "Flush"];
-    assert_eq!(session.said(), sent);
+    assert_eq!(session.sent(), sent);
     let one = data_row(&[Some(&[0, 0, 0, 1])]);
-    session.tell(&[msg(backend::BIND_COMPLETE, b""), one, completed("SELECT 1")]);
-    (session, id, told)
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), one, completed("SELECT 1")]);
+    (session, id, received)
 }
 
 #[test]
 pub fn in_the_middle_of_a_batch_types_are_asked_for_without_ending_its_group() {
-    let (mut session, _, told) = batch_of_two_types();
-    session.tell(&[described(&[25], &[("c", 99_998)])]);
-    assert_eq!(session.said(), ["Parse", "Bind", "Execute", "Flush"]);
-    session.tell(&[msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b""), completed("SELECT 0")]);
-    assert_eq!(session.said(), ["Bind", "Execute", "Sync"]);
-    session.tell(&[msg(backend::BIND_COMPLETE, b""), data_row(&[Some(b"x")]), completed("SELECT 1"), ready(b'I')]);
-    assert_eq!((told.get().lines(), told.get().end.as_deref()), (vec!["1".into(), "x".into()], Some("done")));
+    let (mut session, _, received) = batch_of_two_types();
+    session.feed_messages(&[described(&[25], &[("c", 99_998)])]);
+    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Flush"]);
+    session.feed_messages(&[
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::BIND_COMPLETE, b""),
+        completed("SELECT 0"),
+    ]);
+    assert_eq!(session.sent(), ["Bind", "Execute", "Sync"]);
+    session.feed_messages(&[
+        msg(backend::BIND_COMPLETE, b""),
+        data_row(&[Some(b"x")]),
+        completed("SELECT 1"),
+        ready(b'I'),
+    ]);
+    assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec!["1".into(), "x".into()], Some("done")));
 }
 
 #[test]
 pub fn an_error_at_the_query_for_types_ends_a_batch() {
-    let (mut session, _, told) = batch_of_two_types();
-    session.tell(&[described(&[25], &[("c", 99_998)]), error("57014")]);
-    assert!(session.said().ends_with(&["Flush", "Sync"]));
-    session.tell(&[ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("server 57014 at row 1"));
+    let (mut session, _, received) = batch_of_two_types();
+    session.feed_messages(&[described(&[25], &[("c", 99_998)]), error("57014")]);
+    assert!(session.sent().ends_with(&["Flush", "Sync"]));
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("server 57014 at row 1"));
 }
 
 #[test]
 pub fn a_batch_that_is_given_up_while_it_is_described_is_taken_back() {
     let (mut session, id, _) = batch_of_two_types();
     session.machine.discard(id);
-    session.tell(&[described(&[25], &[("n", 25)])]);
-    assert_eq!(session.said(), ["Parse", "Sync"], "what the server cannot parse");
-    session.tell(&[error("42601"), ready(b'I')]);
+    session.feed_messages(&[described(&[25], &[("n", 25)])]);
+    assert_eq!(session.sent(), ["Parse", "Sync"], "what the server cannot parse");
+    session.feed_messages(&[error("42601"), ready(b'I')]);
     assert!(session.machine.is_idle());
 }
 
@@ -97,30 +111,35 @@ pub fn a_batch_that_is_given_up_while_it_is_described_is_taken_back() {
 pub fn results_of_a_script_wait_for_their_types() {
     for refused in [false, true] {
         let mut session = Session::start();
-        let (_, told) = session.ask(script("select c", false), vec![], vec![]);
-        session.tell(&[row_description(&[("c", COMPOSITE)]), composite_row(), completed("SELECT 1"), ready(b'I')]);
-        assert!(told.get().rows.is_empty(), "it is held");
-        assert_eq!(session.said(), ["Query", "Parse", "Bind", "Execute", "Sync"]);
-        session.tell(&[if refused { error("57014") } else { looked_up() }, ready(b'I')]);
+        let (_, received) = session.ask(script("select c", false), vec![], vec![]);
+        session.feed_messages(&[
+            row_description(&[("c", COMPOSITE)]),
+            composite_row(),
+            completed("SELECT 1"),
+            ready(b'I'),
+        ]);
+        assert!(received.get().rows.is_empty(), "it is held");
+        assert_eq!(session.sent(), ["Query", "Parse", "Bind", "Execute", "Sync"]);
+        session.feed_messages(&[if refused { error("57014") } else { looked_up() }, ready(b'I')]);
         let end = if refused { "server 57014" } else { "done" };
-        assert_eq!((told.get().rows.len(), told.get().end.as_deref()), (usize::from(!refused), Some(end)));
+        assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (usize::from(!refused), Some(end)));
     }
 }
 
 /// A session that knows a statement whose rows have to be held.
 fn knows_held() -> Session {
     let mut session = Session::start();
-    let (_, told) = session.ask(execution("select c, $1", Rows::One, true), vec!["x".into()], vec![]);
-    session.tell(&[described(&[25], &[("c", COMPOSITE)]), catalogue(), completed("SELECT 1"), ready(b'I')]);
-    session.tell(&[msg(backend::BIND_COMPLETE, b""), composite_row(), completed("SELECT 1"), ready(b'I')]);
-    session.tell(&[looked_up(), ready(b'I')]);
-    assert_eq!(told.get().end.as_deref(), Some("done"));
-    session.said();
+    let (_, received) = session.ask(execution("select c, $1", Rows::One, true), vec!["x".into()], vec![]);
+    session.feed_messages(&[described(&[25], &[("c", COMPOSITE)]), catalogue(), completed("SELECT 1"), ready(b'I')]);
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), composite_row(), completed("SELECT 1"), ready(b'I')]);
+    session.feed_messages(&[looked_up(), ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("done"));
+    session.sent();
     session
 }
 
-/// The answer to an execution of the known statement, which a pooler might have prepared: it is prepared again with the types
-/// that it got, and its portal is described.
+/// The answer to an execution of the known statement, which a pooler might have prepared: it is prepared again with the
+/// types that it got, and its portal is described.
 fn held_result() -> Vec<u8> {
     let begun = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     [begun, row_description(&[("c", COMPOSITE)]), composite_row(), completed("SELECT 1")].concat()
@@ -137,12 +156,12 @@ pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is
     let mut session = knows_held();
     let (_, held) = session.ask(execution("select c, $1", Rows::One, false), vec!["x".into()], vec![]);
     let (_, failed) = session.ask(execution("select c, $1", Rows::One, false), vec!["y".into()], vec![]);
-    session.tell(&[held_result()]);
-    session.tell(&[error("22012")]);
+    session.feed_messages(&[held_result()]);
+    session.feed_messages(&[error("22012")]);
     session.ask(Request::Sync, vec![], vec![]);
     assert_eq!(failed.get().end.as_deref(), Some("server 22012"));
-    session.tell(&[ready(b'I')]);
-    session.tell(&[server_asked(), looked_up(), ready(b'I')]);
+    session.feed_messages(&[ready(b'I')]);
+    session.feed_messages(&[server_asked(), looked_up(), ready(b'I')]);
     assert_eq!((held.get().rows.len(), held.get().end.as_deref()), (1, Some("done")));
 }
 
@@ -150,9 +169,9 @@ pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is
 pub fn results_that_come_before_the_rest_could_be_sent_are_looked_up_too() {
     let mut session = knows_held();
     let (_, held) = session.ask(execution("select c, $1", Rows::One, false), vec!["x".repeat(300_000).into()], vec![]);
-    session.tell(&[held_result()]);
-    session.said();
-    session.tell(&[]);
-    session.tell(&[server_asked(), looked_up(), ready(b'I')]);
+    session.feed_messages(&[held_result()]);
+    session.sent();
+    session.feed_messages(&[]);
+    session.feed_messages(&[server_asked(), looked_up(), ready(b'I')]);
     assert_eq!((held.get().rows.len(), held.get().end.as_deref()), (1, Some("done")));
 }
