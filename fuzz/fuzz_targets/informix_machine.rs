@@ -78,7 +78,7 @@ fn request(kind: u8, sql: &str, flag: bool) -> Request {
         0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag, strategy: None }),
         2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag, strategy }),
         3 => {
-            Request::Declare(Declare { cursor: 1, sql, name: None, scroll: flag, hold: false, begin: false, bytes: 64 })
+            Request::Declare(Declare { cursor: 1, sql, name: None, scroll: flag, with_hold: false, begin: false, bytes: 64 })
         }
         4 => Request::Fetch { cursor: 1, bytes: 64 },
         5 => Request::Scroll { cursor: 1, to: if flag { Position::Last } else { Position::Row(2) } },

@@ -126,14 +126,14 @@ pub struct Queue<R> {
     requests: VecDeque<R>,
     started: usize,
     next_id: u64,
-    held: bool,
+    paused: bool,
     /// The request whose response handler is full.
     full: Option<u64>,
 }
 
 impl<R> Default for Queue<R> {
     fn default() -> Self {
-        Self { requests: VecDeque::new(), started: 0, next_id: 1, held: false, full: None }
+        Self { requests: VecDeque::new(), started: 0, next_id: 1, paused: false, full: None }
     }
 }
 
@@ -274,7 +274,7 @@ impl<R: Pending> Queue<R> {
     /// Whether the next request may be started as far as the queue knows: there is one, no cancel request is under way
     /// that could hit it, and it is of the same lane as those in flight.
     pub fn may_start(&self) -> bool {
-        let Some(next) = self.next().filter(|_| !self.held) else { return false };
+        let Some(next) = self.next().filter(|_| !self.paused) else { return false };
         self.last().is_none_or(|last| last.slot().lane == next.slot().lane)
     }
 
@@ -338,13 +338,13 @@ impl<R: Pending> Queue<R> {
     }
 
     /// Starts no further request until released.
-    pub fn hold(&mut self, held: bool) {
-        self.held = held;
+    pub fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
     }
 
     /// Whether a cancel request is under way.
-    pub fn is_held(&self) -> bool {
-        self.held
+    pub fn is_paused(&self) -> bool {
+        self.paused
     }
 
     /// What the response handler of request `id` said of its room.
@@ -415,8 +415,8 @@ pub trait Requests {
     fn discard(&mut self, id: u64) -> Discarded;
     /// See [`crate::Session::is_at_discarded`].
     fn is_at_discarded(&self) -> bool;
-    /// See [`crate::Session::hold`].
-    fn hold(&mut self, held: bool);
+    /// See [`crate::Session::set_paused`].
+    fn set_paused(&mut self, paused: bool);
     /// See [`crate::Session::full`].
     fn full(&self) -> Option<u64>;
     /// See [`crate::Session::resume`].
@@ -438,8 +438,8 @@ impl<R: Pending> Requests for Queue<R> {
         Queue::is_at_discarded(self)
     }
 
-    fn hold(&mut self, held: bool) {
-        Queue::hold(self, held);
+    fn set_paused(&mut self, paused: bool) {
+        Queue::set_paused(self, paused);
     }
 
     fn full(&self) -> Option<u64> {

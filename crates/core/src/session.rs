@@ -141,8 +141,8 @@ pub trait Session {
     }
     /// Starts no further request until released: a cancel request is under way, and must not hit the next one. No batch
     /// goes on to its end either.
-    fn hold(&mut self, held: bool) {
-        self.requests_mut().hold(held);
+    fn set_paused(&mut self, paused: bool) {
+        self.requests_mut().set_paused(paused);
     }
     /// A cancel request was sent, and the server has taken it: it may hit what is sent next.
     fn cancel_sent(&mut self) {}

@@ -119,14 +119,14 @@ fn a_cancel_request_is_for_what_is_alone_with_the_server() {
 }
 
 #[test]
-fn two_lanes_are_never_in_flight_together_and_a_held_queue_starts_nothing() {
+fn two_lanes_are_never_in_flight_together_and_a_paused_queue_starts_nothing() {
     let mut queue = Queue::default();
     for lane in [1, 1, 2] {
         submit(&mut queue, "request", lane);
     }
-    queue.hold(true);
+    queue.set_paused(true);
     assert!(!queue.may_start());
-    queue.hold(false);
+    queue.set_paused(false);
     queue.start();
     assert!(queue.may_start(), "of the same lane");
     queue.start();

@@ -13,7 +13,7 @@ const BLOCK: usize = 37;
 /// those that still have a handler, the first, the second or the third in turn.
 ///
 /// # Panics
-/// Where a handler was forgotten, or a request was started although the machine was held.
+/// Where a handler was forgotten, or a request was started although the machine was paused.
 pub fn drive<P: Protocol>(
     machine: &mut P,
     (read_buffer, write_buffer): (&mut ReadBuffer, &mut WriteBuffer),
@@ -73,10 +73,10 @@ where
     if machine.discard(id) == Discarded::Alone {
         assert!(machine.has(id), "the server is at a request that is not there");
         let started = machine.in_flight();
-        machine.hold(true);
+        machine.set_paused(true);
         machine.transmit((), write_buffer);
-        assert!(machine.in_flight() <= started, "a request was started although the machine was held");
-        machine.hold(false);
+        assert!(machine.in_flight() <= started, "a request was started although the machine was paused");
+        machine.set_paused(false);
     }
     machine.transmit((), write_buffer);
     true

@@ -98,7 +98,7 @@ impl Requests for Lines {
     fn is_at_discarded(&self) -> bool {
         false
     }
-    fn hold(&mut self, _: bool) {}
+    fn set_paused(&mut self, _: bool) {}
     fn queued(&self) -> usize {
         0
     }

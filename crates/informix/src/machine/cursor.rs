@@ -22,17 +22,17 @@ pub(super) struct Open {
 pub(super) struct Opening {
     name: Option<Arc<str>>,
     scroll: bool,
-    hold: bool,
+    with_hold: bool,
     bytes: i32,
 }
 
 impl Opening {
     pub(super) fn of(request: &Request) -> Self {
         match request {
-            Request::Declare(Declare { name, scroll, hold, bytes, .. }) => {
-                Self { name: name.clone(), scroll: *scroll, hold: *hold, bytes: *bytes }
+            Request::Declare(Declare { name, scroll, with_hold, bytes, .. }) => {
+                Self { name: name.clone(), scroll: *scroll, with_hold: *with_hold, bytes: *bytes }
             }
-            _ => Self { name: None, scroll: false, hold: false, bytes: own::FIRST_FETCH_BYTES },
+            _ => Self { name: None, scroll: false, with_hold: false, bytes: own::FIRST_FETCH_BYTES },
         }
     }
 }
@@ -53,7 +53,7 @@ impl<H: IfxHandler> Machine<H> {
         client::id(out, statement.id);
         client::curname(out, opening.name.as_deref().unwrap_or(&made));
         out.extend_from_slice(bound);
-        for (asked, tag) in [(opening.scroll, tag::SQ_SCROLL), (opening.hold, tag::SQ_HOLD)] {
+        for (asked, tag) in [(opening.scroll, tag::SQ_SCROLL), (opening.with_hold, tag::SQ_HOLD)] {
             if asked {
                 client::plain(out, tag);
             }

@@ -2,7 +2,7 @@
 
 use super::pending::{PendingRequest, State};
 use super::request::{Expect, Group, Reply};
-use super::run::{HeldRows, Taken, Tuples};
+use super::run::{BufferedRows, Taken, Tuples};
 use super::stage::{Event, HasState, go};
 use super::{IfxHandler, Machine};
 use crate::limits as own;
@@ -20,7 +20,7 @@ pub(super) struct Query {
     pub rows: i64,
     /// The number of the row of a scroll cursor that came last.
     pub row_number: Option<i32>,
-    held: Held,
+    buffered: Buffered,
 }
 
 /// The state of a query.
@@ -57,7 +57,7 @@ enum Fetched {
 
 /// Rows that wait for their BYTE and TEXT values, and the values that have come.
 #[derive(Debug, Default)]
-struct Held {
+struct Buffered {
     rows: Vec<Vec<u8>>,
     values: Vec<Vec<u8>>,
 }
@@ -74,7 +74,7 @@ impl Query {
     }
 
     fn new(step: Step) -> Self {
-        Self { step, fetched: Fetched::Nothing, rows: 0, row_number: None, held: Held::default() }
+        Self { step, fetched: Fetched::Nothing, rows: 0, row_number: None, buffered: Buffered::default() }
     }
 
     pub(super) fn step(&self) -> Step {
@@ -89,7 +89,7 @@ impl Query {
     /// Nobody wants its rows any more: no others are asked for.
     pub(super) fn abandon(&mut self) {
         if let Step::FetchMore | Step::FetchLarge = self.step {
-            self.held = Held::default();
+            self.buffered = Buffered::default();
             self.go(Event::Abandoned, Step::Sent);
         }
     }
@@ -139,7 +139,7 @@ impl<H: IfxHandler> Machine<H> {
         let Some(columns) = &statement.columns else { return };
         query.go(Event::ValuesRequested, Step::Fetching);
         let mut asked = 0;
-        for row in &query.held.rows {
+        for row in &query.buffered.rows {
             // Rows were checked when they came.
             for descriptor in decode::descriptors(&columns.decoders, row).unwrap_or_default() {
                 let out = write_buffer.tail();
@@ -173,7 +173,7 @@ impl<H: IfxHandler> Machine<H> {
                         (Some(columns), Some(_)) if columns.large => {
                             while let Some(row) = run.next()? {
                                 decode::descriptors(&columns.decoders, row)?;
-                                query.held.rows.push(row.to_vec());
+                                query.buffered.rows.push(row.to_vec());
                             }
                         }
                         (Some(_), Some(handler)) if !run.is_empty()? => room = handler.rows(cx, &mut run)?,
@@ -196,9 +196,9 @@ impl<H: IfxHandler> Machine<H> {
         let begins = !std::mem::replace(&mut self.reply.pieces, true);
         let Some(query) = self.pending(group.request_id).and_then(PendingRequest::query_mut) else { return Ok(()) };
         if begins {
-            query.held.values.push(Vec::new());
+            query.buffered.values.push(Vec::new());
         }
-        let Some(value) = query.held.values.last_mut() else { return Ok(()) };
+        let Some(value) = query.buffered.values.last_mut() else { return Ok(()) };
         if value.len() + piece.len() > limits::MESSAGE_BYTES {
             return Err(Fatal::peer("the server sent a BYTE or TEXT value of more than 1 GiB"));
         }
@@ -224,13 +224,13 @@ impl<H: IfxHandler> Machine<H> {
             query.fetched = Fetched::All;
             slot.fail(error);
         }
-        if query.held.rows.is_empty() || slot.handler.is_none() || slot.failure.is_some() {
+        if query.buffered.rows.is_empty() || slot.handler.is_none() || slot.failure.is_some() {
             self.next_block(group);
             return Ok(());
         }
         let Some(columns) = &statement.columns else { return Ok(()) };
         let mut any = false;
-        for row in &query.held.rows {
+        for row in &query.buffered.rows {
             any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
         }
         if any {
@@ -262,7 +262,7 @@ impl<H: IfxHandler> Machine<H> {
         match reply.error {
             Some(error) => slot.fail(error),
             // A value of no bytes may come as no message at all.
-            None if !reply.pieces => query.held.values.push(Vec::new()),
+            None if !reply.pieces => query.buffered.values.push(Vec::new()),
             None => {}
         }
         if last { self.values_came(cx, group) } else { Ok(()) }
@@ -272,9 +272,9 @@ impl<H: IfxHandler> Machine<H> {
     fn values_came(&mut self, cx: H::Cx<'_>, group: Group) -> Result<(), Fatal> {
         let parts = self.queue.started_by_id_mut(group.request_id).and_then(PendingRequest::query_parts);
         let Some((query, slot, statement)) = parts else { return Ok(()) };
-        let Held { rows, values } = std::mem::take(&mut query.held);
+        let Buffered { rows, values } = std::mem::take(&mut query.buffered);
         if let (Some(columns), Some(handler), None) = (&statement.columns, &mut slot.handler, &slot.failure) {
-            let room = handler.rows(cx, &mut HeldRows::new(columns, &rows, &values))?;
+            let room = handler.rows(cx, &mut BufferedRows::new(columns, &rows, &values))?;
             self.queue.note(group.request_id, room);
         }
         self.next_block(group);

@@ -49,7 +49,7 @@ pub struct Declare {
     /// Its rows are fetched by number.
     pub scroll: bool,
     /// It outlives its transaction.
-    pub hold: bool,
+    pub with_hold: bool,
     /// Begin a transaction first, as for [`Execute::begin`].
     pub begin: bool,
     /// Bytes of rows that come with the opening (none of a scroll cursor); at least one row does.

@@ -3,7 +3,7 @@
 
 use super::pending::{Failure, Stage};
 use super::request::{Expect, Group, Reply, Request};
-use super::run::HeldRows;
+use super::run::BufferedRows;
 use super::stage::Event;
 use super::statement::Columns;
 use super::{IfxHandler, Logging, Machine};
@@ -138,7 +138,7 @@ impl<H: IfxHandler> Machine<H> {
             return Ok(());
         };
         handler.columns(cx, &columns);
-        let room = handler.rows(cx, &mut HeldRows::new(&columns, &[row], &[]))?;
+        let room = handler.rows(cx, &mut BufferedRows::new(&columns, &[row], &[]))?;
         self.queue.note(group.request_id, room);
         Ok(())
     }

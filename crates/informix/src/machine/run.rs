@@ -90,19 +90,19 @@ impl Run for Tuples<'_> {
 
 /// Rows that do not lie in the read buffer, with the values of their BYTE and TEXT columns that are not NULL, in order.
 #[derive(Clone, Debug)]
-pub(super) struct HeldRows<'a> {
+pub(super) struct BufferedRows<'a> {
     columns: &'a Columns,
     rows: &'a [Vec<u8>],
     large: &'a [Vec<u8>],
 }
 
-impl<'a> HeldRows<'a> {
+impl<'a> BufferedRows<'a> {
     pub fn new(columns: &'a Columns, rows: &'a [Vec<u8>], large: &'a [Vec<u8>]) -> Self {
         Self { columns, rows, large }
     }
 }
 
-impl Run for HeldRows<'_> {
+impl Run for BufferedRows<'_> {
     fn each<S: Sink>(&mut self, sink: &mut S) -> Result<(), Fatal> {
         let columns = self.columns;
         let mut large = self.large.iter().map(Vec::as_slice);

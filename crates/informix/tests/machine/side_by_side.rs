@@ -281,10 +281,10 @@ pub fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
         session.ask(Request::Begin, Vec::new(), Vec::new());
         session.feed(&unhex(EOT)).unwrap();
         session.sent();
-        session.machine.hold(true);
+        session.machine.set_paused(true);
         session.ask(request, Vec::new(), Vec::new());
         assert_eq!(session.machine.discard(2), Discarded::Gone, "nothing of it was sent");
-        session.machine.hold(false);
+        session.machine.set_paused(false);
         session.ask(Request::Ping, Vec::new(), Vec::new());
         let out = session.sent();
         assert_eq!(out.contains(&["SQ_RBWORK", "SQ_EOT"]), is_sent, "{out:?}");

@@ -20,8 +20,15 @@ fn done(rows: u32) -> Vec<u8> {
 /// A session whose cursor 7 is open.
 fn declared() -> Session {
     let mut session = Session::start();
-    let declare =
-        Declare { cursor: 7, sql: SELECT.into(), name: None, scroll: false, hold: false, bytes: 4096, begin: false };
+    let declare = Declare {
+        cursor: 7,
+        sql: SELECT.into(),
+        name: None,
+        scroll: false,
+        with_hold: false,
+        bytes: 4096,
+        begin: false,
+    };
     let received = session.ask(Request::Declare(declare), vec![V::Int(0)], vec![]);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&[rows(0..1), unhex(EOT)].concat()).unwrap();

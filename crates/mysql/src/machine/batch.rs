@@ -203,13 +203,13 @@ impl<H: MyHandler> Machine<H> {
 
     /// Sends what the batch at the tail can send now; says whether it did anything.
     pub(super) fn advance_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
-        let held = self.queue.is_held();
+        let paused = self.queue.is_paused();
         let (status, doubtful) = (self.session.status, self.session.doubtful);
         let Some(pending) = self.queue.last_mut() else { return false };
         let (replies_due, abandoned) = (pending.replies_due, pending.slot.handler.is_none());
         let given_up = pending.slot.failure.is_some() || abandoned;
         if self.kill_due
-            && !held
+            && !paused
             && replies_due == 0
             && !matches!(self.batch(), Some(batch) if matches!(batch.phase, Phase::Idle))
         {
@@ -240,7 +240,7 @@ impl<H: MyHandler> Machine<H> {
                 true
             }
             Phase::Rows { .. } => self.send_rows(cx, write_buffer),
-            Phase::Drain if replies_due > 0 || held => false,
+            Phase::Drain if replies_due > 0 || paused => false,
             Phase::Drain => {
                 match batch.remedy.take() {
                     Some(Remedy::NotInBulk) => self.start_over(cx),
@@ -269,7 +269,7 @@ impl<H: MyHandler> Machine<H> {
                 true
             }
             Phase::Repeat { .. } => self.repeat(replies_due, write_buffer),
-            Phase::Close if replies_due > 0 || held => false,
+            Phase::Close if replies_due > 0 || paused => false,
             Phase::Close => {
                 let guard = batch.guard;
                 batch.go(BatchEvent::EndSent, Phase::Closing { lost: false });

@@ -1,7 +1,7 @@
 //! What has come of the answer to a request, and what the request does to the transaction block.
 
 use super::PgHandler;
-use super::held::Held;
+use super::deferred::Deferred;
 use super::pending::PendingRequest;
 use super::statement::Columns;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ pub(super) struct Answer {
     /// From which result on the rows have which other columns.
     pub(super) next_columns: VecDeque<(u64, Arc<Columns>)>,
     /// Results that wait for their types.
-    pub(super) held: Option<Box<Held>>,
+    pub(super) deferred: Option<Box<Deferred>>,
 }
 
 impl Answer {
@@ -108,8 +108,8 @@ impl<H: PgHandler> PendingRequest<H> {
             && *row <= answer.results
             && let Some((_, columns)) = answer.next_columns.pop_front()
         {
-            if let Some(held) = &mut answer.held {
-                held.turn(&columns);
+            if let Some(deferred) = &mut answer.deferred {
+                deferred.turn(&columns);
             } else if let Some(handler) = &mut self.slot.handler {
                 handler.columns(cx, &columns);
             }

@@ -1,9 +1,9 @@
 //! Which portals and cursors are open as of what has been sent.
 //!
 //! To execute one that is gone is an error, and an error ends the transaction that is open then, be it another one of
-//! somebody else. So whether a portal is still there is decided where a request is sent, when everything in front of it is
-//! known. A portal ends with the transaction block that it was opened in, and with a rollback to a savepoint that is older.
-//! A cursor WITH HOLD outlives its block once that is committed.
+//! somebody else. So whether a portal is still there is decided where a request is sent, when everything in front of it
+//! is known. A portal ends with the transaction block that it was opened in, and with a rollback to a savepoint that is
+//! older. A cursor WITH HOLD outlives its block once that is committed.
 
 use super::control::Nesting;
 use super::request::PortalId;
@@ -40,7 +40,7 @@ impl Portals {
     }
 
     /// A cursor WITH HOLD; `in_block` says whether a transaction block is open.
-    pub(super) fn open_held(&mut self, portal: &PortalId, in_block: bool) {
+    pub(super) fn open_with_hold(&mut self, portal: &PortalId, in_block: bool) {
         self.add(portal, if in_block { Life::Uncommitted } else { Life::Session });
     }
 
@@ -170,8 +170,8 @@ mod tests {
     fn only_a_commit_keeps_what_is_declared_with_hold() {
         for committed in [true, false] {
             let mut portals = Portals::default();
-            portals.open_held(&portal(1), false);
-            portals.open_held(&portal(2), true);
+            portals.open_with_hold(&portal(1), false);
+            portals.open_with_hold(&portal(2), true);
             portals.open(&portal(3));
             assert!(portals.has_uncommitted());
             portals.end_block();

@@ -95,15 +95,15 @@ impl<H: PgHandler> Machine<H> {
         let Some(columns) = columns else {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
-        if pending.answer.held.is_none() && !columns.unsure.is_empty() {
+        if pending.answer.deferred.is_none() && !columns.unsure.is_empty() {
             let columns = columns.clone();
             self.hold_from_here(columns);
         }
         let pending = self.front("DataRow")?;
         let Some(columns) = &pending.answer.columns else { return Ok(0) };
-        if let Some(held) = &mut pending.answer.held {
+        if let Some(deferred) = &mut pending.answer.deferred {
             let (_, total) = header(unread)?.expect("checked by the caller");
-            held.keep(tag::DATA_ROW, &unread[5..total]);
+            deferred.keep(tag::DATA_ROW, &unread[5..total]);
             pending.answer.rows += 1;
             return Ok(total);
         }
@@ -184,8 +184,8 @@ impl<H: PgHandler> Machine<H> {
                 let pending = self.front("PortalSuspended")?;
                 pending.answer.rows = 0;
                 pending.answer.results += 1;
-                if let Some(held) = &mut pending.answer.held {
-                    held.keep(tag, body);
+                if let Some(deferred) = &mut pending.answer.deferred {
+                    deferred.keep(tag, body);
                 } else if let Some(handler) = &mut pending.slot.handler {
                     handler.result(cx, Summary { suspended: true, ..Summary::default() });
                 }
@@ -195,8 +195,8 @@ impl<H: PgHandler> Machine<H> {
                 backend::empty("EmptyQueryResponse", body)?;
                 let pending = self.front("EmptyQueryResponse")?;
                 pending.answer.results += 1;
-                if let Some(held) = &mut pending.answer.held {
-                    held.keep(tag, body);
+                if let Some(deferred) = &mut pending.answer.deferred {
+                    deferred.keep(tag, body);
                 } else if let Some(handler) = &mut pending.slot.handler {
                     handler.result(cx, Summary::default());
                 }
@@ -208,8 +208,8 @@ impl<H: PgHandler> Machine<H> {
             }
             tag::COPY_DATA => {
                 let pending = self.front("CopyData")?;
-                if let Some(held) = &mut pending.answer.held {
-                    held.keep(tag, body);
+                if let Some(deferred) = &mut pending.answer.deferred {
+                    deferred.keep(tag, body);
                 } else if let Some(handler) = &mut pending.slot.handler {
                     let (id, room) = (pending.slot.id, handler.block(cx, body));
                     self.queue.note(id, room);
@@ -270,8 +270,8 @@ impl<H: PgHandler> Machine<H> {
         {
             return Err(Fatal::peer(format!("the server counted {sent} rows, of which {rows} arrived")));
         }
-        if let Some(held) = &mut pending.answer.held {
-            held.keep(tag::COMMAND_COMPLETE, body);
+        if let Some(deferred) = &mut pending.answer.deferred {
+            deferred.keep(tag::COMMAND_COMPLETE, body);
         } else if let Some(handler) = &mut pending.slot.handler {
             handler.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
         }

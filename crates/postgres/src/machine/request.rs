@@ -61,7 +61,7 @@ pub enum Cursor {
         /// Its portal.
         portal: PortalId,
         /// WITH HOLD: it outlives the transaction.
-        hold: bool,
+        with_hold: bool,
     },
     /// It needs the cursor of this number. If that is not open any more nothing is sent, and the request ends without a
     /// result.

@@ -56,7 +56,7 @@ impl<H: PgHandler> Machine<H> {
         if self.queue.last().is_some_and(|pending| self.copying == Some(pending.slot.id)) {
             return false;
         }
-        if self.queue.is_held() {
+        if self.queue.is_paused() {
             return self.end_group();
         }
         if (self.in_block.is_none() && self.queue.started() > 0) || self.may_lose_server() {
@@ -299,7 +299,7 @@ impl<H: PgHandler> Machine<H> {
             execute.sync |= execute.pipeline != 0 && !in_block;
             match (&execute.portal, &execute.cursor) {
                 (Some(portal), _) if in_block => self.portals.open(&portal.id),
-                (_, Some(Cursor::Declare { portal, hold: true })) => self.portals.open_held(portal, in_block),
+                (_, Some(Cursor::Declare { portal, with_hold: true })) => self.portals.open_with_hold(portal, in_block),
                 (_, Some(Cursor::Declare { portal, .. })) => self.portals.open(portal),
                 _ => {}
             }

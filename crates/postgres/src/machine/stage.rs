@@ -88,7 +88,7 @@ headrace_core::names! {
         IntrospectingCopy = "the types of a COPY's columns were asked for",
         Opening = "a COPY was sent; what comes next depends on whether the server takes rows",
         Copying = "the server takes the rows of a COPY",
-        LookingUp = "its results are held, and their types were asked for",
+        LookingUp = "its results are deferred, and their types were asked for",
         AwaitSync = "the Sync that ends it is all that has to be sent",
         Sent = "all of it was sent",
     }
@@ -123,7 +123,7 @@ headrace_core::names! {
         Poisoned = "the same, where rows are on their way already: what the server cannot parse makes it take them back",
         Error = "ErrorResponse, to it or to one before it in its group",
         Again = "it failed because its statement was stale: it begins anew",
-        ResultsHeld = "it is answered, and the types of its results have to be looked up",
+        ResultsDeferred = "it is answered, and the types of its results have to be looked up",
     }
 }
 
@@ -209,8 +209,8 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Sent, Again, Queued),
             (Bindable, Again, Queued),
             (Sending, Again, Queued),
-            (Sent, ResultsHeld, Queued),
-            (AwaitSync, ResultsHeld, Queued),
+            (Sent, ResultsDeferred, Queued),
+            (AwaitSync, ResultsDeferred, Queued),
         ],
     }
 };

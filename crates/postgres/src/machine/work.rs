@@ -1,6 +1,6 @@
 //! What a pending request owns that only requests of its kind need, beside what was asked for.
 
-use super::held::Held;
+use super::deferred::Deferred;
 use super::request::Request;
 use super::statement::Statement;
 use super::typing::Typing;
@@ -25,10 +25,10 @@ pub(super) enum Work {
         looked_up: bool,
     },
     /// `LookUp`: the results that are decoded once their types are known.
-    Decode(Box<Held>),
+    Decode(Box<Deferred>),
     /// `LookUp`: a COPY whose rows were decoded as they came, and whose types may have been altered since they were
     /// looked up.
-    Check(Box<Held>),
+    Check(Box<Deferred>),
     /// Nothing: `Fetch`, `ClosePortal`, `Sync`, `AskServer`, and a `LookUp` that is answered.
     Nothing,
 }

@@ -171,14 +171,14 @@ pub fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
 pub fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
     for discarded in [None, Some("ROLLBACK")] {
         let mut session = Session::start();
-        session.machine.hold(true);
+        session.machine.set_paused(true);
         let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
         let (sql, discarded) = ("COMMIT".into(), discarded.map(Into::into));
         let kept = discarded.is_some();
         let request = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded };
         session.machine.submit(request, handler);
         assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
-        session.machine.hold(false);
+        session.machine.set_paused(false);
         session.machine.transmit((), &mut session.write_buffer);
         assert_eq!(
             session.write_buffer.take(),

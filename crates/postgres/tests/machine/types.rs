@@ -118,7 +118,7 @@ pub fn results_of_a_script_wait_for_their_types() {
             completed("SELECT 1"),
             ready(b'I'),
         ]);
-        assert!(received.get().rows.is_empty(), "it is held");
+        assert!(received.get().rows.is_empty(), "it is deferred");
         assert_eq!(session.sent(), ["Query", "Parse", "Bind", "Execute", "Sync"]);
         session.feed_messages(&[if refused { error("57014") } else { looked_up() }, ready(b'I')]);
         let end = if refused { "server 57014" } else { "done" };
@@ -127,7 +127,7 @@ pub fn results_of_a_script_wait_for_their_types() {
 }
 
 /// A session that knows a statement whose rows have to be held.
-fn knows_held() -> Session {
+fn knows_deferred() -> Session {
     let mut session = Session::start();
     let (_, received) = session.ask(execution("select c, $1", Rows::One, true), vec!["x".into()], vec![]);
     session.feed_messages(&[described(&[25], &[("c", COMPOSITE)]), catalogue(), completed("SELECT 1"), ready(b'I')]);
@@ -153,8 +153,8 @@ fn server_asked() -> Vec<u8> {
 
 #[test]
 pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is_skipped() {
-    let mut session = knows_held();
-    let (_, held) = session.ask(execution("select c, $1", Rows::One, false), vec!["x".into()], vec![]);
+    let mut session = knows_deferred();
+    let (_, deferred) = session.ask(execution("select c, $1", Rows::One, false), vec!["x".into()], vec![]);
     let (_, failed) = session.ask(execution("select c, $1", Rows::One, false), vec!["y".into()], vec![]);
     session.feed_messages(&[held_result()]);
     session.feed_messages(&[error("22012")]);
@@ -162,16 +162,17 @@ pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is
     assert_eq!(failed.get().end.as_deref(), Some("server 22012"));
     session.feed_messages(&[ready(b'I')]);
     session.feed_messages(&[server_asked(), looked_up(), ready(b'I')]);
-    assert_eq!((held.get().rows.len(), held.get().end.as_deref()), (1, Some("done")));
+    assert_eq!((deferred.get().rows.len(), deferred.get().end.as_deref()), (1, Some("done")));
 }
 
 #[test]
 pub fn results_that_come_before_the_rest_could_be_sent_are_looked_up_too() {
-    let mut session = knows_held();
-    let (_, held) = session.ask(execution("select c, $1", Rows::One, false), vec!["x".repeat(300_000).into()], vec![]);
+    let mut session = knows_deferred();
+    let (_, deferred) =
+        session.ask(execution("select c, $1", Rows::One, false), vec!["x".repeat(300_000).into()], vec![]);
     session.feed_messages(&[held_result()]);
     session.sent();
     session.feed_messages(&[]);
     session.feed_messages(&[server_asked(), looked_up(), ready(b'I')]);
-    assert_eq!((held.get().rows.len(), held.get().end.as_deref()), (1, Some("done")));
+    assert_eq!((deferred.get().rows.len(), deferred.get().end.as_deref()), (1, Some("done")));
 }

@@ -30,7 +30,7 @@ impl Wire {
         params: Option<&Bound<'_, PyAny>>,
         request: impl FnOnce(Arc<str>) -> Request,
     ) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
+        let state = self.lock(py)?;
         let query = self.query(&state, sql, true)?;
         let query = query.get();
         let row = query.arrange(py, params)?;
@@ -95,7 +95,7 @@ impl InformixWire {
                 return Err(errors::programming(py, &format!("strategy {other:?} is not one of put, groups, rows")));
             }
         };
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
@@ -110,7 +110,7 @@ impl InformixWire {
     /// `needless` where nothing runs, or the byte that was sent last is still to do its work.
     fn interrupt(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<&'static str> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         wire.check_open(py, &state)?;
         if let Io::Transport { transport } = &state.io {
             let transport = transport.clone_ref(py);
@@ -120,7 +120,7 @@ impl InformixWire {
             if unsent || transport.call_method0(py, pyo3::intern!(py, "get_write_buffer_size"))?.is_truthy(py)? {
                 return Ok("later");
             }
-            state = wire.hold(py)?;
+            state = wire.lock(py)?;
         }
         match state.connection.machine.interrupt(std::time::Instant::now()) {
             Interrupt::Later => Ok("later"),
@@ -153,7 +153,7 @@ impl InformixWire {
         let name = name.map(Into::into);
         let request = |sql| {
             let begin = wire.still_begins(begin);
-            Request::Declare(Declare { cursor, sql, name, scroll, hold, begin, bytes })
+            Request::Declare(Declare { cursor, sql, name, scroll, with_hold: hold, begin, bytes })
         };
         wire.with_row(py, &sql.0, params, request)
     }
@@ -188,7 +188,7 @@ impl InformixWire {
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let row = sequence(params)?;
         let call = wire.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
         let begin = wire.still_begins(begin);
@@ -214,7 +214,7 @@ impl InformixWire {
         py: Python<'_>,
     ) -> PyResult<(String, Option<String>, &'static str, &'static str)> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let machine = state.connection.machine.of::<Informix>(py)?;
         let logging = match machine.logging() {
             Logging::None => "none",
@@ -227,7 +227,7 @@ impl InformixWire {
     /// The question at login that waits for an answer, and whether the answer may be shown as it is typed.
     fn challenge(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
         let wire = slf.as_super().get();
-        Ok(match wire.hold(py)?.connection.machine.next_step() {
+        Ok(match wire.lock(py)?.connection.machine.next_step() {
             NextStep::Question { text, is_shown } => Some((text.to_owned(), is_shown)),
             _ => None,
         })
@@ -236,7 +236,7 @@ impl InformixWire {
     /// Answers it; the session is then waited for as before.
     fn respond(slf: &Bound<'_, Self>, py: Python<'_>, answer: &str) -> PyResult<()> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let (machine, write_buffer) = state.parts();
         machine.of::<Informix>(py)?.respond(answer, write_buffer);
         if let Io::Transport { .. } = state.io {
@@ -249,6 +249,6 @@ impl InformixWire {
     /// Whether the server refused the session because it asks questions at login.
     fn asks_questions(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.machine.of::<Informix>(py)?.asks_questions())
+        Ok(wire.lock(py)?.connection.machine.of::<Informix>(py)?.asks_questions())
     }
 }

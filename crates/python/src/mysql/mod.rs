@@ -10,7 +10,7 @@ use crate::engine::Dialect as _;
 use crate::errors::{self, Fault};
 use crate::params::PyValue;
 use crate::query::Sql;
-use crate::wire::{Held, State, Transfer, Wire, blocking};
+use crate::wire::{State, StateGuard, Transfer, Wire, blocking};
 use dialect::{MyMachine, MySql};
 use headrace_core::{Protocol as _, Session as _, limits};
 use headrace_mysql::machine::{self, AsText, BatchStrategy, Execute, InfileState, Request, Rows};
@@ -32,7 +32,7 @@ impl Wire {
     fn enqueue_within(
         &self,
         py: Python<'_>,
-        state: Held<'_>,
+        state: StateGuard<'_>,
         request: Request,
         call: PyCall<MySql>,
         reservation: u64,
@@ -127,7 +127,7 @@ impl MySqlWire {
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
@@ -153,7 +153,7 @@ impl MySqlWire {
         rows: u32,
     ) -> PyResult<(Py<PyAny>, u64)> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
@@ -207,7 +207,7 @@ impl MySqlWire {
     /// Takes a block of a stream, if one has come: see `next_block`.
     fn take_block(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
         let block = match id.and_then(|id| machine.handler_mut(id)) {
             Some(call) => call.take_block(py)?,
@@ -225,7 +225,7 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let completion = wire.completion(py)?;
         let object = completion.object(py);
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
         match id.and_then(|id| machine.handler_mut(id)) {
             Some(call) if !call.has_block() => call.progress = Some(completion),
@@ -251,7 +251,7 @@ impl MySqlWire {
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let strategy = self::strategy(py, strategy)?;
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
@@ -280,7 +280,7 @@ impl MySqlWire {
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let sql: Arc<str> = sql.0.to_str()?.into();
         let mut call = wire.mysql_call(py, &state, Want::All, sql.clone())?;
         call.script = true;
@@ -292,7 +292,7 @@ impl MySqlWire {
     /// Gives its number too. Everybody who makes one calls `release` in any case.
     fn reserve(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<(Py<PyAny>, u64)> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let call = wire.mysql_call(py, &state, Want::One, "".into())?;
         let number = state.connection.machine.of::<MySql>(py)?.next_id();
         Ok((wire.enqueue::<MySql>(py, state, Request::Reserve, call)?, number))
@@ -301,7 +301,7 @@ impl MySqlWire {
     /// Ends a reservation, once what was queued within it is done.
     fn release(slf: &Bound<'_, Self>, py: Python<'_>, number: u64) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.connection.machine.of::<MySql>(py)?.release(number);
+        wire.lock(py)?.connection.machine.of::<MySql>(py)?.release(number);
         wire.tell_waiting();
         wire.flush(py)
     }
@@ -309,7 +309,7 @@ impl MySqlWire {
     /// Whether the server commits each statement by itself, as it has said; None while that is not known.
     fn autocommits(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<bool>> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.machine.of::<MySql>(py)?.autocommits())
+        Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.autocommits())
     }
 
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.
@@ -333,21 +333,21 @@ impl MySqlWire {
     /// Turns autocommit off in front of the next request, without a round trip of its own.
     fn commit_manually(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.connection.machine.of::<MySql>(py)?.commit_manually();
+        wire.lock(py)?.connection.machine.of::<MySql>(py)?.commit_manually();
         Ok(())
     }
 
     /// The number of a request that is queued or in flight.
     fn request_id(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         Ok(wire.mysql_request(py, &mut state, ticket)?.0)
     }
 
     /// Where a LOAD DATA LOCAL stands.
     fn infile_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Transfer> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
         Ok(match id.map(|id| machine.infile_state(id)) {
             Some(InfileState::Waiting) => Transfer::Waiting,
@@ -359,7 +359,7 @@ impl MySqlWire {
     /// Puts a block of a LOAD DATA LOCAL into the write buffer; says whether the server still takes any.
     fn infile_data(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.id_of(&state, ticket) else { return Ok(false) };
         let (machine, write_buffer) = state.parts();
@@ -395,7 +395,7 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let columns = columns.get().of::<machine::Columns>(py)?;
         let kinds: Vec<_> = columns.fields.iter().map(Column::field_kind).collect();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.id_of(&state, ticket) else { return Ok((0, true)) };
         let settings = state.settings.clone();
@@ -433,7 +433,7 @@ impl MySqlWire {
     /// Ends a LOAD DATA LOCAL.
     fn infile_end(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<()> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let id = wire.id_of(&state, ticket);
         let (machine, write_buffer) = state.parts();
         if let Some(id) = id {
@@ -448,7 +448,7 @@ impl MySqlWire {
     /// `transaction_characteristics` (None where the server does not report them).
     fn session<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let session = state.connection.machine.of::<MySql>(py)?.session();
         let out = PyDict::new(py);
         out.set_item("server_version", &session.server_version)?;

@@ -148,7 +148,7 @@ impl PostgresWire {
         if query.contains('\0') || text.contains('\0') {
             return Err(errors::programming(py, "the statement has a NUL character; remove it"));
         }
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let mut call = wire.call::<Postgres>(py, &state, args, Want::All, text.into())?;
         call.copy = Some(buffer);
@@ -166,7 +166,7 @@ impl PostgresWire {
     /// Where a COPY stands.
     fn copy_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Transfer> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(Transfer::Ended) };
         Ok(match state.connection.machine.of::<Postgres>(py)?.copy_state(id) {
             CopyState::Waiting => Transfer::Waiting,
@@ -180,7 +180,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let completion = wire.completion(py)?;
         let object = completion.object(py);
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let id = wire.copy_id(py, &state, ticket)?;
         let machine = state.connection.machine.of::<Postgres>(py)?;
         match id.and_then(|id| machine.handler_mut(id)) {
@@ -211,7 +211,7 @@ impl PostgresWire {
     /// Sends data. Says whether the COPY still takes any; when not, the request's own ticket tells why.
     fn copy_write(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(false) };
         let (machine, write_buffer) = state.parts();
@@ -229,7 +229,7 @@ impl PostgresWire {
     /// Bytes that wait to be sent.
     fn backlog(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<usize> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.buffers.write_buffer.len())
+        Ok(wire.lock(py)?.connection.buffers.write_buffer.len())
     }
 
     /// Encodes rows until the write buffer is full, and gives how many there were; with the write buffer not full the
@@ -246,7 +246,7 @@ impl PostgresWire {
         row_number: u64,
     ) -> PyResult<(u64, bool)> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok((0, true)) };
         let registry = state.connection.machine.of::<Postgres>(py)?.registry();
@@ -337,7 +337,7 @@ impl PostgresWire {
         failure: Option<&str>,
     ) -> PyResult<()> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         if let Some(id) = wire.copy_id(py, &state, ticket)? {
             let (machine, write_buffer) = state.parts();
             let machine = machine.of::<Postgres>(py)?;
@@ -355,7 +355,7 @@ impl PostgresWire {
         buffer: &Bound<'py, CopyBuffer>,
     ) -> PyResult<Bound<'py, PyList>> {
         let wire = slf.as_super().get();
-        let settings = wire.hold(py)?.settings.clone();
+        let settings = wire.lock(py)?.settings.clone();
         let Some(columns) = buffer.get().described(py)? else {
             return Err(errors::programming(py, "rows need the columns: use copy_out()"));
         };

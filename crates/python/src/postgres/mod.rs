@@ -50,13 +50,13 @@ impl PostgresWire {
     /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
     ///
     /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open and the
-    /// rows to fetch at first: where statements begin no transactions, one that the prelude begins is the portal's own, and
-    /// all other requests wait until it is closed. `declares` is the cursor that the statement declares, and whether it is
-    /// one WITH HOLD; `uses` is the number of the one that it needs: where that is gone nothing is sent, and the result
-    /// has no tag. `named` false prepares nothing that outlives the request. `pipeline` is the number
-    /// of the pipeline that it belongs to, whose errors let the server skip what has no `sync` before it.
-    /// `expected` are the columns of a statement without parameters that goes in one round trip, whatever the server then
-    /// says of its rows.
+    /// rows to fetch at first: where statements begin no transactions, one that the prelude begins is the portal's own,
+    /// and all other requests wait until it is closed. `declares` is the cursor that the statement declares, and
+    /// whether it is one WITH HOLD; `uses` is the number of the one that it needs: where that is gone nothing is sent,
+    /// and the result has no tag. `named` false prepares nothing that outlives the request. `pipeline` is the number of
+    /// the pipeline that it belongs to, whose errors let the server skip what has no `sync` before it. `expected` are
+    /// the columns of a statement without parameters that goes in one round trip, whatever the server then says of its
+    /// rows.
     #[pyo3(signature = (
         sql, params=None, *, prelude=None, portal=None, declares=None, uses=None, named=true, sync=true,
         ordered=false, pipeline=0, expected=None
@@ -78,7 +78,7 @@ impl PostgresWire {
         expected: Option<&Bound<'_, Columns>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
@@ -86,7 +86,7 @@ impl PostgresWire {
         let call = wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
         // Under the lock: another thread may have ended or begun a block since the caller looked.
         let reserves = !wire.begins.load(Ordering::SeqCst);
-        let declares = declares.map(|(portal, hold)| Cursor::Declare { portal: portal_id(portal), hold });
+        let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
             hints,
@@ -119,7 +119,7 @@ impl PostgresWire {
         pipeline: u64,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let args = Args::Batch {
             source: rows,
@@ -165,7 +165,7 @@ impl PostgresWire {
         if sql.0.to_str()?.contains('\0') {
             return Err(errors::programming(py, "the statement has a NUL character; remove it"));
         }
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let sql: Arc<str> = sql.0.to_str()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let mut call = wire.call::<Postgres>(py, &state, args, Want::All, sql.clone())?;
@@ -180,7 +180,7 @@ impl PostgresWire {
     /// Queues a description: the result has the columns of a statement, and no rows.
     fn describe(slf: &Bound<'_, Self>, py: Python<'_>, sql: Sql<'_>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let sql: Arc<str> = sql.0.to_str()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, Want::One, sql.clone())?;
@@ -191,7 +191,7 @@ impl PostgresWire {
     /// nothing is sent, and the result has no columns.
     fn describe_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         wire.enqueue(py, state, Request::DescribePortal { portal: portal_id(portal) }, call)
@@ -207,7 +207,7 @@ impl PostgresWire {
         columns: &Bound<'_, Columns>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         let columns = columns.get().of(py)?;
@@ -217,14 +217,14 @@ impl PostgresWire {
     /// Whether the portal of this number is open, as far as what was sent tells.
     fn has_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: u64) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.has_portal(portal))
+        Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.has_portal(portal))
     }
 
     /// Whether a portal has the connection for itself: the one of this number, or any.
     #[pyo3(signature = (portal=None))]
     fn is_reserved(slf: &Bound<'_, Self>, py: Python<'_>, portal: Option<u64>) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let reserved = state.connection.machine.of::<Postgres>(py)?.reserved();
         Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
     }
@@ -232,7 +232,7 @@ impl PostgresWire {
     /// Queues the end of a portal where it is open, and of the transaction that is its own.
     fn close_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         wire.enqueue_ungated(py, state, Request::ClosePortal { portal: portal_id(portal) }, call)
@@ -241,14 +241,14 @@ impl PostgresWire {
     /// Queues the Sync that ends a group of requests submitted with `sync=False`.
     fn sync(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let state = wire.hold(py)?;
+        let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
         wire.enqueue_ungated(py, state, Request::Sync, call)
     }
 
-    /// Registers loaders and dumpers. `loaders` maps a type's oid to a callable that takes bytes, `binary_loaders` are the
-    /// oids whose loader wants the binary form; `dumpers` maps a class to a callable that takes the value and gives
+    /// Registers loaders and dumpers. `loaders` maps a type's oid to a callable that takes bytes, `binary_loaders` are
+    /// the oids whose loader wants the binary form; `dumpers` maps a class to a callable that takes the value and gives
     /// bytes (binary) or str (text).
     fn set_adapters(
         slf: &Bound<'_, Self>,
@@ -259,7 +259,7 @@ impl PostgresWire {
         records: HashMap<Oid, Py<PyAny>>,
     ) -> PyResult<()> {
         let wire = slf.as_super().get();
-        let mut state = wire.hold(py)?;
+        let mut state = wire.lock(py)?;
         let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
         let registry = state.connection.machine.of::<Postgres>(py)?.registry_mut();
         for oid in oids {
@@ -278,20 +278,20 @@ impl PostgresWire {
     /// Forgets what was learnt of user-defined types: they may have changed.
     fn forget_types(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().ask_again();
+        wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().ask_again();
         Ok(())
     }
 
     /// The SQL name of a type.
     fn type_name(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid) -> PyResult<String> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.registry().name(oid))
+        Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry().name(oid))
     }
 
     /// Says how a type is built, without asking the server: an enumeration.
     fn register_enum(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid, name: String) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.hold(py)?
+        wire.lock(py)?
             .connection
             .machine
             .of::<Postgres>(py)?
@@ -303,13 +303,13 @@ impl PostgresWire {
     /// The server's parameters as last reported.
     fn parameters(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.parameters().clone())
+        Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.parameters().clone())
     }
 
     /// Takes the notices that have come: a list of dicts from field code to text.
     fn take_notices<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let wire = slf.as_super().get();
-        let notices = wire.hold(py)?.connection.machine.of::<Postgres>(py)?.take_notices();
+        let notices = wire.lock(py)?.connection.machine.of::<Postgres>(py)?.take_notices();
         notices
             .iter()
             .map(|notice| {
@@ -325,14 +325,14 @@ impl PostgresWire {
     /// Takes the oldest notification: channel, payload, process id.
     fn take_notification(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, String, i32)>> {
         let wire = slf.as_super().get();
-        let taken = wire.hold(py)?.connection.machine.of::<Postgres>(py)?.take_notification();
+        let taken = wire.lock(py)?.connection.machine.of::<Postgres>(py)?.take_notification();
         Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
     }
 
     /// How many notifications were dropped because nobody read them.
     fn notifications_lost(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<u64> {
         let wire = slf.as_super().get();
-        Ok(wire.hold(py)?.connection.machine.of::<Postgres>(py)?.notifications_lost())
+        Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.notifications_lost())
     }
 }
 

@@ -35,7 +35,7 @@ impl ReadBufferView {
     /// asyncio.BufferedProtocol.get_buffer: makes room, and lends it.
     fn get_buffer(slf: Bound<'_, Self>, _sizehint: isize) -> PyResult<Bound<'_, Self>> {
         let wire = slf.get().wire.get();
-        let mut state = wire.hold(slf.py())?;
+        let mut state = wire.lock(slf.py())?;
         if wire.exports.load(Ordering::Relaxed) > 0 {
             return Err(PyBufferError::new_err("the last buffer is still in use"));
         }
@@ -45,14 +45,14 @@ impl ReadBufferView {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.wire.get().hold(py)?.connection.buffers.landing().len())
+        Ok(self.wire.get().lock(py)?.connection.buffers.landing().len())
     }
 
     /// # Safety
     /// Called by the interpreter with a valid `view`.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let wire = slf.get().wire.get();
-        let mut state = wire.hold(slf.py())?;
+        let mut state = wire.lock(slf.py())?;
         // SAFETY: `view` is valid by this function's own contract. The memory stays where it is until the buffer is
         // released: see the type.
         unsafe { ffi::lend(slf.as_any(), state.connection.buffers.landing(), view, flags)? };
@@ -72,7 +72,7 @@ impl Wire {
     pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.flush_due.store(false, Ordering::Relaxed);
         loop {
-            let mut state = self.hold(py)?;
+            let mut state = self.lock(py)?;
             let Io::Transport { transport } = &state.io else { return Ok(()) };
             let transport = transport.clone_ref(py);
             // Also while nothing can be written: the server may read on only when its own data is taken.
@@ -112,7 +112,7 @@ impl Wire {
         if self.flush_due.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        let state = self.hold(py)?;
+        let state = self.lock(py)?;
         let Io::Transport { transport } = &state.io else { return Ok(()) };
         let protocol = transport.bind(py).call_method0(pyo3::intern!(py, "get_protocol"))?;
         drop(state);
@@ -122,7 +122,7 @@ impl Wire {
         Ok(())
     }
 
-    fn after_input(&self, py: Python<'_>, mut state: super::Held<'_>) -> PyResult<()> {
+    fn after_input(&self, py: Python<'_>, mut state: super::StateGuard<'_>) -> PyResult<()> {
         self.digest(py, &mut state);
         if self.exports.load(Ordering::Relaxed) == 0 {
             state.rest();
@@ -163,14 +163,14 @@ impl Wire {
         // Of the transport to a server that has named this one.
         self.paused.store(false, Ordering::Relaxed);
         self.full.store(false, Ordering::Relaxed);
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         self.connected(py, &mut state, Io::Transport { transport });
         self.after_input(py, state)
     }
 
     /// asyncio.BaseProtocol.connection_lost
     fn connection_lost(&self, py: Python<'_>, error: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         let reason = match error {
             Some(error) => Fatal::gone(format!("the connection to the server was lost: {}", error.str()?)),
             None => Fatal::end_of_input(),
@@ -183,7 +183,7 @@ impl Wire {
     /// asyncio.BufferedProtocol.buffer_updated
     fn buffer_updated(&self, py: Python<'_>, nbytes: usize) -> PyResult<()> {
         self.arrivals.fetch_add(1, Ordering::Relaxed);
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         let buffers = &mut state.connection.buffers;
         let n = nbytes.min(buffers.landing().len());
         if let Err(fatal) = buffers.received(n) {
@@ -203,7 +203,7 @@ impl Wire {
 
     /// asyncio.BufferedProtocol.eof_received
     fn eof_received(&self, py: Python<'_>) -> PyResult<bool> {
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         self.lose(py, &mut state, &Fatal::end_of_input());
         Ok(false)
     }
@@ -232,7 +232,7 @@ impl Wire {
 
     /// Ends the connection, whose server has left something without an answer for too long, as `why` says.
     fn give_up(&self, py: Python<'_>, why: String) -> PyResult<()> {
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         self.die(py, &mut state, &Fatal::new(FatalKind::NoAnswer, why));
         let Io::Transport { transport } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
@@ -251,7 +251,7 @@ impl Wire {
     fn drained(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let object = completion.object(py);
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         self.check_open(py, &state)?;
         state.drained = Some(completion);
         drop(state);

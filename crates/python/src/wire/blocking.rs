@@ -53,7 +53,7 @@ impl Wire {
             self.look_at_owed(py, state);
         }
         self.digest_due(py, state);
-        state.connection.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
+        state.connection.machine.set_paused(self.pauses.load(Ordering::SeqCst) > 0);
         state.connection.transmit(py);
     }
 
@@ -65,7 +65,7 @@ impl Wire {
             return;
         }
         state.owed = None;
-        self.holds.fetch_sub(1, Ordering::SeqCst);
+        self.pauses.fetch_sub(1, Ordering::SeqCst);
         state.connection.machine.cancel_sent();
         if waits {
             let reason = "the connection was closed: the server did not react to a cancel request in time";
@@ -171,7 +171,7 @@ impl Wire {
             let mut state = match lead.take() {
                 Some(state) => state,
                 None if late || is_done() => return Ok(None),
-                None => self.hold(py)?,
+                None => self.lock(py)?,
             };
             if let Some(result) = done(&mut state)? {
                 return Ok(Some(result));
@@ -279,7 +279,7 @@ impl Wire {
     /// but not again before something has come. A connection that is lost tells those who wait for an answer, and
     /// whoever queues something next.
     fn nudge(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         let now = Instant::now();
         if state.nudged.is_some_and(|nudged| now.duration_since(nudged) < NUDGE_PAUSE) {
             return Ok(());
@@ -317,7 +317,7 @@ impl Wire {
     #[pyo3(signature = (limit, timeout=None))]
     fn push(&self, py: Python<'_>, limit: usize, timeout: Option<f64>) -> PyResult<()> {
         let deadline = deadline(timeout);
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         let mut looked = Instant::now();
         loop {
             self.transmit(py, &mut state);
@@ -334,7 +334,7 @@ impl Wire {
                 // Where the socket takes nothing, what comes would have to be received.
                 drop(state);
                 self.wait_for_release(py, deadline)?;
-                state = self.hold(py)?;
+                state = self.lock(py)?;
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now())
                 && state.connection.buffers.write_buffer.len() > limit
@@ -345,7 +345,7 @@ impl Wire {
                 looked = Instant::now();
                 drop(state);
                 py.check_signals()?;
-                state = self.hold(py)?;
+                state = self.lock(py)?;
             }
         }
     }
@@ -355,7 +355,7 @@ impl Wire {
         if self.closed.load(Ordering::Relaxed) || self.is_inherited() {
             return Ok(false);
         }
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         let Io::Blocking(link) = &state.io else {
             return Ok(!matches!(state.io, Io::None) && state.connection.ended().is_none());
         };
@@ -376,7 +376,7 @@ impl Wire {
 
     /// The socket's number, or -1.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        let state = self.hold(py)?;
+        let state = self.lock(py)?;
         let transport = match &state.io {
             Io::Blocking(link) => return Ok(link.fd()),
             Io::Transport { transport } => transport.clone_ref(py),

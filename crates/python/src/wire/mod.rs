@@ -22,7 +22,7 @@ mod turns;
 pub use asyncio::ReadBufferView;
 pub(crate) use fork::after_fork_in_child;
 pub use states::{Discarded, Transfer};
-pub(crate) use turns::{Held, thread_number};
+pub(crate) use turns::{StateGuard, thread_number};
 
 use crate::call::Completion;
 use crate::engine::Engine;
@@ -114,7 +114,7 @@ pub struct Wire {
     /// Ends the leader's wait; made when it is needed first.
     waker: OnceLock<Option<Arc<Waker>>>,
     /// Cancel requests under way: nothing new is started meanwhile.
-    holds: AtomicUsize,
+    pauses: AtomicUsize,
     /// How many buffers of the read buffer are lent out.
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
@@ -206,7 +206,7 @@ impl Wire {
 
     /// The response handler of a request takes more.
     pub(crate) fn resume(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         if let Some(id) = self.id_of(&state, ticket) {
             state.connection.machine.resume(id);
         }
@@ -317,7 +317,7 @@ impl Wire {
         if self.state.is_poisoned() && !self.closed() {
             // The engine has panicked. Whoever takes its lock next closes the connection; one that has it already does
             // so now.
-            drop(self.hold(py));
+            drop(self.lock(py));
         }
         self.closed()
     }
@@ -349,73 +349,73 @@ impl Wire {
         if self.closed() {
             return states::named_status(py, "UNKNOWN");
         }
-        let machine = &self.hold(py)?.connection.machine;
+        let machine = &self.lock(py)?.connection.machine;
         if machine.is_idle() { states::status(py, machine.transaction()) } else { states::named_status(py, "ACTIVE") }
     }
 
     /// The status of the transaction as of the last completed request, whatever is in flight. A transaction that is a
     /// portal's own does not count.
     fn last_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let status = self.hold(py)?.connection.machine.shared_transaction();
+        let status = self.lock(py)?.connection.machine.shared_transaction();
         states::status(py, status)
     }
 
     /// Whether a transaction is open as of the last completed request, be it a failed one; as [`Self::last_status`].
     fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.connection.machine.shared_transaction() != TransactionStatus::Idle)
+        Ok(self.lock(py)?.connection.machine.shared_transaction() != TransactionStatus::Idle)
     }
 
     /// Whether a transaction is open once everything that was asked for is done; None if only the answers tell.
     fn transaction_ahead(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        Ok(self.hold(py)?.connection.machine.transaction_ahead())
+        Ok(self.lock(py)?.connection.machine.transaction_ahead())
     }
 
     /// How many requests are queued or in flight.
     fn queued(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.hold(py)?.connection.machine.queued())
+        Ok(self.lock(py)?.connection.machine.queued())
     }
 
     /// Whether notices have come.
     fn has_notices(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.connection.machine.has_notices())
+        Ok(self.lock(py)?.connection.machine.has_notices())
     }
 
     /// How the connection is encrypted, or None.
     fn tls_info(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(self.hold(py)?.tls_client().map(TlsClient::describe))
+        Ok(self.lock(py)?.tls_client().map(TlsClient::describe))
     }
 
     /// Whether the TLS session is an earlier one that was taken up again.
     fn tls_resumed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.tls_client().is_some_and(TlsClient::is_resumed))
+        Ok(self.lock(py)?.tls_client().is_some_and(TlsClient::is_resumed))
     }
 
     /// How many prepared statements are kept.
     fn prepared_statements(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.hold(py)?.connection.machine.statements())
+        Ok(self.lock(py)?.connection.machine.statements())
     }
 
     /// Forgets every prepared statement; the server is told with the next request.
     fn forget_statements(&self, py: Python<'_>) -> PyResult<()> {
-        self.hold(py)?.connection.machine.forget_statements();
+        self.lock(py)?.connection.machine.forget_statements();
         Ok(())
     }
 
     /// Starts no further request while a cancel request is under way. Counted: each true is taken back by a false, once
     /// the server has taken the cancel request.
-    fn hold_requests(&self, py: Python<'_>, held: bool) -> PyResult<()> {
-        if held {
+    fn hold_requests(&self, py: Python<'_>, pause: bool) -> PyResult<()> {
+        if pause {
             // Not behind the lock: whoever holds it may be in the middle of a batch.
-            self.holds.fetch_add(1, Ordering::SeqCst);
+            self.pauses.fetch_add(1, Ordering::SeqCst);
             return Ok(());
         }
-        self.holds.fetch_sub(1, Ordering::SeqCst);
+        self.pauses.fetch_sub(1, Ordering::SeqCst);
         if self.closed() {
             return Ok(());
         }
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         state.connection.machine.cancel_sent();
-        state.connection.machine.hold(self.holds.load(Ordering::SeqCst) > 0);
+        state.connection.machine.set_paused(self.pauses.load(Ordering::SeqCst) > 0);
         drop(state);
         self.flush(py)
     }

@@ -46,18 +46,19 @@ impl Wire {
         Ok(query)
     }
 
-    /// What begins a transaction in front of a request, unless nothing is to begin one any more: between the look of the
-    /// thread that gives it and the lock another one may have ended the block that it was for. A portal needs a
+    /// What begins a transaction in front of a request, unless nothing is to begin one any more: between the look of
+    /// the thread that gives it and the lock another one may have ended the block that it was for. A portal needs a
     /// transaction in any case.
     pub(crate) fn prelude(&self, prelude: Option<&str>, is_needed: bool) -> Option<Arc<str>> {
         prelude.filter(|_| is_needed || self.begins.load(Ordering::SeqCst)).map(Arc::from)
     }
 
-    /// Queues a request, unless the caller has something open that it would wait for, and sees that its bytes get going.
+    /// Queues a request, unless the caller has something open that it would wait for, and sees that its bytes get
+    /// going.
     pub(crate) fn enqueue<D: Dialect>(
         &self,
         py: Python<'_>,
-        state: super::Held<'_>,
+        state: super::StateGuard<'_>,
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
@@ -73,7 +74,7 @@ impl Wire {
     pub(crate) fn enqueue_ungated<D: Dialect>(
         &self,
         py: Python<'_>,
-        mut state: super::Held<'_>,
+        mut state: super::StateGuard<'_>,
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
@@ -86,7 +87,7 @@ impl Wire {
     }
 
     /// Sees that the bytes of what was queued get going; `busy` says whether something was in flight before.
-    fn get_going(&self, py: Python<'_>, state: super::Held<'_>, busy: bool) -> PyResult<()> {
+    fn get_going(&self, py: Python<'_>, state: super::StateGuard<'_>, busy: bool) -> PyResult<()> {
         if let Io::Transport { .. } = state.io {
             drop(state);
             if busy {
@@ -113,7 +114,7 @@ impl Wire {
         py: Python<'_>,
         request: <D::Machine as Protocol>::Request,
     ) -> PyResult<Py<PyAny>> {
-        let state = self.hold(py)?;
+        let state = self.lock(py)?;
         let call = self.call::<D>(py, &state, Args::Row(PyTuple::empty(py).unbind()), Want::One, "".into())?;
         self.enqueue(py, state, request, call)
     }
@@ -130,7 +131,8 @@ impl Wire {
     }
 }
 
-/// A transaction's modes as Python has them: the isolation level's name, whether it only reads, whether it is deferrable.
+/// A transaction's modes as Python has them: the isolation level's name, whether it only reads, whether it is
+/// deferrable.
 pub(crate) type ModeKey = (Option<String>, Option<bool>, Option<bool>);
 
 /// Those modes.
@@ -151,8 +153,8 @@ pub(crate) fn modes(py: Python<'_>, (isolation, read_only, deferrable): ModeKey)
 
 #[pymethods]
 impl Wire {
-    /// Queues what is asked of a session: `begin`, `commit`, `rollback`, `savepoint`, `release`, `rollback_to` (which releases,
-    /// too), `reset` or `ping`. Gives what each of its requests is waited for with; they are queued at once.
+    /// Queues what is asked of a session: `begin`, `commit`, `rollback`, `savepoint`, `release`, `rollback_to` (which
+    /// releases, too), `reset` or `ping`. Gives what each of its requests is waited for with; they are queued at once.
     ///
     /// With `begin` a savepoint begins a transaction of these modes first. An end that is `owed` is a rollback if it is
     /// discarded before it was sent.
@@ -165,7 +167,7 @@ impl Wire {
         begin: Option<ModeKey>,
         owed: bool,
     ) -> PyResult<Vec<Py<PyAny>>> {
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         let unsent = if owed { IfUnsent::RollBack } else { IfUnsent::Forget };
         let begin = begin.map(|begin| modes(py, begin)).transpose()?;
         let verb = match (verb, name) {
@@ -199,16 +201,16 @@ impl Wire {
         self.begins.store(begins, Ordering::SeqCst);
     }
 
-    /// From now on `gate` is called before a request is queued, and raises where it must not be: while something is open
-    /// on the connection that would have to wait for itself. It must not use the connection.
+    /// From now on `gate` is called before a request is queued, and raises where it must not be: while something is
+    /// open on the connection that would have to wait for itself. It must not use the connection.
     fn occupy(&self, py: Python<'_>, gate: Py<PyAny>) -> PyResult<()> {
-        self.hold(py)?.gates.push(gate);
+        self.lock(py)?.gates.push(gate);
         Ok(())
     }
 
     /// The inverse of [`Wire::occupy`].
     fn vacate(&self, py: Python<'_>, gate: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.hold(py)?.gates.retain(|known| !gate.is(known));
+        self.lock(py)?.gates.retain(|known| !gate.is(known));
         Ok(())
     }
 
@@ -229,39 +231,39 @@ impl Wire {
     /// nothing is started before it is answered, and the connection is given up where that takes more than `seconds`.
     fn leave_to_others(&self, py: Python<'_>, id: Option<u64>, seconds: f64) -> PyResult<()> {
         let until = super::blocking::deadline(Some(seconds)).unwrap_or_else(Instant::now);
-        if self.hold(py)?.owed.replace((id, until)).is_some() {
-            self.holds.fetch_sub(1, Ordering::SeqCst);
+        if self.lock(py)?.owed.replace((id, until)).is_some() {
+            self.pauses.fetch_sub(1, Ordering::SeqCst);
         }
         Ok(())
     }
 
     /// Whether a request was left to others that is not answered yet.
     fn has_left(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.is_owed())
+        Ok(self.lock(py)?.is_owed())
     }
 
     /// Whether the server works on nothing but what was discarded.
     fn at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.hold(py)?.connection.machine.is_at_discarded())
+        Ok(self.lock(py)?.connection.machine.is_at_discarded())
     }
 
-    /// Whether a cancel request is worth repeating, as the server is still at what was discarded. Then nothing is started
-    /// before `hold_requests(False)`.
+    /// Whether a cancel request is worth repeating, as the server is still at what was discarded. Then nothing is
+    /// started before `hold_requests(False)`.
     fn hold_discarded(&self, py: Python<'_>) -> PyResult<bool> {
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         let at = state.connection.machine.is_at_discarded();
         if at {
-            self.holds.fetch_add(1, Ordering::SeqCst);
-            state.connection.machine.hold(true);
+            self.pauses.fetch_add(1, Ordering::SeqCst);
+            state.connection.machine.set_paused(true);
         }
         Ok(at)
     }
 
-    /// What is done when a notification has come, or the connection has ended. Several may wait. Who waits no longer says so
-    /// by `forget_notified`.
+    /// What is done when a notification has come, or the connection has ended. Several may wait. Who waits no longer
+    /// says so by `forget_notified`.
     fn notified(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         self.check_open(py, &state)?;
         let object = completion.object(py);
         if state.connection.machine.notifications() > 0 {
@@ -274,7 +276,7 @@ impl Wire {
 
     /// Nobody waits any more for what `notified` returned.
     fn forget_notified(&self, py: Python<'_>, waiting: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.hold(py)?.notified.retain(|completion| !completion.is(waiting));
+        self.lock(py)?.notified.retain(|completion| !completion.is(waiting));
         Ok(())
     }
 
@@ -285,7 +287,7 @@ impl Wire {
             return Ok(());
         }
         self.interrupt();
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         if self.closed.swap(true, Ordering::Relaxed) && matches!(state.io, Io::None) {
             return Ok(());
         }
@@ -312,15 +314,15 @@ impl Wire {
 }
 
 impl Wire {
-    /// Forgets who asked for a request. If it is `held`, nothing is started from the same moment on that a cancel request
-    /// for it could hit.
-    fn forget(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, held: bool) -> PyResult<(Discarded, u64)> {
-        let mut state = self.hold(py)?;
+    /// Forgets who asked for a request. If it is `held`, nothing is started from the same moment on that a cancel
+    /// request for it could hit.
+    fn forget(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, pause: bool) -> PyResult<(Discarded, u64)> {
+        let mut state = self.lock(py)?;
         let Some(id) = self.id_of(&state, ticket) else { return Ok((Discarded::Gone, 0)) };
         let discarded = state.connection.machine.discard(id);
-        if held && discarded == Discarded::Alone {
-            self.holds.fetch_add(1, Ordering::SeqCst);
-            state.connection.machine.hold(true);
+        if pause && discarded == Discarded::Alone {
+            self.pauses.fetch_add(1, Ordering::SeqCst);
+            state.connection.machine.set_paused(true);
         }
         drop(state);
         self.flush(py)?;

@@ -130,7 +130,7 @@ impl Wire {
             parked: Mutex::new(()),
             news: Condvar::new(),
             waker: OnceLock::new(),
-            holds: AtomicUsize::new(0),
+            pauses: AtomicUsize::new(0),
             exports: AtomicUsize::new(0),
             paused: AtomicBool::new(false),
             full: AtomicBool::new(false),
@@ -179,7 +179,7 @@ impl Wire {
             }
             py.check_signals()?;
         };
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         if let Ok(mut hangup) = self.hangup.lock() {
             *hangup = Some(link.hangup());
         }
@@ -192,7 +192,7 @@ impl Wire {
     fn ready(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let object = completion.object(py);
-        let mut state = self.hold(py)?;
+        let mut state = self.lock(py)?;
         if let Some(reason) = state.connection.ended() {
             state.unheard.set(false);
             return Err(state.end(py, reason));

@@ -1,12 +1,12 @@
 //! Whose turn it is with the connection's lock.
 //!
-//! * [`Wire::hold`] takes it for a moment: to submit, to look at something.
+//! * [`Wire::lock`] takes it for a moment: to submit, to look at something.
 //! * [`Wire::follow`] waits for it in order to wait for an answer. There is one such *leader* at a time; it lets go of the
 //!   lock whenever [`Wire::is_wanted`], and follows until those who wanted it have had it.
 //!
-//! A follower sleeps on a condition that is told whenever the lock is free, and whenever the leader has received something.
-//! A leader sleeps in a system call, which [`Waker`] ends. It costs a system call more for each wait, so it exists only once
-//! two threads have met.
+//! A follower sleeps on a condition that is told whenever the lock is free, and whenever the leader has received
+//! something. A leader sleeps in a system call, which [`Waker`] ends. It costs a system call more for each wait, so it
+//! exists only once two threads have met.
 
 use super::{State, Wire, fork};
 use crate::errors;
@@ -20,12 +20,12 @@ use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The lock, and whose it is.
-pub(crate) struct Held<'a> {
+pub(crate) struct StateGuard<'a> {
     guard: Option<MutexGuard<'a, State>>,
     wire: &'a Wire,
 }
 
-impl Drop for Held<'_> {
+impl Drop for StateGuard<'_> {
     fn drop(&mut self) {
         self.wire.owner.store(0, Ordering::SeqCst);
         drop(self.guard.take());
@@ -33,14 +33,14 @@ impl Drop for Held<'_> {
     }
 }
 
-impl std::ops::Deref for Held<'_> {
+impl std::ops::Deref for StateGuard<'_> {
     type Target = State;
     fn deref(&self) -> &State {
         self.guard.as_ref().expect("there until it is dropped")
     }
 }
 
-impl std::ops::DerefMut for Held<'_> {
+impl std::ops::DerefMut for StateGuard<'_> {
     fn deref_mut(&mut self) -> &mut State {
         self.guard.as_mut().expect("there until it is dropped")
     }
@@ -57,9 +57,9 @@ pub(crate) fn thread_number() -> u64 {
 
 impl Wire {
     /// Takes the lock for a moment.
-    pub(crate) fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
-        if let Some(held) = self.try_hold(py)? {
-            return Ok(held);
+    pub(crate) fn lock(&self, py: Python<'_>) -> PyResult<StateGuard<'_>> {
+        if let Some(state) = self.try_lock(py)? {
+            return Ok(state);
         }
         self.wanted.fetch_add(1, Ordering::SeqCst);
         self.wake_leader();
@@ -69,18 +69,18 @@ impl Wire {
             Ok(guard) => (guard, false),
             Err(poisoned) => (poisoned.into_inner(), true),
         };
-        Ok(self.held(py, guard, broken))
+        Ok(self.guarded(py, guard, broken))
     }
 
     /// Takes the lock if it is free.
-    fn try_hold(&self, py: Python<'_>) -> PyResult<Option<Held<'_>>> {
+    fn try_lock(&self, py: Python<'_>) -> PyResult<Option<StateGuard<'_>>> {
         // Before the lock is touched: a thread of the parent may have held it.
         if self.is_inherited() {
             return Err(errors::interface(py, fork::INHERITED));
         }
         match self.state.try_lock() {
-            Ok(guard) => Ok(Some(self.held(py, guard, false))),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(Some(self.held(py, poisoned.into_inner(), true))),
+            Ok(guard) => Ok(Some(self.guarded(py, guard, false))),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(Some(self.guarded(py, poisoned.into_inner(), true))),
             Err(TryLockError::WouldBlock) if self.owner.load(Ordering::SeqCst) == thread_number() => {
                 Err(errors::interface(
                     py,
@@ -93,18 +93,18 @@ impl Wire {
     }
 
     /// The lock was taken; `broken` says that whoever had it before panicked, in the middle of anything.
-    fn held<'a>(&'a self, py: Python<'_>, guard: MutexGuard<'a, State>, broken: bool) -> Held<'a> {
+    fn guarded<'a>(&'a self, py: Python<'_>, guard: MutexGuard<'a, State>, broken: bool) -> StateGuard<'a> {
         self.owner.store(thread_number(), Ordering::SeqCst);
-        let mut held = Held { guard: Some(guard), wire: self };
+        let mut state = StateGuard { guard: Some(guard), wire: self };
         if broken {
             self.state.clear_poison();
             let reason = Fatal::new(
                 FatalKind::InternalError,
                 "the connection was closed after an internal error of headrace; please report it",
             );
-            self.die(py, &mut held, &reason);
+            self.die(py, &mut state, &reason);
         }
-        held
+        state
     }
 
     /// Whether another thread wants the lock for a moment.
@@ -123,14 +123,14 @@ impl Wire {
         is_done: &(impl Fn() -> bool + Sync),
         deadline: Option<Instant>,
         patience: Option<Duration>,
-    ) -> PyResult<Option<Held<'_>>> {
+    ) -> PyResult<Option<StateGuard<'_>>> {
         let until = patience.and_then(|patience| Instant::now().checked_add(patience));
         let until = [deadline, until].into_iter().flatten().min();
         loop {
             if !self.is_wanted()
-                && let Some(held) = self.try_hold(py)?
+                && let Some(state) = self.try_lock(py)?
             {
-                return Ok(Some(held));
+                return Ok(Some(state));
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if is_done() || left.is_some_and(|left| left.is_zero()) {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Results that wait for their types.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct Deferred {
     /// The messages, as the server sent them; an empty RowDescription where a result with other columns begins.
     messages: Vec<u8>,
     /// The columns of each.
@@ -42,7 +42,7 @@ struct Known {
     alterations: u64,
 }
 
-impl Held {
+impl Deferred {
     /// Keeps a message.
     pub(super) fn keep(&mut self, tag: u8, body: &[u8]) {
         frontend::message(&mut self.messages, tag, |out| out.extend_from_slice(body));
@@ -74,11 +74,11 @@ impl<H: PgHandler> Machine<H> {
         let columns = Arc::new(Columns::as_sent(&registry, fields));
         let (alterations, introspection) = (self.alterations, self.introspection);
         let pending = self.front("RowDescription")?;
-        if introspection && !columns.unsure.is_empty() && pending.can_be_held() {
-            pending.answer.held.get_or_insert_default();
+        if introspection && !columns.unsure.is_empty() && pending.can_be_deferred() {
+            pending.answer.deferred.get_or_insert_default();
         }
-        if let Some(held) = &mut pending.answer.held {
-            held.describe(&columns, registry, alterations);
+        if let Some(deferred) = &mut pending.answer.deferred {
+            deferred.describe(&columns, registry, alterations);
         } else if let Some(handler) = &mut pending.slot.handler {
             handler.columns(cx, &columns);
         }
@@ -88,9 +88,9 @@ impl<H: PgHandler> Machine<H> {
 
     /// The first request's rows have these columns, which have to be looked up.
     pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
-        let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_held()) else { return };
+        let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_deferred()) else { return };
         if self.introspection {
-            pending.answer.held.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
+            pending.answer.deferred.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
         }
     }
 
@@ -102,9 +102,9 @@ impl<H: PgHandler> Machine<H> {
         else {
             return;
         };
-        let Answer { columns: Some(columns), held, .. } = answer else { return };
+        let Answer { columns: Some(columns), deferred, .. } = answer else { return };
         if !copy.into && !columns.unsure.is_empty() {
-            held.get_or_insert_default().describe(columns, self.registry.clone(), self.alterations);
+            deferred.get_or_insert_default().describe(columns, self.registry.clone(), self.alterations);
         }
     }
 
@@ -112,7 +112,7 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn settle_or_look_up(&mut self, cx: H::Cx<'_>) {
         match self.queue.first() {
             Some(pending)
-                if pending.answer.held.is_some()
+                if pending.answer.deferred.is_some()
                     && pending.slot.failure.is_none()
                     && pending.slot.handler.is_some() =>
             {
@@ -128,24 +128,26 @@ impl<H: PgHandler> Machine<H> {
         let before = self.queue.last();
         pending.request = Request::LookUp { pipeline: before.and_then(|before| before.request.open_group()) };
         // One that was skipped owns them already.
-        if let Some(held) = pending.answer.held.take() {
+        if let Some(deferred) = pending.answer.deferred.take() {
             pending.work = match pending.work {
-                Work::Copy { .. } => Work::Check(held),
-                _ => Work::Decode(held),
+                Work::Copy { .. } => Work::Check(deferred),
+                _ => Work::Decode(deferred),
             };
         }
-        pending.go(Event::ResultsHeld, Stage::Queued);
+        pending.go(Event::ResultsDeferred, Stage::Queued);
         self.queue.put_back(pending);
     }
 
     /// Sends what looks up the types of the request `at`.
     pub(super) fn look_up(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
-        let PendingRequest { request, work: Work::Decode(held) | Work::Check(held), .. } = pending else { return };
-        held.oids.sort_unstable();
-        held.oids.dedup();
+        let PendingRequest { request, work: Work::Decode(deferred) | Work::Check(deferred), .. } = pending else {
+            return;
+        };
+        deferred.oids.sort_unstable();
+        deferred.oids.dedup();
         let out = write_buffer.tail();
-        frontend::parse(out, "", &types::introspection_query_behind(&held.oids), &[]);
+        frontend::parse(out, "", &types::introspection_query_behind(&deferred.oids), &[]);
         frontend::bind_empty(out, "", "");
         frontend::execute(out, "", 0);
         if request.syncs() {
@@ -153,7 +155,7 @@ impl<H: PgHandler> Machine<H> {
         } else {
             frontend::flush(out);
         }
-        self.registry.mark_requested(&held.oids);
+        self.registry.mark_requested(&deferred.oids);
         pending.go(Event::StartLookUp, Stage::LookingUp { rows: Vec::new() });
     }
 
@@ -179,27 +181,27 @@ impl<H: PgHandler> Machine<H> {
         }
         let registry = self.registry.clone();
         let pending = self.front("CommandComplete")?;
-        if let Work::Check(held) = &pending.work {
-            let same = |known: &Known| held.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
-            if !held.results.iter().all(same) {
+        if let Work::Check(deferred) = &pending.work {
+            let same = |known: &Known| deferred.oids.iter().all(|oid| registry.agrees(&known.registry, *oid));
+            if !deferred.results.iter().all(same) {
                 let why = "a composite type was altered while its values were copied as text: copy them again";
                 pending.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
             }
             pending.work = Work::Nothing;
         }
-        self.decode_held(cx)?;
+        self.decode_deferred(cx)?;
         self.after_result(cx)
     }
 
     /// Decodes what the first request held.
-    fn decode_held(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
+    fn decode_deferred(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let mut registry = self.registry.clone();
         let alterations = self.alterations;
         let pending = self.front("CommandComplete")?;
-        let Work::Decode(mut held) = std::mem::replace(&mut pending.work, Work::Nothing) else { return Ok(()) };
+        let Work::Decode(mut deferred) = std::mem::replace(&mut pending.work, Work::Nothing) else { return Ok(()) };
         let id = pending.slot.id;
         let Some(handler) = &mut pending.slot.handler else { return Ok(()) };
-        let (mut rest, mut columns) = (&held.messages[..], None);
+        let (mut rest, mut columns) = (&deferred.messages[..], None);
         // It lies here already: whoever is full of it is so at its end.
         let mut room = Room::More;
         while let Some((tag, total)) = header(rest)? {
@@ -207,7 +209,7 @@ impl<H: PgHandler> Machine<H> {
             let body = &message[5..];
             match tag {
                 tag::ROW_DESCRIPTION => {
-                    let Some(known) = held.results.pop_front() else { return Ok(()) };
+                    let Some(known) = deferred.results.pop_front() else { return Ok(()) };
                     registry.date_order = known.registry.date_order;
                     let described = known.columns(&registry, alterations);
                     handler.columns(cx, columns.insert(Arc::new(described)));
@@ -240,7 +242,7 @@ impl<H: PgHandler> Machine<H> {
 
 impl<H: PgHandler> PendingRequest<H> {
     /// Whether its results can wait: whoever feeds a COPY waits for the answer to it.
-    fn can_be_held(&self) -> bool {
+    fn can_be_deferred(&self) -> bool {
         self.slot.handler.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
     }
 }
