@@ -35,7 +35,7 @@ struct Layer {
 
 impl Layer {
     /// Encrypts what is to be sent, unless TLS has failed.
-    fn seal(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn encrypt(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if self.failed { Ok(()) } else { self.client.transmit(write_buffer, self.wire.tail()) }
     }
 }
@@ -94,7 +94,7 @@ impl Buffers {
     pub fn outgoing(&mut self) -> Result<&[u8], Fatal> {
         let Some(layer) = &mut self.tls else { return Ok(self.write_buffer.pending()) };
         if layer.wire.is_empty() {
-            layer.seal(&mut self.write_buffer)?;
+            layer.encrypt(&mut self.write_buffer)?;
         }
         Ok(layer.wire.pending())
     }
@@ -117,7 +117,7 @@ impl Buffers {
     /// [`Fatal`] where TLS fails.
     pub fn take_outgoing(&mut self) -> Result<Vec<u8>, Fatal> {
         let Some(layer) = &mut self.tls else { return Ok(self.write_buffer.take()) };
-        layer.seal(&mut self.write_buffer)?;
+        layer.encrypt(&mut self.write_buffer)?;
         Ok(layer.wire.take())
     }
 
@@ -141,7 +141,7 @@ impl Buffers {
     pub fn close_notify(&mut self) {
         if let Some(layer) = &mut self.tls {
             // A layer that cannot encrypt any more is closed without.
-            let _ = layer.seal(&mut self.write_buffer);
+            let _ = layer.encrypt(&mut self.write_buffer);
             layer.client.close_notify();
         }
     }

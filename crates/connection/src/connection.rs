@@ -230,7 +230,7 @@ impl<M: Driven + ?Sized> Connection<M> {
         }
         let Some(client) = self.buffers.tls().filter(|client| !client.is_handshaking()) else { return Ok(false) };
         let certificate = Certificate {
-            end_point: client.end_point(),
+            tls_server_end_point: client.tls_server_end_point(),
             fingerprint: client.fingerprint(),
             verified: client.is_verified(),
         };

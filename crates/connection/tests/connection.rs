@@ -31,14 +31,14 @@ fn tls_is_put_in_place_where_the_protocol_asks_for_it_however_the_bytes_are_cut(
             let mut server = Server::new();
             let mut connection = Lines::connection(Stage::Tls { request_first }, Some(trusting(&server.pem)));
             connection.connected().unwrap();
-            let clear: &[u8] = if request_first { b"TLS, please\n" } else { b"" };
+            let plaintext: &[u8] = if request_first { b"TLS, please\n" } else { b"" };
             while connection.next_step() != NextStep::Ready {
-                server.receive(&written(&mut connection, portion), clear.len()).unwrap();
+                server.receive(&written(&mut connection, portion), plaintext.len()).unwrap();
                 let greeting: &[u8] = if server.received.is_empty() { b"" } else { b"HELLO\nfirst\n" };
                 let answer = server.send(greeting);
                 read(&mut connection, &answer, portion).unwrap();
             }
-            assert_eq!((&server.clear[..], &server.received[..]), (clear, &b"login\n"[..]));
+            assert_eq!((&server.plaintext[..], &server.received[..]), (plaintext, &b"login\n"[..]));
             assert!(connection.machine.certificate.as_ref().is_some_and(|certificate| certificate.verified));
             assert_eq!(connection.machine.lines, ["first"]);
         }
@@ -57,7 +57,7 @@ fn a_loop_that_takes_all_at_once_sends_the_same() {
         let answer = server.send(greeting);
         read(&mut connection, &answer, usize::MAX).unwrap();
     }
-    assert_eq!((&server.clear[..], &server.received[..]), (&b"TLS, please\n"[..], &b"login\n"[..]));
+    assert_eq!((&server.plaintext[..], &server.received[..]), (&b"TLS, please\n"[..], &b"login\n"[..]));
 }
 
 #[test]

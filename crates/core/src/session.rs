@@ -42,7 +42,7 @@ pub enum NextStep<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificate {
     /// Its hash for channel binding (RFC 5929, tls-server-end-point), where there is one.
-    pub end_point: Option<Vec<u8>>,
+    pub tls_server_end_point: Option<Vec<u8>>,
     /// Its SHA-256.
     pub fingerprint: Option<[u8; 32]>,
     /// It was verified, by a certificate authority or by what the user has pinned.

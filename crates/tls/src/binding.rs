@@ -8,7 +8,7 @@ use x509_cert::spki::AlgorithmIdentifierOwned;
 
 /// RFC 5929, section 4.1: the certificate's hash by the hash function of its own signature, and by SHA-256 in place
 /// of MD5 and SHA-1. `None` where the signature uses no hash function, or one that we do not know.
-pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
+pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let parsed = Certificate::from_der(certificate).ok()?;
     let algorithm = &parsed.signature_algorithm;
     Some(match algorithm.oid.to_string().as_str() {
@@ -50,19 +50,19 @@ fn pss_hash(algorithm: &AlgorithmIdentifierOwned) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::end_point;
+    use super::tls_server_end_point;
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject;
     use std::path::Path;
 
     #[test]
-    fn end_points_are_those_that_openssl_computes() {
+    fn end_point_hashes_are_those_that_openssl_computes() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
         let expected = std::fs::read_to_string(folder.join("end-points.txt")).unwrap();
         let mut seen = 0;
         for (file, hash) in expected.lines().filter_map(|line| line.split_once(' ')).filter(|(file, _)| *file != "#") {
             let certificate = CertificateDer::from_pem_file(folder.join(file)).unwrap();
-            let ours = end_point(&certificate).map_or_else(
+            let ours = tls_server_end_point(&certificate).map_or_else(
                 || "none".to_owned(),
                 |hash| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
             );
@@ -70,6 +70,6 @@ mod tests {
             seen += 1;
         }
         assert_eq!(seen, 14);
-        assert_eq!(end_point(b"no certificate"), None);
+        assert_eq!(tls_server_end_point(b"no certificate"), None);
     }
 }

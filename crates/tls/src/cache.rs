@@ -1,7 +1,7 @@
 //! Configurations that are kept: the files are read once, and later connections take up earlier sessions.
 //!
 //! A configuration holds for what was asked for and for the files as they were. What is noted of one connection's
-//! certificate ([`Verify::Note`]) is that connection's, so there nothing is kept.
+//! certificate ([`Verify::Opportunistic`]) is that connection's, so there nothing is kept.
 
 use crate::config::{Roots, TlsConfig, Verify};
 use headrace_core::Fatal;
@@ -32,33 +32,33 @@ fn stamp(path: &Path) -> Stamp {
 }
 
 /// The configuration for what is asked, and where it is noted that a certificate did not hold.
-pub(crate) fn configuration(asked: &TlsConfig) -> Result<(Arc<ClientConfig>, Arc<AtomicBool>), Fatal> {
-    if asked.verify == Verify::Note {
-        let (config, doubtful) = asked.build()?;
-        return Ok((Arc::new(config), doubtful));
+pub(crate) fn configuration(settings: &TlsConfig) -> Result<(Arc<ClientConfig>, Arc<AtomicBool>), Fatal> {
+    if settings.verify == Verify::Opportunistic {
+        let (config, unverified) = settings.build()?;
+        return Ok((Arc::new(config), unverified));
     }
     let mut stamps = Vec::new();
-    if let Roots::File(path) = &asked.roots {
+    if let Roots::File(path) = &settings.roots {
         stamps.push(stamp(path));
     }
-    if let Some(client) = &asked.client {
+    if let Some(client) = &settings.client {
         stamps.extend([stamp(&client.certificates), stamp(&client.key)]);
     }
-    let key = Key { config: asked.clone(), stamps };
+    let key = Key { config: settings.clone(), stamps };
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
     // Where the system keeps its certificates only the system knows.
     let fresh = |made: &Instant| {
-        !matches!(asked.roots, Roots::System) || made.elapsed() < Duration::from_secs(TLS_STORE_SECONDS)
+        !matches!(settings.roots, Roots::System) || made.elapsed() < Duration::from_secs(TLS_STORE_SECONDS)
     };
     if let Some((_, config)) = kept.get(&key).filter(|(made, _)| fresh(made)) {
-        return Ok((config.clone(), Arc::new(AtomicBool::new(asked.verify == Verify::None))));
+        return Ok((config.clone(), Arc::new(AtomicBool::new(settings.verify == Verify::None))));
     }
-    let (config, doubtful) = asked.build()?;
+    let (config, unverified) = settings.build()?;
     let config = Arc::new(config);
     if kept.len() >= TLS_CONFIGURATIONS {
         kept.clear();
     }
     kept.insert(key, (Instant::now(), config.clone()));
-    Ok((config, doubtful))
+    Ok((config, unverified))
 }

@@ -23,7 +23,7 @@ pub enum Verify {
     Full,
     /// Everything, but what does not hold is only noted: see [`crate::TlsClient::is_verified`]. For protocols in which
     /// the server can prove in another way that the certificate is its own, which whoever chooses this then insists on.
-    Note,
+    Opportunistic,
 }
 
 /// Whom to trust.
@@ -77,23 +77,23 @@ pub struct TlsConfig {
 impl TlsConfig {
     /// The configuration, and where it is noted that a certificate did not hold.
     pub(crate) fn build(&self) -> Result<(ClientConfig, Arc<AtomicBool>), Fatal> {
-        let doubtful = Arc::new(AtomicBool::new(self.verify == Verify::None));
+        let unverified = Arc::new(AtomicBool::new(self.verify == Verify::None));
         let provider = Arc::new(ring::default_provider());
         let versions: &[&rustls::SupportedProtocolVersion] =
             if self.only_tls13 { &[&rustls::version::TLS13] } else { rustls::ALL_VERSIONS };
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
             .map_err(|e| Fatal::new(FatalKind::UnusableSetting, format!("TLS: {e}")))?;
-        let anyone = dangerous::Anyone::new(provider.clone());
+        let no_verification = dangerous::NoVerification::new(provider.clone());
         let verifier: Arc<dyn ServerCertVerifier> = match self.verify {
-            Verify::None => Arc::new(anyone),
-            Verify::Ca | Verify::Full => Arc::new(self.trusting(provider)?),
-            Verify::Note => match self.trusting(provider) {
-                Ok(trusting) => Arc::new(dangerous::Noting::new(trusting, anyone, doubtful.clone())),
+            Verify::None => Arc::new(no_verification),
+            Verify::Ca | Verify::Full => Arc::new(self.openssl_compatible(provider)?),
+            Verify::Opportunistic => match self.openssl_compatible(provider) {
+                Ok(verifier) => Arc::new(dangerous::Opportunistic::new(verifier, no_verification, unverified.clone())),
                 // A system that trusts nobody.
                 Err(_) if matches!(self.roots, Roots::System) => {
-                    doubtful.store(true, Ordering::Relaxed);
-                    Arc::new(anyone)
+                    unverified.store(true, Ordering::Relaxed);
+                    Arc::new(no_verification)
                 }
                 Err(error) => return Err(error),
             },
@@ -109,10 +109,10 @@ impl TlsConfig {
         };
         config.alpn_protocols.clone_from(&self.alpn);
         config.enable_sni = self.sni;
-        Ok((config, doubtful))
+        Ok((config, unverified))
     }
 
-    fn trusting(&self, provider: Arc<CryptoProvider>) -> Result<dangerous::Trusting, Fatal> {
+    fn openssl_compatible(&self, provider: Arc<CryptoProvider>) -> Result<dangerous::OpenSslCompatible, Fatal> {
         let trusted = self.certificates()?;
         let mut roots = RootCertStore::empty();
         if let (0, _) = roots.add_parsable_certificates(trusted.iter().cloned()) {
@@ -127,7 +127,7 @@ impl TlsConfig {
         let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
             .map_err(|e| Fatal::new(FatalKind::UnusableSetting, format!("TLS: no usable CA certificate: {e}")))?;
-        Ok(dangerous::Trusting::new(inner, trusted, self.verify == Verify::Ca))
+        Ok(dangerous::OpenSslCompatible::new(inner, trusted, self.verify == Verify::Ca))
     }
 
     fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Fatal> {

@@ -1,5 +1,5 @@
-//! Verifiers that check less, or other, than webpki does. [`Anyone`] is used only where the user asked for it by name, and
-//! [`Noting`] only where the certificate is then proven in another way.
+//! Verifiers that check less, or other, than webpki does. [`NoVerification`] is used only where the user asked for it
+//! by name, and [`Opportunistic`] only where the certificate is then proven in another way.
 
 use crate::names;
 use rustls::client::WebPkiServerVerifier;
@@ -20,11 +20,11 @@ use x509_cert::spki::SubjectPublicKeyInfoOwned;
 /// webpki reads certificates of X.509 version 3 only; here the key of an older one will do, since nothing else of it
 /// is believed (`openssl x509 -req` makes version 1 where no extensions are given).
 #[derive(Debug)]
-pub struct Anyone {
+pub struct NoVerification {
     provider: Arc<CryptoProvider>,
 }
 
-impl Anyone {
+impl NoVerification {
     /// With the algorithms of `provider`.
     pub fn new(provider: Arc<CryptoProvider>) -> Self {
         Self { provider }
@@ -50,7 +50,7 @@ fn key_of(certificate: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoOwned>
     Some(Certificate::from_der(certificate).ok()?.tbs_certificate.subject_public_key_info)
 }
 
-impl ServerCertVerifier for Anyone {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -102,13 +102,13 @@ impl ServerCertVerifier for Anyone {
 ///   is limited in the names it may vouch for.
 /// * With `any_name` a wrong name is no error.
 #[derive(Debug)]
-pub struct Trusting {
+pub struct OpenSslCompatible {
     inner: Arc<WebPkiServerVerifier>,
     trusted: Vec<CertificateDer<'static>>,
     any_name: bool,
 }
 
-impl Trusting {
+impl OpenSslCompatible {
     /// See the type.
     pub fn new(inner: Arc<WebPkiServerVerifier>, trusted: Vec<CertificateDer<'static>>, any_name: bool) -> Self {
         Self { inner, trusted, any_name }
@@ -149,7 +149,7 @@ fn is_untrusted(error: &Error) -> bool {
     }
 }
 
-impl ServerCertVerifier for Trusting {
+impl ServerCertVerifier for OpenSslCompatible {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -193,22 +193,22 @@ impl ServerCertVerifier for Trusting {
     }
 }
 
-/// Checks as [`Trusting`] does and accepts as [`Anyone`] does; what did not hold is noted.
+/// Checks as [`OpenSslCompatible`] does and accepts as [`NoVerification`] does; what did not hold is noted.
 #[derive(Debug)]
-pub struct Noting {
-    trusting: Trusting,
-    anyone: Anyone,
-    doubtful: Arc<AtomicBool>,
+pub struct Opportunistic {
+    verifier: OpenSslCompatible,
+    no_verification: NoVerification,
+    unverified: Arc<AtomicBool>,
 }
 
-impl Noting {
-    /// `doubtful` becomes true for a certificate that does not hold.
-    pub fn new(trusting: Trusting, anyone: Anyone, doubtful: Arc<AtomicBool>) -> Self {
-        Self { trusting, anyone, doubtful }
+impl Opportunistic {
+    /// `unverified` becomes true for a certificate that does not hold.
+    pub fn new(verifier: OpenSslCompatible, no_verification: NoVerification, unverified: Arc<AtomicBool>) -> Self {
+        Self { verifier, no_verification, unverified }
     }
 }
 
-impl ServerCertVerifier for Noting {
+impl ServerCertVerifier for Opportunistic {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -217,8 +217,8 @@ impl ServerCertVerifier for Noting {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.trusting.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).or_else(|_| {
-            self.doubtful.store(true, Ordering::Relaxed);
+        self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).or_else(|_| {
+            self.unverified.store(true, Ordering::Relaxed);
             Ok(ServerCertVerified::assertion())
         })
     }
@@ -229,7 +229,7 @@ impl ServerCertVerifier for Noting {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.anyone.verify_tls12_signature(message, cert, dss)
+        self.no_verification.verify_tls12_signature(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -238,10 +238,10 @@ impl ServerCertVerifier for Noting {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.anyone.verify_tls13_signature(message, cert, dss)
+        self.no_verification.verify_tls13_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.anyone.supported_verify_schemes()
+        self.no_verification.supported_verify_schemes()
     }
 }

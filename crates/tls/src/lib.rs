@@ -25,7 +25,7 @@ pub struct TlsClient {
     /// The peer has said goodbye.
     peer_closed: bool,
     /// Nobody vouches for the server's certificate.
-    doubtful: Arc<AtomicBool>,
+    unverified: Arc<AtomicBool>,
 }
 
 impl TlsClient {
@@ -40,7 +40,7 @@ impl TlsClient {
         let name = match ServerName::try_from(server_name.to_owned()) {
             Ok(name) => name,
             // An address is never told to the server, and here it is not looked at either.
-            Err(_) if !matches!(config.verify, Verify::Full | Verify::Note) => {
+            Err(_) if !matches!(config.verify, Verify::Full | Verify::Opportunistic) => {
                 IpAddr::from(Ipv4Addr::UNSPECIFIED).into()
             }
             Err(_) => {
@@ -50,9 +50,9 @@ impl TlsClient {
                 ));
             }
         };
-        let (config, doubtful) = cache::configuration(config)?;
+        let (config, unverified) = cache::configuration(config)?;
         let connection = ClientConnection::new(config, name).map_err(refused)?;
-        Ok(Self { connection, peer_closed: false, doubtful })
+        Ok(Self { connection, peer_closed: false, unverified })
     }
 
     /// Whether the handshake is still going on.
@@ -60,10 +60,10 @@ impl TlsClient {
         self.connection.is_handshaking()
     }
 
-    /// Whether the server's certificate was verified, once the handshake is over: under [`Verify::Note`] it may not
-    /// have been, under [`Verify::None`] it never was.
+    /// Whether the server's certificate was verified, once the handshake is over: under [`Verify::Opportunistic`] it
+    /// may not have been, under [`Verify::None`] it never was.
     pub fn is_verified(&self) -> bool {
-        !self.is_handshaking() && !self.doubtful.load(Ordering::Relaxed)
+        !self.is_handshaking() && !self.unverified.load(Ordering::Relaxed)
     }
 
     /// Encrypts what the write buffer holds, and what the handshake wants to say, onto `wire`. While the handshake
@@ -133,8 +133,8 @@ impl TlsClient {
     /// The tls-server-end-point channel binding (RFC 5929, section 4): the hash of the server's certificate by the
     /// hash function of its signature, SHA-256 in place of MD5 and SHA-1. `None` before the handshake, or where the
     /// signature names no single hash function.
-    pub fn end_point(&self) -> Option<Vec<u8>> {
-        binding::end_point(self.connection.peer_certificates()?.first()?)
+    pub fn tls_server_end_point(&self) -> Option<Vec<u8>> {
+        binding::tls_server_end_point(self.connection.peer_certificates()?.first()?)
     }
 
     /// The SHA-256 of the server's certificate (DER), `None` before the handshake.

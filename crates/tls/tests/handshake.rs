@@ -327,7 +327,7 @@ fn files_that_cannot_be_used_are_named() {
     let chain = TemporaryFile::new("named.crt", &client.pem);
     let key = TemporaryFile::new("named.key", &client.key_pem);
     let other_key = TemporaryFile::new("other.key", &authority.issue(&[], "bob", |_| {}).key_pem);
-    let sealed = TemporaryFile::new("sealed.key", &pem("ENCRYPTED PRIVATE KEY", "AAAA"));
+    let encrypted = TemporaryFile::new("sealed.key", &pem("ENCRYPTED PRIVATE KEY", "AAAA"));
     let legacy = TemporaryFile::new("legacy.key", &pem("EC PRIVATE KEY", LEGACY));
     let empty = TemporaryFile::new("empty.pem", "nothing here\n");
     let broken = TemporaryFile::new("broken.pem", &pem("CERTIFICATE", "!!"));
@@ -345,7 +345,7 @@ fn files_that_cannot_be_used_are_named() {
         (with_roots(&hollow.0), &hollow.0, "none of its certificates"),
         (with_client(&absent, &key.0), &absent, "No such file"),
         (with_client(&chain.0, &absent), &absent, "No such file"),
-        (with_client(&chain.0, &sealed.0), &sealed.0, "encrypted"),
+        (with_client(&chain.0, &encrypted.0), &encrypted.0, "encrypted"),
         (with_client(&chain.0, &legacy.0), &legacy.0, "encrypted"),
         (with_client(&chain.0, &empty.0), &empty.0, "no private key"),
         (with_client(&chain.0, &other_key.0), &other_key.0, "does not belong"),
@@ -376,12 +376,12 @@ fn the_channel_is_bound_to_the_certificate_that_the_server_showed() {
         let mut server = Server::new(&identity);
         server.version = version;
         let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &server);
-        assert_eq!(joined.client.end_point(), None);
+        assert_eq!(joined.client.tls_server_end_point(), None);
         joined.converse().unwrap();
         // The certificate is signed by ECDSA with SHA-256; the cipher suite's own hash is another one.
         let suite = joined.server.negotiated_cipher_suite().unwrap();
         assert!(format!("{suite:?}").contains("SHA384"));
-        assert_eq!(joined.client.end_point().unwrap(), Sha256::digest(&identity.chain[0]).to_vec());
+        assert_eq!(joined.client.tls_server_end_point().unwrap(), Sha256::digest(&identity.chain[0]).to_vec());
     }
 }
 

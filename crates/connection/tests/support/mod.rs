@@ -172,7 +172,7 @@ pub fn trusting(pem: &str) -> TlsSettings {
 pub struct Server {
     pub tls: ServerConnection,
     pub pem: String,
-    pub clear: Vec<u8>,
+    pub plaintext: Vec<u8>,
     pub received: Vec<u8>,
 }
 
@@ -192,13 +192,13 @@ impl Server {
             .with_single_cert(vec![made.cert.der().clone()], key)
             .unwrap();
         let tls = ServerConnection::new(Arc::new(config)).unwrap();
-        Self { tls, pem: made.cert.pem(), clear: Vec::new(), received: Vec::new() }
+        Self { tls, pem: made.cert.pem(), plaintext: Vec::new(), received: Vec::new() }
     }
 
-    /// Takes what the client sends, the first `clear` bytes of all as they are; returns its complaint.
-    pub fn receive(&mut self, mut bytes: &[u8], clear: usize) -> Result<(), rustls::Error> {
-        let head = (clear - self.clear.len()).min(bytes.len());
-        self.clear.extend_from_slice(&bytes[..head]);
+    /// Takes what the client sends, the first `plaintext` bytes of all as they are; returns its complaint.
+    pub fn receive(&mut self, mut bytes: &[u8], plaintext: usize) -> Result<(), rustls::Error> {
+        let head = (plaintext - self.plaintext.len()).min(bytes.len());
+        self.plaintext.extend_from_slice(&bytes[..head]);
         bytes = &bytes[head..];
         while !bytes.is_empty() {
             self.tls.read_tls(&mut bytes).unwrap();

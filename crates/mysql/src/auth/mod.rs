@@ -170,7 +170,7 @@ impl Authenticator {
             Plugin::CachingSha2Password => Ok(sha::caching(password, self.scramble()?)),
             Plugin::Sha256Password if password.is_empty() => Ok(vec![0]),
             Plugin::Sha256Password => self.full(),
-            Plugin::MysqlClearPassword if self.channel == Channel::Tls => Ok(clear(password)),
+            Plugin::MysqlClearPassword if self.channel == Channel::Tls => Ok(cleartext(password)),
             Plugin::MysqlClearPassword => Err(Fatal::new(
                 FatalKind::AuthenticationRefused,
                 "the server asks for the password in the clear (mysql_clear_password), which is done over TLS only",
@@ -226,7 +226,7 @@ impl Authenticator {
             Channel::Plain => false,
         };
         if trusted {
-            return Ok(clear(self.password()));
+            return Ok(cleartext(self.password()));
         }
         match self.server_key.clone() {
             ServerKey::Known(pem) => self.encrypted(&pem),
@@ -267,7 +267,7 @@ impl Authenticator {
     }
 }
 
-fn clear(password: &[u8]) -> Vec<u8> {
+fn cleartext(password: &[u8]) -> Vec<u8> {
     let mut out = password.to_vec();
     out.push(0);
     out

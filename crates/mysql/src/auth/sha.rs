@@ -81,9 +81,9 @@ mod tests {
         let pem = private.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
         let scramble = b"abcdefghijklmnopqrst";
         let password = b"a password longer than the scramble";
-        let sealed = rsa_encrypted(password, scramble, &format!("{pem}\n\0")).unwrap();
-        assert_eq!(sealed.len(), private.size());
-        let plain = private.decrypt(Oaep::new::<sha1_oaep::Sha1>(), &sealed).unwrap();
+        let ciphertext = rsa_encrypted(password, scramble, &format!("{pem}\n\0")).unwrap();
+        assert_eq!(ciphertext.len(), private.size());
+        let plain = private.decrypt(Oaep::new::<sha1_oaep::Sha1>(), &ciphertext).unwrap();
         let plain: Vec<u8> = plain.iter().zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
         assert_eq!(plain, b"a password longer than the scramble\0");
         assert!(rsa_encrypted(b"x", scramble, "garbage").is_err());

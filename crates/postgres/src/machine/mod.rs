@@ -271,7 +271,7 @@ impl<H: PgHandler> Session for Machine<H> {
 
     fn tls_ready(&mut self, certificate: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if let Phase::Startup(startup) = &mut self.phase {
-            startup.tls_ready(certificate.end_point, write_buffer);
+            startup.tls_ready(certificate.tls_server_end_point, write_buffer);
         }
         Ok(())
     }

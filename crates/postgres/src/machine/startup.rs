@@ -109,7 +109,7 @@ pub(super) struct Startup {
     pub options: Options,
     pub state: State,
     pub encrypted: bool,
-    end_point: Option<Vec<u8>>,
+    tls_server_end_point: Option<Vec<u8>>,
     bound: bool,
 }
 
@@ -121,7 +121,8 @@ impl fmt::Debug for Startup {
 
 impl Startup {
     pub fn new(options: Options, write_buffer: &mut WriteBuffer) -> Self {
-        let mut startup = Self { state: State::Auth, encrypted: false, end_point: None, bound: false, options };
+        let mut startup =
+            Self { state: State::Auth, encrypted: false, tls_server_end_point: None, bound: false, options };
         match startup.options.tls {
             Tls::No => startup.hello(write_buffer),
             Tls::Prefer | Tls::Require => {
@@ -183,9 +184,9 @@ impl Startup {
         }
     }
 
-    pub fn tls_ready(&mut self, end_point: Option<Vec<u8>>, write_buffer: &mut WriteBuffer) {
+    pub fn tls_ready(&mut self, tls_server_end_point: Option<Vec<u8>>, write_buffer: &mut WriteBuffer) {
         self.encrypted = true;
-        self.end_point = end_point;
+        self.tls_server_end_point = tls_server_end_point;
         self.hello(write_buffer);
     }
 
@@ -287,7 +288,7 @@ impl Startup {
             }
         }
         let wanted = self.options.binding != Binding::Disable;
-        let (mechanism, binding) = match &self.end_point {
+        let (mechanism, binding) = match &self.tls_server_end_point {
             Some(hash) if plus && wanted => {
                 self.bound = true;
                 (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash.clone()))

@@ -249,7 +249,7 @@ pub(crate) fn tls_settings(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyRes
         "verify",
         get::<String>(options, "verify")?.as_deref(),
         Verify::Full,
-        &[("none", Verify::None), ("ca", Verify::Ca), ("full", Verify::Full), ("note", Verify::Note)],
+        &[("none", Verify::None), ("ca", Verify::Ca), ("full", Verify::Full), ("note", Verify::Opportunistic)],
     )?;
     let client = match (path("sslcert")?, path("sslkey")?) {
         (Some(certificates), Some(key)) => Some(ClientCert { certificates, key }),
