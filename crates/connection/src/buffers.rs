@@ -27,7 +27,7 @@ pub struct Buffers {
 #[derive(Debug)]
 struct Layer {
     client: TlsClient,
-    /// What is to be written ahead of everything else: ciphertext, and in front of it what asked for TLS.
+    /// What is to be written ahead of everything else: ciphertext, and before it what asked for TLS.
     wire: WriteBuffer,
     /// TLS has failed: the alert that says so is the last that is sent.
     failed: bool,
@@ -137,7 +137,7 @@ impl Buffers {
         self.tls.as_ref().map(|layer| &layer.client)
     }
 
-    /// Has TLS say goodbye behind what is to be written.
+    /// Has TLS say goodbye after what is to be written.
     pub fn close_notify(&mut self) {
         if let Some(layer) = &mut self.tls {
             // A layer that cannot encrypt any more is closed without.

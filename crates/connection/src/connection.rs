@@ -204,7 +204,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     }
 
     /// The same, where nothing further will come: response handlers that are full have to take what is there, which is
-    /// no more than the read buffer holds. What the server said last may be behind it.
+    /// no more than the read buffer holds. What the server said last may be after it.
     ///
     /// # Errors
     /// As [`Connection::handle`].

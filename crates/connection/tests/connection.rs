@@ -125,13 +125,13 @@ fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said()
 }
 
 #[test]
-fn what_came_behind_a_full_handler_before_a_loss_counts() {
+fn what_came_after_a_full_handler_before_a_loss_counts() {
     let mut connection = Lines::connection(Stage::Ready, None);
-    connection.buffers.read_buffer.extend(b"answer\nFULL\nbehind\nFULL\nERROR shutdown\n");
+    connection.buffers.read_buffer.extend(b"answer\nFULL\nafter\nFULL\nERROR shutdown\n");
     connection.handle(()).unwrap();
     assert!(!connection.may_read());
     let reason = connection.lost((), &Fatal::gone("the connection to the server was lost")).unwrap_err();
-    assert_eq!(connection.machine.lines, ["answer", "behind"]);
+    assert_eq!(connection.machine.lines, ["answer", "after"]);
     assert_eq!(reason.message, "the connection to the server was lost (the server said: shutdown)");
 }
 

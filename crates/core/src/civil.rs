@@ -42,7 +42,7 @@ pub fn date_text(days: i32) -> String {
     }
 }
 
-/// A timestamp as ISO text with the era, and `+00` behind the time when it is an instant.
+/// A timestamp as ISO text with the era, and `+00` after the time when it is an instant.
 pub fn timestamp_text(micros: i64, utc: bool) -> String {
     match micros {
         i64::MAX => return "infinity".into(),

@@ -183,7 +183,7 @@ pub enum Discarded {
     Gone,
     /// The server has it, and nothing else that anyone waits for: a cancel request can hit nothing but it.
     Alone,
-    /// The server has it, and other requests behind it: a cancel request that comes late would hit one of them.
+    /// The server has it, and other requests after it: a cancel request that comes late would hit one of them.
     Followed,
 }
 
@@ -283,7 +283,7 @@ pub trait Protocol: Session {
     fn queue_mut(&mut self) -> &mut Queue<Self::Pending>;
     /// Queues a request, and returns the number by which it is known.
     fn submit(&mut self, request: Self::Request, handler: Self::Handler) -> u64;
-    /// The requests of a verb, to be submitted one behind the other.
+    /// The requests of a verb, to be submitted one after the other.
     ///
     /// # Errors
     /// [`Mismatch`]: a name that cannot be one, or what this database does not have.

@@ -145,7 +145,7 @@ impl<R: Pending> Queue<R> {
         self.append(make(slot))
     }
 
-    /// Appends a request of the machine's own, behind the last one and in its lane.
+    /// Appends a request of the machine's own, after the last one and in its lane.
     pub fn append_own(&mut self, make: impl FnOnce(Slot<R::Handler>) -> R) -> u64 {
         let lane = self.requests.back().map_or(0, |last| last.slot().lane);
         self.append(make(Slot::own(self.next_id, lane)))

@@ -55,7 +55,7 @@ pub struct Inet<'a> {
     pub network: bool,
 }
 
-/// The text of `coefficient` × 10^-`scale`, all digits behind the point shown.
+/// The text of `coefficient` × 10^-`scale`, all digits after the point shown.
 pub fn decimal_text(negative: bool, coefficient: u128, scale: u32) -> String {
     let mut text = format!("{coefficient:0width$}", width = scale as usize + 1);
     if scale > 0 {
@@ -93,7 +93,7 @@ pub trait Sink {
     /// An exact decimal number as ASCII text (`-12.50`), or `NaN`, `Infinity`, `-Infinity`.
     fn decimal(&mut self, ascii: &str);
     /// An exact decimal number of at most 38 digits: `coefficient` × 10^-`scale`, whose text shows all `scale` digits
-    /// behind the point.
+    /// after the point.
     fn decimal128(&mut self, negative: bool, coefficient: u128, scale: u32) {
         self.decimal(&decimal_text(negative, coefficient, scale));
     }

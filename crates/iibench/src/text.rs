@@ -36,7 +36,7 @@ pub fn tabbed(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>) {
     lines(rows, first, count, out, TABBED);
 }
 
-/// `blocks` blocks of `count` rows each, from row `first` on, each behind a copy of `head`: what so many calls of
+/// `blocks` blocks of `count` rows each, from row `first` on, each after a copy of `head`: what so many calls of
 /// [`values`] give. Small blocks are cheaper so.
 pub fn blocks(rows: &Rows, head: &[u8], first: u64, count: u64, blocks: u64) -> Vec<Vec<u8>> {
     let mut writer = Writer::new(rows, VALUES, first, first.saturating_add(count.saturating_mul(blocks)));
@@ -52,17 +52,17 @@ pub fn blocks(rows: &Rows, head: &[u8], first: u64, count: u64, blocks: u64) -> 
     made.collect()
 }
 
-/// What stands before the time, behind it, between numbers, before the data, and behind it.
+/// What stands before the time, after it, between numbers, before the data, and after it.
 struct Marks {
     open: &'static str,
-    behind_time: &'static str,
+    after_time: &'static str,
     between: u8,
     before_data: &'static str,
     close: &'static [u8],
 }
 
-const VALUES: Marks = Marks { open: "('", behind_time: "',", between: b',', before_data: ",'", close: b"')," };
-const TABBED: Marks = Marks { open: "", behind_time: "\t", between: b'\t', before_data: "\t", close: b"\n" };
+const VALUES: Marks = Marks { open: "('", after_time: "',", between: b',', before_data: ",'", close: b"')," };
+const TABBED: Marks = Marks { open: "", after_time: "\t", between: b'\t', before_data: "\t", close: b"\n" };
 
 fn lines(rows: &Rows, first: u64, count: u64, out: &mut Vec<u8>, marks: Marks) {
     let mut writer = Writer::new(rows, marks, first, first.saturating_add(count));
@@ -76,7 +76,7 @@ struct Writer<'a> {
     marks: Marks,
     start: Start,
     digits: itoa::Buffer,
-    /// The next row, and the one behind the last.
+    /// The next row, and the one after the last.
     next: u64,
     end: u64,
     /// Rows from the next one on, the last of them first.
@@ -94,9 +94,9 @@ impl<'a> Writer<'a> {
         usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(ROW_BYTES + self.rows.data_max())
     }
 
-    /// Makes a group of rows and has their data brought from memory. Its places in the noise are random, and their cache
-    /// lines gone to other work by the next block: asked for together they come together. With cold caches 1,000 rows
-    /// took 0.29 µs each one by one, and 0.12 µs in groups.
+    /// Makes a group of rows and has their data brought from memory. Its places in the noise are random, and their
+    /// cache lines gone to other work by the next block: asked for together they come together. With cold caches 1,000
+    /// rows took 0.29 µs each one by one, and 0.12 µs in groups.
     fn make(&mut self) {
         let last = self.next.saturating_add(GROUP).min(self.end);
         self.group.extend((self.next..last).rev().map(|k| self.rows.row(k)));
@@ -139,7 +139,7 @@ impl Start {
             let mut time = [0; STAMP_BYTES];
             stamp(row.time, &mut time);
             self.text.clear();
-            for part in [marks.open.as_bytes(), &time, marks.behind_time.as_bytes()] {
+            for part in [marks.open.as_bytes(), &time, marks.after_time.as_bytes()] {
                 self.text.extend_from_slice(part);
             }
         }

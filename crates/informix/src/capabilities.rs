@@ -38,7 +38,7 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
-    /// What the client's and the server's mask have in common. Bits behind the sixteenth byte mean nothing to us.
+    /// What the client's and the server's mask have in common. Bits after the sixteenth byte mean nothing to us.
     pub fn negotiate(client: &[u8], server: &[u8]) -> Self {
         Self(mask(client) & mask(server))
     }

@@ -1,7 +1,8 @@
 //! Informix's errors: what a sqlcode means, and a text of it.
 //!
-//! The server sends numbers and one word of text; the message catalogue is the client's. What is here says in our own words
-//! what the common numbers mean; of the others the number is given, which `finderr` and IBM's documentation explain.
+//! The server sends numbers and one word of text; the message catalogue is the client's. What is here says in our own
+//! words what the common numbers mean; of the others the number is given, which `finderr` and IBM's documentation
+//! explain.
 
 use crate::messages::server::ServerError;
 use headrace_core::sqlstate::*;
@@ -27,7 +28,7 @@ const MEANINGS: &[(i32, Condition, &str)] = &[
     (-1267, State(NUMERIC_VALUE_OUT_OF_RANGE), "a DATETIME computed is out of its range"),
     (-1266, Class(Data), "these DATETIME or INTERVAL values do not go together"),
     (-1265, State(NUMERIC_VALUE_OUT_OF_RANGE), "a DATETIME or INTERVAL computed is out of its range"),
-    (-1264, State(INVALID_TEXT_REPRESENTATION), "a DATETIME or INTERVAL has more behind its last field"),
+    (-1264, State(INVALID_TEXT_REPRESENTATION), "a DATETIME or INTERVAL has more after its last field"),
     (-1263, Class(Data), "a field of a DATETIME or INTERVAL is out of its range, or not the one that comes there"),
     (-1262, State(INVALID_TEXT_REPRESENTATION), "text that is no DATETIME or INTERVAL cannot be converted to one"),
     (-1261, Class(Data), "a DATETIME or INTERVAL has too many digits in its first field"),

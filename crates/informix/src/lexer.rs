@@ -43,10 +43,10 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     let mut i = 0;
     while i < bytes.len() {
         match bytes[i] {
-            quote @ (b'\'' | b'"') => i = behind(bytes, i + 1, &[quote]),
-            b'-' if bytes.get(i + 1) == Some(&b'-') => i = behind(bytes, i + 2, b"\n"),
-            b'/' if bytes.get(i + 1) == Some(&b'*') => i = behind(bytes, i + 2, b"*/"),
-            b'{' if !opens_collection(&sql[..i]) => i = behind(bytes, i + 1, b"}"),
+            quote @ (b'\'' | b'"') => i = after(bytes, i + 1, &[quote]),
+            b'-' if bytes.get(i + 1) == Some(&b'-') => i = after(bytes, i + 2, b"\n"),
+            b'/' if bytes.get(i + 1) == Some(&b'*') => i = after(bytes, i + 2, b"*/"),
+            b'{' if !opens_collection(&sql[..i]) => i = after(bytes, i + 1, b"}"),
             b'?' => {
                 order.push(order.len());
                 i += 1;
@@ -86,9 +86,9 @@ pub fn rolls_back_to_savepoint(sql: &str) -> bool {
     let mut i = 0;
     while i < bytes.len() {
         match bytes[i] {
-            b'-' if bytes.get(i + 1) == Some(&b'-') => i = behind(bytes, i + 2, b"\n"),
-            b'/' if bytes.get(i + 1) == Some(&b'*') => i = behind(bytes, i + 2, b"*/"),
-            b'{' => i = behind(bytes, i + 1, b"}"),
+            b'-' if bytes.get(i + 1) == Some(&b'-') => i = after(bytes, i + 2, b"\n"),
+            b'/' if bytes.get(i + 1) == Some(&b'*') => i = after(bytes, i + 2, b"*/"),
+            b'{' => i = after(bytes, i + 1, b"}"),
             byte if byte.is_ascii_alphabetic() => {
                 let word = bytes[i..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
                 if bytes[i..i + word].eq_ignore_ascii_case(b"to") {
@@ -102,8 +102,8 @@ pub fn rolls_back_to_savepoint(sql: &str) -> bool {
     false
 }
 
-/// Whether a statement is an INSERT of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES (?, ?)`. Its
-/// parameters are then the columns' values as they stand.
+/// Whether a statement is an INSERT of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES (?, ?)`.
+/// Its parameters are then the columns' values as they stand.
 pub fn inserts_placeholders(sql: &str) -> bool {
     let words = outside(sql);
     let text = words.trim().trim_end_matches(';').trim_end();
@@ -117,8 +117,8 @@ pub fn inserts_placeholders(sql: &str) -> bool {
     begins && values && alone && list.split(',').all(|item| item.trim() == "?")
 }
 
-/// For each `?` of an INSERT the number of the item of VALUES that it is, if it is one by itself: `(?, 1, UPPER(?), ?)` gives
-/// 0, none, 3. With them how many items there are. `None` where nothing is said so plainly.
+/// For each `?` of an INSERT the number of the item of VALUES that it is, if it is one by itself: `(?, 1, UPPER(?), ?)`
+/// gives 0, none, 3. With them how many items there are. `None` where nothing is said so plainly.
 pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
     let text = outside(sql);
     let words = words(&text);
@@ -130,8 +130,8 @@ pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
     Some((marks.collect(), items.len()))
 }
 
-/// For each `?` of an UPDATE whether a column is set to just that: in `SET a = ?, (b, c) = (?, ?), d = UPPER(?) WHERE e = ?`
-/// the first three are.
+/// For each `?` of an UPDATE whether a column is set to just that: in `SET a = ?, (b, c) = (?, ?), d = UPPER(?) WHERE e
+/// = ?` the first three are.
 pub fn assigned(sql: &str) -> Vec<bool> {
     let text = outside(sql);
     let words = words(&text);
@@ -142,7 +142,7 @@ pub fn assigned(sql: &str) -> Vec<bool> {
     let end = ["where", "from"].iter().filter_map(|name| find(name, start)).map(|(at, _)| *at).min();
     let end = end.unwrap_or(text.trim_end().trim_end_matches(';').len());
     let (before, rest) = text.split_at(start);
-    let (list, behind) = rest.split_at(end - start);
+    let (list, after) = rest.split_at(end - start);
     let Some(items) = parts(list) else { return none() };
     let mut found = vec![false; before.matches('?').count()];
     for item in items {
@@ -154,7 +154,7 @@ pub fn assigned(sql: &str) -> Vec<bool> {
             None => found.extend(marked(value, |alone| alone)),
         }
     }
-    found.resize(found.len() + behind.matches('?').count(), false);
+    found.resize(found.len() + after.matches('?').count(), false);
     found
 }
 
@@ -219,10 +219,10 @@ fn outside(sql: &str) -> String {
     let mut i = 0;
     while i < bytes.len() {
         let (end, stands_for) = match bytes[i] {
-            quote @ (b'\'' | b'"') => (behind(bytes, i + 1, &[quote]), "x"),
-            b'-' if bytes.get(i + 1) == Some(&b'-') => (behind(bytes, i + 2, b"\n"), " "),
-            b'/' if bytes.get(i + 1) == Some(&b'*') => (behind(bytes, i + 2, b"*/"), " "),
-            b'{' if !opens_collection(&sql[..i]) => (behind(bytes, i + 1, b"}"), " "),
+            quote @ (b'\'' | b'"') => (after(bytes, i + 1, &[quote]), "x"),
+            b'-' if bytes.get(i + 1) == Some(&b'-') => (after(bytes, i + 2, b"\n"), " "),
+            b'/' if bytes.get(i + 1) == Some(&b'*') => (after(bytes, i + 2, b"*/"), " "),
+            b'{' if !opens_collection(&sql[..i]) => (after(bytes, i + 1, b"}"), " "),
             byte => {
                 // Letters beyond ASCII are only parts of names.
                 out.push(if byte.is_ascii() { char::from(byte) } else { 'x' });
@@ -241,7 +241,7 @@ pub fn count(sql: &str) -> usize {
     placeholders(sql).map_or(0, |found| found.order.len())
 }
 
-fn behind(bytes: &[u8], from: usize, end: &[u8]) -> usize {
+fn after(bytes: &[u8], from: usize, end: &[u8]) -> usize {
     bytes[from..].windows(end.len()).position(|w| w == end).map_or(bytes.len(), |at| from + at + end.len())
 }
 

@@ -41,11 +41,11 @@ fn every_strategy_applies_all_rows() {
         for (atomic, count) in [(true, 0), (true, 1), (true, 30_000), (false, 500)] {
             table(&mut session, "strategies", "");
             let received = session.batch("insert into strategies values (?, ?)", strategy, atomic, rows(0..count));
-            let behind = session.query("select 'behind', @@autocommit, @@in_transaction");
+            let after = session.query("select 'after', @@autocommit, @@in_transaction");
             session.run().unwrap();
             assert_eq!(end(&received), "done", "{strategy:?} {:?}", received.get().error);
             assert_eq!(received.get().affected(), count as u64, "{strategy:?}");
-            assert_eq!(behind.get().lines(), ["behind|1|0"]);
+            assert_eq!(after.get().lines(), ["after|1|0"]);
             let sums = format!("{count}|{count}|{}", (count + 6) / 7);
             let check = "select count(*), count(distinct id), sum(v is null) from strategies where v is null or v = 'it''s \\\\ ?'";
             assert_eq!(session.must(check)[0].replace("NULL", "0").replace('d', ""), sums, "{strategy:?}");
@@ -156,11 +156,11 @@ fn a_failing_row_is_named_and_none_is_applied() {
                 }
                 let values = rows((0..count).map(|n| if n == bad { -1 } else { n }));
                 let received = session.batch("insert into failing values (?, ?)", strategy, true, values);
-                let behind = session.query("select 'behind', @@in_transaction");
+                let after = session.query("select 'after', @@in_transaction");
                 session.run().unwrap();
                 assert_eq!(end(&received), format!("server 1062 at row {bad}"), "{strategy:?} {count} {open}");
                 let inside = i64::from(!open.is_empty());
-                assert_eq!(behind.get().lines(), [format!("behind|{inside}")], "{strategy:?} {open}");
+                assert_eq!(after.get().lines(), [format!("after|{inside}")], "{strategy:?} {open}");
                 assert_eq!(
                     session.must("select count(*) from failing"),
                     [(1 + inside).to_string()],
@@ -218,11 +218,11 @@ fn a_value_that_does_not_fit_is_named_and_nothing_is_sent_or_all_is_undone() {
             let mut values = rows(0..count);
             values[bad][1] = V::Other;
             let received = session.batch("insert into unfit values (?, ?)", strategy, true, values);
-            let behind = session.query("select @@autocommit, @@in_transaction");
+            let after = session.query("select @@autocommit, @@in_transaction");
             session.run().unwrap();
             let end = end(&received);
             assert!(end.contains("cannot be sent") && end.ends_with(&format!("at row {bad}")), "{strategy:?}: {end}");
-            assert_eq!(behind.get().lines(), ["1|0"], "{strategy:?}");
+            assert_eq!(after.get().lines(), ["1|0"], "{strategy:?}");
             assert_eq!(session.must("select count(*) from unfit"), ["0"], "{strategy:?}");
         }
         let received = session.batch("insert into unfit values (?, ?)", strategy, true, vec![vec![V::Int(1)]]);
@@ -327,10 +327,10 @@ fn a_batch_whose_handler_is_gone_is_rolled_back() {
             // After some reads the COMMIT may be on its way, which no cancel request is to hit: then it is all rows,
             // never some.
             assert!(session.machine.discard(id) == Discarded::Alone || reads > 0, "{strategy:?} after {reads} reads");
-            let behind = session.query("select (select count(*) from abandoned), @@autocommit");
+            let after = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
             assert_eq!(received.get().end, None);
-            let seen = behind.get().lines();
+            let seen = after.get().lines();
             let whole = reads > 0 && seen == ["20000|1"];
             assert!(whole || seen == ["0|1"], "{strategy:?} after {reads} reads: {seen:?}");
         }
@@ -387,7 +387,7 @@ fn a_local_file_is_what_the_handler_supplies() {
     session.must("create or replace table loaded (a int, b varchar(20))");
     let sql = "load data local infile 'anything' into table loaded fields terminated by ','";
     let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
-    let behind = session.query("select count(*), sum(a) from loaded");
+    let after = session.query("select count(*), sum(a) from loaded");
     let is_asked =
         move |machine: &headrace_mysql::machine::Machine<_>| machine.infile_state(id) != InfileState::Waiting;
     session.pump(is_asked).unwrap();
@@ -402,13 +402,13 @@ fn a_local_file_is_what_the_handler_supplies() {
     session.run().unwrap();
     assert_eq!(end(&received), "done");
     assert_eq!(received.get().affected(), 10_000);
-    assert_eq!(behind.get().lines(), ["10000|d49995000"]);
+    assert_eq!(after.get().lines(), ["10000|d49995000"]);
     // Who has nothing to hand over is told so, and the connection stays in step.
     let received = session.query(sql);
-    let behind = session.query("select 1");
+    let after = session.query("select 1");
     session.run().unwrap();
     assert_eq!(end(&received), "server 2068");
-    assert_eq!(behind.get().lines(), ["1"]);
+    assert_eq!(after.get().lines(), ["1"]);
     // Without the option the server itself refuses.
     let mut plain = Server::shared().session();
     let received = plain.query(sql);
@@ -463,12 +463,12 @@ fn packets_of_16_mib_and_more_in_both_directions() {
         let value: Vec<u8> = (0..len).map(|i: usize| (i % 251) as u8).collect();
         let received = session.execute("insert into large values (1, ?)", vec![V::Bytes(value.clone().into())]);
         let back = session.execute("select v from large where id = ?", vec![V::Int(1)]);
-        let size = session.query("select length(v), md5(v) = md5(v), 'behind' from large");
+        let size = session.query("select length(v), md5(v) = md5(v), 'after' from large");
         session.run().unwrap();
         assert_eq!(end(&received), "done", "{:?}", received.get().error);
         let back = back.get();
         assert_eq!(back.lines(), [format!("{len} bytes to {}", value[len - 1])]);
-        assert_eq!(size.get().lines(), [format!("{len}|1|behind")]);
+        assert_eq!(size.get().lines(), [format!("{len}|1|after")]);
     }
     for len in [16_777_210, 16_777_211, 16_777_212, 16_777_215] {
         let received = session.query(&format!("select repeat('x', {len})"));

@@ -123,7 +123,7 @@ fn binary_values_as_the_manual_lists_them() {
         assert_eq!(seen.as_deref(), Ok(expected), "{decoder:?}");
         if decoder != Decoder::Null {
             assert!(binary(decoder, &bytes[..bytes.len() - 1]).is_err(), "{decoder:?} cut short");
-            assert!(binary(decoder, &[bytes, &[0]].concat()).is_err(), "{decoder:?} with more behind");
+            assert!(binary(decoder, &[bytes, &[0]].concat()).is_err(), "{decoder:?} with more after");
         }
     }
 }
@@ -163,7 +163,7 @@ fn text_values_that_are_none_are_invalid_not_wrong() {
 }
 
 #[test]
-fn a_list_is_one_value_unless_it_stands_behind_in() {
+fn a_list_is_one_value_unless_it_stands_after_in() {
     let list = V::List(vec![V::Float(1.0), V::Float(0.5)]);
     for (before, expected) in [
         ("a in ", "a in (1e0,5e-1)"),

@@ -263,7 +263,7 @@ fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
     session.run().unwrap();
     assert_eq!(session.machine.statements(), 16, "the cache of the test's session");
     session.must("select 1");
-    // Five left the cache. Twenty stood in front of a PREPARE, so that MariaDB has no last statement if it refuses
+    // Five left the cache. Twenty stood before a PREPARE, so that MariaDB has no last statement if it refuses
     // that.
     assert_eq!(session.must("show status like 'Com_stmt_close'"), ["Com_stmt_close|25"]);
 }
@@ -377,10 +377,10 @@ fn a_statement_that_cannot_be_prepared_goes_as_text() {
     let mut session = session();
     // PREPARE itself is one of the few that the binary protocol does not take.
     let received = session.execute("prepare inner_one from 'select 5'", vec![]);
-    let behind = session.execute("select ?", vec![V::Int(1)]);
+    let after = session.execute("select ?", vec![V::Int(1)]);
     session.run().unwrap();
     assert_eq!(end(&received), "done", "{:?}", received.get().error);
-    assert_eq!(behind.get().lines(), ["1"]);
+    assert_eq!(after.get().lines(), ["1"]);
     let again = session.execute("prepare inner_one from 'select 6'", vec![]);
     let received = session.execute("execute inner_one", vec![]);
     session.run().unwrap();

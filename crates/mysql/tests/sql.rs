@@ -35,7 +35,7 @@ fn placeholders_are_counted_where_the_server_counts_them() {
 }
 
 #[test]
-fn a_placeholder_behind_in_is_for_a_list() {
+fn a_placeholder_after_in_is_for_a_list() {
     for (sql, lists) in [
         ("select 1 where a in ?", true),
         ("select 1 where a NOT IN /* one of */ ? and b = ?", true),

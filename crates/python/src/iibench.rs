@@ -97,7 +97,7 @@ impl IibenchRows {
         Ok(Self { rows: rows.map_err(|invalid| PyValueError::new_err(invalid.0))? })
     }
 
-    /// `head`, and behind it `count` rows from row `first` on as `(...),(...)`.
+    /// `head`, and after it `count` rows from row `first` on as `(...),(...)`.
     fn values<'py>(
         &self,
         py: Python<'py>,

@@ -95,7 +95,7 @@ impl TlsClient {
     /// Decrypts received bytes into the read buffer. Answers that the handshake owes leave with the next
     /// [`TlsClient::transmit`]; so does the alert that tells the peer of an error.
     ///
-    /// Bytes behind the peer's goodbye are nobody's, and are dropped (RFC 8446, section 6.1).
+    /// Bytes after the peer's goodbye are nobody's, and are dropped (RFC 8446, section 6.1).
     ///
     /// # Errors
     /// [`Fatal`] for a certificate that does not verify and for anything else that is wrong with the peer's TLS.

@@ -2,7 +2,7 @@
 //!
 //! Rows travel with one of three strategies ([`BatchStrategy`]). An insert cursor takes them in the columns' own form,
 //! which is the shortest; but nothing is converted there, so a row with another value goes on by SQ_BIND and
-//! SQ_EXECUTE, and so does what is behind it. Whatever goes wrong with an insert cursor is undone, and the batch
+//! SQ_EXECUTE, and so does what is after it. Whatever goes wrong with an insert cursor is undone, and the batch
 //! repeated without one: the error that the user sees, and the row that it names, are those of plain executions.
 
 use super::pending::{Failure, PendingRequest};
@@ -230,7 +230,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Opens the insert cursor, puts rows until a group is full, and closes it: what the server counts is then this
-    /// group's, and an error behind it belongs to none before.
+    /// group's, and an error after it belongs to none before.
     fn put_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();

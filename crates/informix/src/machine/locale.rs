@@ -58,7 +58,7 @@ impl<H: IfxHandler> Machine<H> {
         Ok(())
     }
 
-    /// A statement that opens a database was sent: its code set is asked for behind it, as a part of the same request.
+    /// A statement that opens a database was sent: its code set is asked for after it, as a part of the same request.
     pub(super) fn ask_for_locale(&mut self, write_buffer: &mut WriteBuffer) {
         if self.given_codeset.is_none() {
             client::prepare(write_buffer.tail(), QUERY.as_bytes(), 0, self.capabilities);

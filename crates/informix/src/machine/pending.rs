@@ -195,7 +195,7 @@ impl<H: IfxHandler> PendingRequest<H> {
     }
 
     /// The server took one of the rows for wrong. Of several failed groups the first names the row; an error of the
-    /// response handler's own behind it is not news. Says whether this failure counts.
+    /// response handler's own after it is not news. Says whether this failure counts.
     pub(super) fn rows_failed(&mut self, error: ServerError, row: Option<u64>) -> bool {
         let earlier = match (&self.slot.failure, row) {
             (Some(Failure::Server { .. }), _) => true,
@@ -222,7 +222,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         self.state() == State::Sent && (self.groups == 0 || self.query().is_some_and(Query::is_ended))
     }
 
-    /// Nobody wants its rows any more, but some are on their way: only behind them will its cursor be closed.
+    /// Nobody wants its rows any more, but some are on their way: only after them will its cursor be closed.
     pub(super) fn closes_later(&self) -> bool {
         let reads = self.statement().is_some_and(|statement| statement.columns.is_some());
         reads && self.request.cursor().is_none() && !self.is_over()

@@ -119,7 +119,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Asks for the next blocks while the first is still coming, if nothing else was asked for behind it.
+    /// Asks for the next blocks while the first is still coming, if nothing else was asked for after it.
     pub(super) fn read_ahead(&mut self, write_buffer: &mut WriteBuffer) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let reading = self.groups.front().map(|group| group.request_id);

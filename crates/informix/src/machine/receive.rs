@@ -255,7 +255,7 @@ impl<H: IfxHandler> Machine<H> {
                         }
                         if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.request_id)
                         {
-                            // What was sent behind it ran in its transaction.
+                            // What was sent after it ran in its transaction.
                             return Err(unfinished(&error));
                         }
                     }
@@ -280,7 +280,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Keeps track of the transaction, by SQ_XACTSTAT or by what was asked. A BEGIN that fails has let what was sent
-    /// behind it run outside of a transaction: nothing good can come of such a connection.
+    /// after it run outside of a transaction: nothing good can come of such a connection.
     fn transaction_answered(&mut self, group: Group, reply: &Reply) -> Result<(), Fatal> {
         match (&reply.error, group.expect) {
             (None, Expect::Begin) => self.open = true,
@@ -310,7 +310,7 @@ impl<H: IfxHandler> Machine<H> {
         let kind = pending.statement().map_or(0, |statement| statement.kind);
         let several = pending.statement().is_some_and(|statement| statement.several);
         if several {
-            // Nothing was sent behind it.
+            // Nothing was sent after it.
             self.in_block = self.open;
         }
         let Some(pending) = self.pending(group.request_id) else { return };

@@ -20,7 +20,7 @@ pub enum BatchStrategy {
     Put,
     /// Many SQ_BIND and SQ_EXECUTE in a group.
     Groups,
-    /// A group for each row, one behind the other.
+    /// A group for each row, one after the other.
     Rows,
 }
 
@@ -163,7 +163,7 @@ impl Request {
     }
 
     /// Whether a transaction is open after it, by whether one was before. `None` if only the answer tells: a text of
-    /// the user's, a BEGIN WORK in front of a statement that may be refused before it is sent, and a COMMIT WORK that
+    /// the user's, a BEGIN WORK before a statement that may be refused before it is sent, and a COMMIT WORK that
     /// is interrupted, or leaves the queue where it is cancelled before.
     pub(super) fn leaves_transaction(&self, open: bool) -> Option<bool> {
         match self {
@@ -178,7 +178,7 @@ impl Request {
         }
     }
 
-    /// The cursor that stays open behind it.
+    /// The cursor that stays open after it.
     pub(super) fn cursor(&self) -> Option<u64> {
         match self {
             Request::Declare(Declare { cursor, .. })
@@ -218,7 +218,7 @@ pub(super) enum Expect {
     Large,
     /// COMMIT at the end of what was asked.
     Commit,
-    /// COMMIT behind a statement of its own.
+    /// COMMIT after a statement of its own.
     AutoCommit,
     Rollback,
     /// The savepoint of a batch.

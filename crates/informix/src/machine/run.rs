@@ -1,4 +1,4 @@
-//! SQ_TUPLE messages that lie one behind the other, and rows that were held until their large values had come.
+//! SQ_TUPLE messages that lie one after the other, and rows that were held until their large values had come.
 
 use super::statement::Columns;
 use crate::messages::server;

@@ -157,7 +157,7 @@ impl<H: IfxHandler> Machine<H> {
         let alone = pending.request.cursor().is_some();
         let mut known = if alone { self.statements.take(&**sql) } else { self.statements.get(&**sql).cloned() };
         if let Some(outdated) = known.take_if(|known| self.queue.started() == 1 && self.statements.is_outdated(known)) {
-            // Its table may be another one now. Rows of a generator cannot be read again, and with others sent behind
+            // Its table may be another one now. Rows of a generator cannot be read again, and with others sent after
             // it nothing is repeated.
             self.statements.take(&*outdated.sql);
             if self.copies.are_of(&outdated) {
@@ -273,7 +273,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// In MODE ANSI nothing is committed by itself, so autocommit is a COMMIT behind each statement.
+    /// In MODE ANSI nothing is committed by itself, so autocommit is a COMMIT after each statement.
     fn auto_commit(&mut self, write_buffer: &mut WriteBuffer) {
         client::plain(write_buffer.tail(), tag::SQ_CMMTWORK);
         client::eot(write_buffer.tail());

@@ -57,7 +57,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Whether the next request can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        // Whether a transaction is open behind several statements, which database, and what tables are, is not known
+        // Whether a transaction is open after several statements, which database, and what tables are, is not known
         // before they are answered.
         let unknown = |statement: &Arc<Statement>| {
             statement.several || statement.changes_database() || statement.changes_definitions()

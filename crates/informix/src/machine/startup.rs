@@ -1,5 +1,5 @@
 //! From the first byte to a session: CONREQ, then SQ_PROTOCOLS, SQ_INFO and SQ_DBOPEN in one flight, then the question
-//! for the database's code set unless the user named it. Where PAM asks questions, they come behind SQ_PROTOCOLS, and
+//! for the database's code set unless the user named it. Where PAM asks questions, they come after SQ_PROTOCOLS, and
 //! nothing is sent ahead of them.
 
 use super::Machine;

@@ -178,7 +178,8 @@ impl Statement {
         self.targets.get().is_none()
     }
 
-    /// What the server said of the parameters. Those of a WHERE are only compared: what is too long for them is not cut off.
+    /// What the server said of the parameters. Those of a WHERE are only compared: what is too long for them is not cut
+    /// off.
     pub(super) fn described_input(&self, fields: Vec<Field>) {
         self.targets.get_or_init(|| {
             let marks = lexer::assigned(&self.sql);
@@ -219,7 +220,7 @@ impl Statement {
         )
     }
 
-    /// Whether tables may be others behind it: it defines something, or takes definitions back.
+    /// Whether tables may be others after it: it defines something, or takes definitions back.
     pub(super) fn changes_definitions(&self) -> bool {
         matches!(
             self.kind,
@@ -246,7 +247,7 @@ impl Statement {
         matches!(self.kind, kind::BEGIN | kind::COMMIT | kind::ROLLBACK) || self.changes_database()
     }
 
-    /// Whether another database is open behind it, or none.
+    /// Whether another database is open after it, or none.
     pub(super) fn changes_database(&self) -> bool {
         matches!(self.kind, kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE)
     }

@@ -231,7 +231,7 @@ pub fn write_object(out: &mut Vec<u8>, object: i16, bytes: &[u8]) {
     }
 }
 
-/// SQ_RBWORK. The short behind the tag is not optional: a server waits for it.
+/// SQ_RBWORK. The short after the tag is not optional: a server waits for it.
 pub fn rollback(out: &mut Vec<u8>) {
     put_u16(out, SQ_RBWORK);
     put_u16(out, 0);

@@ -43,7 +43,7 @@ pub(super) struct Head {
     id: u16,
     /// How many columns follow.
     pub count: usize,
-    /// Bytes of the names behind them.
+    /// Bytes of the names after them.
     pub table: usize,
 }
 
@@ -66,7 +66,7 @@ fn bounded(bytes: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// How many parameters SQ_IDESCRIBE has, and the bytes of the names behind them. Without parameters nothing follows.
+/// How many parameters SQ_IDESCRIBE has, and the bytes of the names after them. Without parameters nothing follows.
 pub(super) fn input_head(r: &mut Reader<'_>) -> Result<(usize, usize), Stop> {
     let count = usize::from(r.u16()?);
     let table = if count > 0 { usize::from(r.u16()?) } else { 0 };

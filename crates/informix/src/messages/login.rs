@@ -11,9 +11,9 @@ const CONACC: u8 = 2;
 const CONREJ: u8 = 3;
 const REDIRECT: u8 = 13;
 
-/// The markers of the parts of a login packet, in the order that both sides send them. Those without a name of their own in
-/// what is published (100, 101, 103 and 108) are called by what follows them. Clients go from one to the next, up to
-/// ASCEOT.
+/// The markers of the parts of a login packet, in the order that both sides send them. Those without a name of their
+/// own in what is published (100, 101, 103 and 108) are called by what follows them. Clients go from one to the next,
+/// up to ASCEOT.
 mod marker {
     pub const BODY: [u16; 2] = [100, 101];
     pub const ASCINITRESP: u16 = 102;
@@ -40,7 +40,7 @@ const NETTYPE_BYTES: usize = 8;
 /// ASCINITREQ's flags: neither a server group nor a trusted context.
 const NORMAL_LOGIN: i32 = 3;
 
-/// Bytes of the name behind [`marker::PROGRAM`].
+/// Bytes of the name after [`marker::PROGRAM`].
 const PROGRAM_BYTES: usize = 12;
 
 /// What CONREQ says.

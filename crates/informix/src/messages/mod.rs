@@ -202,7 +202,7 @@ pub mod kind {
     }
 }
 
-/// Appends CHAR: a length of 16 bits, the bytes, and a pad byte behind an odd number of them.
+/// Appends CHAR: a length of 16 bits, the bytes, and a pad byte after an odd number of them.
 ///
 /// Lengths beyond 65535 do not fit the field; callers check theirs before.
 pub(crate) fn put_char(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -212,7 +212,7 @@ pub(crate) fn put_char(out: &mut Vec<u8>, bytes: &[u8]) {
     pad(out, bytes.len());
 }
 
-/// Appends a pad byte behind an odd number of bytes.
+/// Appends a pad byte after an odd number of bytes.
 pub(crate) fn pad(out: &mut Vec<u8>, len: usize) {
     if len % 2 == 1 {
         out.push(0);

@@ -16,7 +16,7 @@ use headrace_core::Fatal;
 pub struct ServerError {
     /// The SQL error, negative.
     pub sqlcode: i32,
-    /// The ISAM error behind it, or 0.
+    /// The ISAM error after it, or 0.
     pub isam: i32,
     /// The 1-based position in the statement, or 0.
     pub offset: i32,
@@ -182,9 +182,9 @@ fn row<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], Stop> {
     r.padded(len)
 }
 
-/// How far the message at the front has been looked through, where it has not wholly come: most messages say their length
-/// at the front, but these have parts with a length each. Without this a long one that comes in small pieces would be read
-/// from its beginning each time, which takes a time that grows with the square of its length.
+/// How far the message at the front has been looked through, where it has not wholly come: most messages say their
+/// length at the front, but these have parts with a length each. Without this a long one that comes in small pieces
+/// would be read from its beginning each time, which takes a time that grows with the square of its length.
 #[derive(Debug, Default)]
 pub struct Scan(Option<Parts>);
 
@@ -364,7 +364,8 @@ fn returned_value<'a>(r: &mut Reader<'a>) -> Result<RawReturned<'a>, Stop> {
     Ok((type_word, owner, type_name, length, Some(value)))
 }
 
-/// SQ_LODATA: what was read comes in pieces until all of it is there. Where nothing was, a piece without bytes may follow.
+/// SQ_LODATA: what was read comes in pieces until all of it is there. Where nothing was, a piece without bytes may
+/// follow.
 fn large_object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
     let operation = r.u16()?;
     let size = r.len32("a piece of a large object")?;

@@ -48,7 +48,7 @@ pub enum Decoder {
     Float,
     /// SMALLFLOAT.
     SmallFloat,
-    /// DECIMAL, MONEY: bytes, and digits behind the point where they are fixed.
+    /// DECIMAL, MONEY: bytes, and digits after the point where they are fixed.
     Decimal(usize, Option<u32>),
     /// DATE.
     Date,
@@ -179,13 +179,13 @@ pub fn decode_row<'l>(
     }
     sink.end_row();
     if !cells.0.is_empty() {
-        return Err(Fatal::peer(format!("the server sent a row with {} bytes behind its columns", cells.0.len())));
+        return Err(Fatal::peer(format!("the server sent a row with {} bytes after its columns", cells.0.len())));
     }
     Ok(())
 }
 
-/// Finds the cells of one row. `large` gives the values of its BYTE and TEXT columns that are not NULL, in order, which are
-/// their cells. Whether another cell is NULL its own bytes tell.
+/// Finds the cells of one row. `large` gives the values of its BYTE and TEXT columns that are not NULL, in order, which
+/// are their cells. Whether another cell is NULL its own bytes tell.
 ///
 /// # Errors
 /// [`Fatal`] as for [`decode_row`].
@@ -211,7 +211,7 @@ pub fn find_cells<'a>(
     }
     grid.end_row();
     if !cells.0.is_empty() {
-        return Err(Fatal::peer(format!("the server sent a row with {} bytes behind its columns", cells.0.len())));
+        return Err(Fatal::peer(format!("the server sent a row with {} bytes after its columns", cells.0.len())));
     }
     Ok(())
 }
@@ -402,7 +402,7 @@ fn decimal(bytes: &[u8], scale: Option<u32>, sink: &mut impl Sink) {
     };
     let (mut coefficient, mut digits) = number.coefficient();
     let wanted = scale.map_or(0, |scale| scale as i32);
-    // Pairs end at even digits: a zero behind the last digit says nothing, unless the type has so many digits.
+    // Pairs end at even digits: a zero after the last digit says nothing, unless the type has so many digits.
     while digits > wanted && coefficient % 10 == 0 {
         if coefficient == 0 {
             digits = wanted;

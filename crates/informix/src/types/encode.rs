@@ -1,8 +1,8 @@
 //! Parameters into SQ_BIND.
 //!
-//! A parameter says its own type, and the server converts it to what the statement wants. Where an INSERT or an UPDATE gives
-//! it to a column as it stands, the column is known, so that text goes into TEXT as such, and what is too long is refused
-//! here: the server would cut it off without a word.
+//! A parameter says its own type, and the server converts it to what the statement wants. Where an INSERT or an UPDATE
+//! gives it to a column as it stands, the column is known, so that text goes into TEXT as such, and what is too long is
+//! refused here: the server would cut it off without a word.
 
 use super::{DATE_EPOCH, code, extended, literal, packed, qualifier};
 use crate::codeset::CodeSet;
@@ -300,7 +300,7 @@ pub(super) fn hundred_thousandths(micros: i64) -> i64 {
     (micros + 5).div_euclid(10)
 }
 
-/// Hours, minutes, seconds and five digits behind them as pairs.
+/// Hours, minutes, seconds and five digits after them as pairs.
 pub(super) fn clock(ticks: i64) -> [u8; 6] {
     let (seconds, fraction) = (ticks / 100_000, ticks % 100_000);
     let [hour, minute, second] = [seconds / 3600, seconds / 60 % 60, seconds % 60];
@@ -421,7 +421,7 @@ fn encoded(utf8: &[u8], codeset: CodeSet) -> Result<Cow<'_, [u8]>, Mismatch> {
     Ok(bytes)
 }
 
-/// A BYTE or TEXT parameter: here only its size, the bytes follow behind all parameters.
+/// A BYTE or TEXT parameter: here only its size, the bytes follow after all parameters.
 fn descriptor(type_code: u16, bytes: &[u8], out: &mut Vec<u8>, large: &mut Vec<Vec<u8>>) -> Result<(), Mismatch> {
     let size = i32::try_from(bytes.len()).map_err(|_| Mismatch::out_of_range("a value of more than 2 GiB"))?;
     head(out, type_code, 0x38);

@@ -6,8 +6,8 @@ use super::encode::{hundred_thousandths, is_of_months, rounded_time};
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
-/// Appends a value as it stands inside of a collection or row, or such a one itself. `wanted` is the type of the column,
-/// where that is known: it decides between SET, MULTISET and LIST, which Python's own types do not.
+/// Appends a value as it stands inside of a collection or row, or such a one itself. `wanted` is the type of the
+/// column, where that is known: it decides between SET, MULTISET and LIST, which Python's own types do not.
 ///
 /// # Errors
 /// The caller's own, or a [`Mismatch`] for what has no text, or is nested too deep.
@@ -68,7 +68,7 @@ fn quote(text: &str, out: &mut String) {
     out.push('\'');
 }
 
-/// The last of the six digits behind the second, which is zero.
+/// The last of the six digits after the second, which is zero.
 fn cut(text: &str) -> String {
     match text.split_once('.') {
         Some((whole, fraction)) => format!("{whole}.{}", &fraction[..fraction.len().min(5)]),

@@ -1,7 +1,8 @@
 //! The packed form of DECIMAL, MONEY, DATETIME and INTERVAL: 0.d1d2d3… × 100^exponent, each d a pair of decimal digits.
 //!
-//! The first byte is 0x80 | (exponent + 64) of a positive number. Of a negative one that byte is complemented without its
-//! top bit, and so are the pairs: 100 less the last pair that is not zero, 99 less each before it. All zero is NULL.
+//! The first byte is 0x80 | (exponent + 64) of a positive number. Of a negative one that byte is complemented without
+//! its top bit, and so are the pairs: 100 less the last pair that is not zero, 99 less each before it. All zero is
+//! NULL.
 
 /// Pairs that a value can have: 32 decimal digits that begin in the middle of a pair, with room for padding.
 const PAIRS: usize = 24;
@@ -27,7 +28,7 @@ pub mod place {
 pub struct Packed {
     /// Below zero.
     pub negative: bool,
-    /// The point is behind so many pairs.
+    /// The point is after so many pairs.
     pub exponent: i32,
     pairs: [u8; PAIRS],
     len: usize,
@@ -62,13 +63,13 @@ impl Packed {
         Ok(Some(Self { negative, exponent, pairs, len }))
     }
 
-    /// The digits as a whole number, and how many of them are behind the point (negative: zeros are missing).
+    /// The digits as a whole number, and how many of them are after the point (negative: zeros are missing).
     pub fn coefficient(&self) -> (u128, i32) {
         let digits = self.pairs[..self.len].iter().fold(0u128, |n, pair| n.wrapping_mul(100) + u128::from(*pair));
         (digits, 2 * (self.len as i32 - self.exponent))
     }
 
-    /// Digits in front of the point and behind it, without zeros that say nothing. What is far from the point has less
+    /// Digits before the point and after it, without zeros that say nothing. What is far from the point has less
     /// than none on one side; the sum is how many digits count.
     pub fn digits(&self) -> (i32, i32) {
         let pairs = &self.pairs[..self.len];
@@ -96,7 +97,7 @@ impl Packed {
         (place..self.exponent).rev().fold(0, |n, p| n.saturating_mul(100).saturating_add(self.at(p)))
     }
 
-    /// Microseconds of the pairs behind SECOND.
+    /// Microseconds of the pairs after SECOND.
     pub fn fraction(&self) -> i64 {
         self.at(-1) * 10_000 + self.at(-2) * 100 + self.at(-3)
     }
@@ -122,7 +123,7 @@ pub fn write(out: &mut Vec<u8>, negative: bool, exponent: i32, pairs: &[u8]) {
 /// A decimal number read from text: its scale and its packed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecimalText {
-    /// Digits behind the point; negative for 1E+20.
+    /// Digits after the point; negative for 1E+20.
     pub scale: i16,
     /// The packed form, as short as it can be.
     pub packed: Vec<u8>,

@@ -1,7 +1,7 @@
 //! Rows of an insert cursor: values in the columns' own form, as a row that is fetched has them.
 //!
-//! The server converts nothing here. A value goes this way only if its form in the column is the one that the server's own
-//! conversion would give; all others are for SQ_BIND, where the server converts, or says why it does not.
+//! The server converts nothing here. A value goes this way only if its form in the column is the one that the server's
+//! own conversion would give; all others are for SQ_BIND, where the server converts, or says why it does not.
 
 use super::packed::{self, Packed};
 use super::{DATE_EPOCH, code, encode, extended, packed_width, qualifier};
@@ -30,7 +30,7 @@ enum Form {
     Int8,
     Float,
     SmallFloat,
-    /// Bytes, digits, and those behind the point where they are fixed.
+    /// Bytes, digits, and those after the point where they are fixed.
     Decimal(usize, i32, Option<i32>),
     Date,
     DateTime(Qualifier),
@@ -338,9 +338,9 @@ fn interval(months: i32, days: i32, micros: i64, qualifier: Qualifier, out: &mut
     if first > qualifier::SECOND || last < first {
         return false;
     }
-    // What is behind the leading part has two digits each, and a fraction as many as it says.
-    let behind = last.min(qualifier::SECOND) - first + last.saturating_sub(qualifier::SECOND);
-    let Some(lead) = digits.checked_sub(behind).filter(|lead| (1..=9).contains(lead)) else { return false };
+    // What is after the leading part has two digits each, and a fraction as many as it says.
+    let after = last.min(qualifier::SECOND) - first + last.saturating_sub(qualifier::SECOND);
+    let Some(lead) = digits.checked_sub(after).filter(|lead| (1..=9).contains(lead)) else { return false };
     let total = i128::from(days) * i128::from(DAY_MICROS) + i128::from(micros);
     let (negative, value, parts): (bool, u64, Vec<u8>) = if first <= qualifier::MONTH {
         if total != 0 {

@@ -55,7 +55,7 @@ pub fn copies_are_prepared_again_after_a_definition() {
 }
 
 #[test]
-pub fn a_query_waits_behind_what_takes_definitions_back() {
+pub fn a_query_waits_for_what_takes_definitions_back() {
     let back = || [Request::Rollback, Request::Savepoint(Savepoint::Rollback, "s".into())];
     for (request, defined) in back().into_iter().map(|r| (r, true)).chain(back().map(|r| (r, false))) {
         let what = format!("{request:?} {defined}");

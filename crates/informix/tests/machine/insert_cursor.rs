@@ -208,7 +208,7 @@ pub fn locks_and_interrupts_are_not_tried_twice() {
         session.feed(&unhex(EOT)).unwrap();
         assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"], "{error}");
         session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
-        assert!(received.get().end.as_deref().unwrap().ends_with("at row 2"), "{told:?}");
+        assert!(received.get().end.as_deref().unwrap().ends_with("at row 2"), "{received:?}");
     }
 }
 

@@ -48,7 +48,7 @@ pub fn what_is_asked_next_waits_until_it_was_read() {
 }
 
 #[test]
-pub fn what_stands_behind_it_is_interrupted_once_the_server_has_had_time_to_read_it() {
+pub fn what_comes_after_it_is_interrupted_once_the_server_has_had_time_to_read_it() {
     let (mut session, now) = (busy(), Instant::now());
     let second = session.execute("select a from t where a < ?", vec![V::Int(0)], false);
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
@@ -82,7 +82,7 @@ pub fn what_ends_a_block_is_not_interrupted() {
         session.feed(&unhex(DONE)).unwrap();
         assert_eq!(session.machine.in_flight(), 0, "{request:?}");
     }
-    // A statement can be, but not where what ends its block was sent behind it.
+    // A statement can be, but not where what ends its block was sent after it.
     let mut session = busy();
     assert_eq!(session.machine.discard(1), Discarded::Alone);
 }

@@ -218,7 +218,7 @@ pub fn a_rollback_that_an_interrupt_hits_is_sent_again() {
 pub fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
     let (mut session, _) = batch_being_rolled_back();
     assert!(session.feed(&unhex("000dff0c0000000000000000000c")).is_err());
-    // What was asked for behind it would be part of its transaction.
+    // What was asked for after it would be part of its transaction.
     let (mut session, _) = batch_being_rolled_back();
     session.ask(Request::Ping, Vec::new(), Vec::new());
     assert!(session.feed(&unhex(INTERRUPTED)).is_err());
@@ -226,7 +226,7 @@ pub fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
 
 #[test]
 pub fn a_batch_whose_commit_fails_is_rolled_back() {
-    for behind in [false, true] {
+    for after in [false, true] {
         let mut session = Session::start();
         let received = session.batch(3, false);
         session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
@@ -234,12 +234,12 @@ pub fn a_batch_whose_commit_fails_is_rolled_back() {
         session.feed(&unhex(&OK[..OK.len() - 4].repeat(3))).unwrap();
         session.feed(&unhex(EOT)).unwrap();
         assert!(session.sent().ends_with(&["SQ_CMMTWORK", "SQ_EOT"]));
-        if behind {
+        if after {
             session.ask(Request::Ping, Vec::new(), Vec::new());
         }
         let failed = session.feed(&unhex("000dfd4d0000000000000000000c"));
-        assert_eq!(failed.is_err(), behind);
-        if !behind {
+        assert_eq!(failed.is_err(), after);
+        if !after {
             assert_eq!(session.sent(), ["SQ_RBWORK", "SQ_EOT"]);
             session.feed(&bytes("reply", "srv_t2_tx_066")).unwrap();
             assert_eq!(received.get().end.as_deref(), Some("server -691 0"));
@@ -371,7 +371,7 @@ pub fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
 }
 
 #[test]
-pub fn text_values_are_fetched_behind_their_rows() {
+pub fn text_values_are_fetched_after_their_rows() {
     let (described, rows) = (bytes("reply", "srv_t2_text_157"), bytes("reply", "srv_t2_text_159"));
     let value = unhex("002700036162630000270001640000270000000c");
     let mut session = Session::start();

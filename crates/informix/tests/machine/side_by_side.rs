@@ -1,4 +1,4 @@
-//! Queries of a pipeline: asked for before the ones in front of them are answered, and never one another's rows.
+//! Queries of a pipeline: asked for before the ones before them are answered, and never one another's rows.
 
 use crate::support::bytes;
 use crate::support::session::{EOT, NEXT_BLOCK, Session};
@@ -127,7 +127,7 @@ pub fn a_session_that_forgets_its_statements_releases_the_copies_too() {
 }
 
 #[test]
-pub fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
+pub fn a_long_result_is_read_on_after_the_others_and_goes_to_its_own_request() {
     for split in [false, true] {
         let mut session = warm_twice();
         let long = session.execute(SELECT, vec![V::Int(7)], false);
@@ -142,7 +142,7 @@ pub fn a_long_result_is_read_on_behind_the_others_and_goes_to_who_asked() {
             }
             session.sent()
         };
-        // A block without an end: the next ones are asked for behind the query that stands beside it.
+        // A block without an end: the next ones are asked for after the query that stands beside it.
         let sent = say(&mut session, [row(1), row(2), unhex(EOT)].concat());
         assert_eq!(sent, NEXT_BLOCK.repeat(4));
         let sent = say(&mut session, [row(3), done(1)].concat());

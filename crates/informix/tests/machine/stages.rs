@@ -55,7 +55,7 @@ pub fn nothing_is_asked_of_a_cursor_that_is_not_open() {
 }
 
 #[test]
-pub fn a_row_that_fails_stops_the_rows_behind_it() {
+pub fn a_row_that_fails_stops_the_rows_after_it() {
     let mut session = Session::start();
     let received = session.batch(30_000, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();

@@ -48,7 +48,7 @@ impl Session {
         Self { machine, read_buffer: ReadBuffer::new(), write_buffer, rewinds: false }
     }
 
-    /// Behind its login.
+    /// After its login.
     pub fn start() -> Self {
         let mut session = Self::new();
         for reply in greeting() {

@@ -5,7 +5,7 @@ use headrace_informix::messages::{client, tag};
 use headrace_informix::types::code;
 use headrace_testkit::{Trace, hex};
 
-/// The messages of a client behind its login: `SQ_PREPARE select 1`, `SQ_ID 4`, `SQ_BIND 7, NULL, 'text'`.
+/// The messages of a client after its login: `SQ_PREPARE select 1`, `SQ_ID 4`, `SQ_BIND 7, NULL, 'text'`.
 pub fn trace(sent: &[u8]) -> Trace {
     Trace::read(sent, |sent| {
         let mut body = Body(sent);
@@ -34,7 +34,7 @@ impl<'a> Body<'a> {
         self.bytes(4).map(|bytes| u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// So many bytes and the pad byte behind an odd number of them.
+    /// So many bytes and the pad byte after an odd number of them.
     fn padded(&mut self, len: usize) -> Option<&'a [u8]> {
         self.bytes(len + len % 2).map(|bytes| &bytes[..len])
     }

@@ -252,7 +252,7 @@ impl Authenticator {
 
     /// Whether `info`, the text of the final OK packet, proves that the server knows what it stores of our password
     /// and has the certificate that we were shown: SHA-256 of the stored hash, the greeting's scramble and the
-    /// certificate's SHA-256 `fingerprint`, in hexadecimal behind a byte 1. MariaDB: "Zero-configuration TLS".
+    /// certificate's SHA-256 `fingerprint`, in hexadecimal after a byte 1. MariaDB: "Zero-configuration TLS".
     pub fn certificate_is_proven(&self, info: &[u8], greeting_scramble: &[u8], fingerprint: &[u8; 32]) -> bool {
         let (Some(stored), [1, proof @ ..]) = (&self.stored, info) else { return false };
         // Anyone knows the hash of an empty password.

@@ -2,9 +2,9 @@
 //!
 //! The protocol has no "skip to the end after an error", so a batch brings its own guard. In autocommit that is
 //! `SET autocommit=0` ... `COMMIT` and `SET autocommit=1`, not START TRANSACTION: a deadlock ends a transaction in
-//! the middle of the batch, and the rows already in flight behind it must then fall into a new one, that is rolled
+//! the middle of the batch, and the rows already in flight after it must then fall into a new one, that is rolled
 //! back too, and not be committed one by one. Inside a transaction it is a savepoint; where that transaction was begun
-//! by START TRANSACTION in autocommit, the rows behind a deadlock could not be caught, so there one command is in
+//! by START TRANSACTION in autocommit, the rows after a deadlock could not be caught, so there one command is in
 //! flight at a time.
 //!
 //! Each strategy, measured on MariaDB 10.11 over loopback (medians of 7, `cargo bench -p headrace-mysql`; 3 columns):
@@ -78,7 +78,7 @@ pub(super) struct Batch {
     window: usize,
     /// Being filled.
     chunk: Chunk,
-    /// Behind `chunk`, with a row of other types.
+    /// After `chunk`, with a row of other types.
     following: Option<Chunk>,
     pub(super) flying: VecDeque<Chunk>,
     /// Chunks sent so far.
@@ -161,7 +161,7 @@ impl Batch {
             (true, true) => Guard::Autocommit,
             (true, false) => Guard::Savepoint,
         };
-        // Without a guard a chunk can only be sent again if nothing was in flight behind it.
+        // Without a guard a chunk can only be sent again if nothing was in flight after it.
         if self.guard == Guard::Savepoint && autocommit || self.guard == Guard::None && self.frame.is_some() {
             self.window = 1;
         }
@@ -445,7 +445,7 @@ impl<H: MyHandler> Machine<H> {
         went_on
     }
 
-    /// Sends the chunk that is being filled, behind its savepoint.
+    /// Sends the chunk that is being filled, after its savepoint.
     fn send_chunk(&mut self, write_buffer: &mut WriteBuffer) {
         let Some(batch) = self.batch() else { return };
         let number = batch.chunks;

@@ -79,7 +79,7 @@ impl<H: MyHandler> Machine<H> {
             (Kind::Guard | Kind::Commit, Err(error)) => {
                 note(&mut slot.failure, error, None);
             }
-            // The savepoint is gone with its transaction (a deadlock). What the rows behind did in a new one has to
+            // The savepoint is gone with its transaction (a deadlock). What the rows after did in a new one has to
             // go too.
             (Kind::RollbackTo, Err(_)) => {
                 if let Phase::Closing { lost } = &mut batch.phase {

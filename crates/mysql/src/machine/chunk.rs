@@ -38,7 +38,7 @@ impl Chunk {
     }
 
     /// Appends a row. `Some` is a new chunk with the row in it, where its types are not those of the rows before: the
-    /// types stand once in front of all rows.
+    /// types stand once before all rows.
     pub fn push<P: Parameters>(&mut self, frame: &Frame, params: &P, number: u64) -> Result<Option<Chunk>, P::Error> {
         if self.ends.is_empty() {
             self.first = number;
@@ -69,7 +69,7 @@ impl Chunk {
         Ok(None)
     }
 
-    /// Each value behind a byte that says whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
+    /// Each value after a byte that says whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
     fn push_values<P: Parameters>(
         &mut self,
         expected: usize,

@@ -61,7 +61,7 @@ enum Phase {
 /// What COM_STMT_EXECUTE would execute that names the statement that was prepared last.
 ///
 /// MariaDB forgets it where a preparation fails, but not where `max_prepared_stmt_count` is reached: a statement that
-/// was executed behind its own preparation would then execute the one before it, with its own parameters.
+/// was executed after its own preparation would then execute the one before it, with its own parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastPrepared {
     /// Nothing was prepared, or it was closed.
@@ -97,7 +97,7 @@ pub struct Machine<H: ResponseHandler> {
     last_prepared: LastPrepared,
     /// Open cursors by the number of the request that opened them.
     cursors: BTreeMap<u64, Arc<Statement>>,
-    /// `SET autocommit=0` is to be sent in front of the next request.
+    /// `SET autocommit=0` is to be sent before the next request.
     manual_due: bool,
     /// Autocommit was turned off, be it that the server has not heard of it yet.
     manual: bool,
@@ -132,7 +132,7 @@ impl<H: MyHandler> Machine<H> {
         })
     }
 
-    /// Turns autocommit off: `SET autocommit=0` travels in front of the next request, so that it costs no round trip.
+    /// Turns autocommit off: `SET autocommit=0` travels before the next request, so that it costs no round trip.
     pub fn commit_manually(&mut self) {
         self.manual_due = true;
         self.manual = true;
@@ -228,7 +228,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
     }
 
     /// If KILL QUERY came between two statements, MySQL before 5.7 keeps it for the next one, and later versions do
-    /// where it meets the end of the one before: a statement of our own, in front of whatever is sent next, takes it.
+    /// where it meets the end of the one before: a statement of our own, before whatever is sent next, takes it.
     fn cancel_sent(&mut self) {
         self.kill_due = true;
     }

@@ -35,21 +35,21 @@ pub struct PendingRequest<H: ResponseHandler> {
     /// The reservation that it is within; 0 for none.
     pub(super) reservation: u64,
     stage: Stage,
-    /// What was prepared before it may mean something else after it, so nothing is sent behind it before it is
+    /// What was prepared before it may mean something else after it, so nothing is sent after it before it is
     /// answered.
     pub(super) changes: bool,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
     /// Its statement was stale once: it began anew.
     pub(super) retried: bool,
-    /// COM_STMT_EXECUTE travels behind COM_STMT_PREPARE.
+    /// COM_STMT_EXECUTE travels after COM_STMT_PREPARE.
     pub(super) ahead: bool,
     /// Replies that are still to come.
     pub(super) replies_due: usize,
     /// Warnings of the opening of a cursor, which are told with its first rows.
     pub(super) warnings: u16,
     /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not
-    /// say it again behind them.
+    /// say it again after them.
     pub(super) out_params: StatusFlags,
 }
 
@@ -120,7 +120,7 @@ impl<H: MyHandler> PendingRequest<H> {
         as_text && matches!(&self.request, Request::Execute(execute) if execute.text == AsText::IfUnprepared)
     }
 
-    /// Whether nothing may be sent behind it before it is answered.
+    /// Whether nothing may be sent after it before it is answered.
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
         self.changes || self.request.is_exclusive(local_infile)
     }

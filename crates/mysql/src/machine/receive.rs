@@ -41,7 +41,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Reads packets until one is not whole, or those behind it are compressed.
+    /// Reads packets until one is not whole, or those after it are compressed.
     fn read_plain(
         &mut self,
         cx: H::Cx<'_>,

@@ -89,9 +89,9 @@ pub(super) enum Kind {
     Release,
     /// ROLLBACK TO SAVEPOINT of a batch.
     RollbackTo,
-    /// `SET autocommit=1` behind a batch.
+    /// `SET autocommit=1` after a batch.
     Restore,
-    /// `SET autocommit=0` in front of the first request.
+    /// `SET autocommit=0` before the first request.
     Manual,
     /// COM_STMT_PREPARE of `DO 0`, which is closed at once: the statement before it is the last one no more.
     Displaced,
@@ -117,11 +117,11 @@ pub(super) enum Reply {
     First,
     /// Column definitions.
     Definitions { left: usize, draft: Draft },
-    /// The EOF packet behind them, without DEPRECATE_EOF.
+    /// The EOF packet after them, without DEPRECATE_EOF.
     DefinitionsEnd { columns: Arc<Columns> },
     /// Rows.
     Rows { columns: Arc<Columns> },
-    /// COM_STMT_PREPARE: definitions of parameters, then of columns, each with an EOF packet behind without
+    /// COM_STMT_PREPARE: definitions of parameters, then of columns, each with an EOF packet after without
     /// DEPRECATE_EOF.
     Prepared { ok: PrepareOk, params_left: usize, columns_left: usize, draft: Draft },
 }
@@ -363,14 +363,14 @@ impl<H: MyHandler> Machine<H> {
             .is_fatal()
             .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
         if kind == Kind::Manual {
-            // What travels behind it would be committed by itself.
+            // What travels after it would be committed by itself.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
         }
         if kind == Kind::Kill && goodbye.is_none() {
             return self.answered(cx);
         }
         if kind == Kind::Displaced && goodbye.is_none() {
-            // What was closed behind it is the statement that it should have displaced; and there is no room for more.
+            // What was closed after it is the statement that it should have displaced; and there is no room for more.
             self.forget_statements();
             return self.answered(cx);
         }
@@ -390,9 +390,9 @@ impl<H: MyHandler> Machine<H> {
             Kind::Prepare => {
                 self.not_prepared(error)?;
             }
-            // The execution behind a preparation that failed.
+            // The execution after a preparation that failed.
             Kind::Result { binary: true } if pending.ahead && pending.statement().is_none_or(|s| s.id.is_none()) => {}
-            // The fetch behind an execution that failed, or that opened no cursor.
+            // The fetch after an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
             Kind::Result { .. } if stale && pending.is_from_cache() && alone && !pending.retried => {
                 return self.retry(cx);
@@ -472,13 +472,13 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Forgets a statement that the server does not know any more, and runs its request again. Nothing was executed,
-    /// and nothing is in flight behind it, so the order stays.
+    /// and nothing is in flight after it, so the order stays.
     fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let pending = self.front()?;
         pending.used = None;
         let fetch_follows = pending.replies_due > 1;
         if fetch_follows {
-            // A fetch is in flight behind it, whose error comes next.
+            // A fetch is in flight after it, whose error comes next.
             pending.slot.fail(ServerError {
                 code: UNKNOWN_STMT_HANDLER,
                 sqlstate: "HY000".into(),

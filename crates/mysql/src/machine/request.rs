@@ -97,7 +97,7 @@ pub enum Request {
     Ping,
     /// COM_RESET_CONNECTION, and the character set anew, which the server forgets with the rest.
     ResetConnection,
-    /// Reserves the connection, once everything in front of it is answered: from then on no request is started but
+    /// Reserves the connection, once everything before it is answered: from then on no request is started but
     /// those [`Request::Within`] the reservation, until it is released. Its number is that of this request.
     Reserve,
     /// A request within a reservation.
@@ -158,7 +158,7 @@ impl Request {
         }
     }
 
-    /// Whether nothing may be sent behind it before it is answered: a batch decides at its end what its last statements
+    /// Whether nothing may be sent after it before it is answered: a batch decides at its end what its last statements
     /// are, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when all else is
     /// answered.
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {

@@ -7,7 +7,7 @@
 //! | Held | released | Ending |
 //! | Ending | no request within it is queued or in flight | (none) |
 //!
-//! Requests within the reservation go in front of those that wait, also while it is ending: what undoes a load that was
+//! Requests within the reservation go before those that wait, also while it is ending: what undoes a load that was
 //! given up comes before anything else.
 
 use super::pending::{PendingRequest, Stage};
@@ -79,7 +79,7 @@ impl<H: MyHandler> Machine<H> {
         reservation.ending && !within.any(|pending| pending.reservation == reservation.number)
     }
 
-    /// Puts the next request within the reservation in front of those that wait; returns whether a request may be
+    /// Puts the next request within the reservation before those that wait; returns whether a request may be
     /// started, one that waited if the reservation is over.
     pub(super) fn bring_forward(&mut self) -> bool {
         let Some(reservation) = &self.reservation else { return true };

@@ -1,4 +1,4 @@
-//! Rows in packets that lie one behind the other, and rows of 16 MiB, which come in parts.
+//! Rows in packets that lie one after the other, and rows of 16 MiB, which come in parts.
 
 use super::statement::Columns;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};

@@ -45,7 +45,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Whether the next request can be sent behind those that were started.
+    /// Whether the next request can be sent after those that were started.
     fn may_start(&mut self) -> bool {
         if self.reservation.is_some() && !self.bring_forward() {
             return false;
@@ -261,7 +261,7 @@ impl<H: MyHandler> Machine<H> {
         self.prepare(sql, write_buffer);
     }
 
-    /// Sends COM_STMT_EXECUTE behind COM_STMT_PREPARE. What was prepared before is not the last one any more: see
+    /// Sends COM_STMT_EXECUTE after COM_STMT_PREPARE. What was prepared before is not the last one any more: see
     /// [`LastPrepared`].
     fn execute_ahead(&mut self, at: usize, sql: &str, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let (mark, replies_due) = (write_buffer.mark(), self.queue[at].replies_due);

@@ -37,7 +37,7 @@ headrace_core::names! {
     /// The state of a pending request, without what it owns.
     pub enum State {
         Queued = "nothing of it was sent",
-        Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE behind it where that is possible",
+        Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE after it where that is possible",
         Bindable = "its statement is known, or goes as text",
         Batch = "a batch: see its own table",
         Uploading = "the server takes a file",
@@ -52,7 +52,7 @@ headrace_core::names! {
         StartKnown = "it is started, and its statement is known, or goes as text",
         StartPrepare = "it is started, and its statement is not known",
         StartBatch = "it is started: a batch whose rows are joined, so that nothing is prepared",
-        StartNeedless = "it is started, and asks for what is known; what was sent in front of it is unanswered",
+        StartNeedless = "it is started, and asks for what is known; what was sent before it is unanswered",
         Prepared = "COM_STMT_PREPARE_OK",
         PreparedLast = "COM_STMT_PREPARE_OK, and nothing else has to be sent",
         GoesAsText = "the server does not prepare it: its parameters become literals",
@@ -60,7 +60,7 @@ headrace_core::names! {
         Executed = "its parameters were sent",
         Rebound = "its statement is bound to other types: COM_STMT_PREPARE is sent again",
         BatchBegun = "it has many rows of parameters",
-        Abandoned = "nobody waits for it any more, or a value does not fit; what was sent in front of it is unanswered",
+        Abandoned = "nobody waits for it any more, or a value does not fit; what was sent before it is unanswered",
         FileRequested = "the server wants a file",
         FileEnded = "the file is over",
         Again = "its statement was stale: it begins anew",

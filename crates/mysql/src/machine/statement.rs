@@ -86,8 +86,8 @@ impl Draft {
         let decoders = fields.iter().map(|field| match Decoder::new(field) {
             // MariaDB marks what it computes, and sends the bits of some of it all the same.
             Decoder::DecimalBits(bits) if sql.is_none_or(may_copy_bits) => Decoder::DoubtfulBits(bits),
-            // A BIT that is an OUT parameter comes in digits, described as if it were a column of a table of the name of
-            // the procedure. What it is is told behind its row.
+            // A BIT that is an OUT parameter comes in digits, described as if it were a column of a table of the name
+            // of the procedure. What it is is told after its row.
             Decoder::Bits(bits) if called.is_some_and(|sql| calls(sql, &field.org_table)) => {
                 Decoder::DoubtfulBits(bits)
             }
@@ -99,8 +99,8 @@ impl Draft {
     }
 }
 
-/// Whether BITs that MariaDB marks as computed may be sent as bits: by UNION ALL, window functions and LAST_VALUE it copies
-/// them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
+/// Whether BITs that MariaDB marks as computed may be sent as bits: by UNION ALL, window functions and LAST_VALUE it
+/// copies them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
 fn may_copy_bits(sql: &str) -> bool {
     const WORDS: [&str; 5] = ["union", "over", "last_value", "call", "execute"];
     let is = |word: &str| is_one_of(word, &WORDS);
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_are_in_doubt_behind_words_of_the_statement_alone() {
+    fn bits_are_in_doubt_after_words_of_the_statement_alone() {
         for (sql, doubtful) in [
             ("select max(flags) from calls join rollover", false),
             ("select max(b) over_all from t", false),

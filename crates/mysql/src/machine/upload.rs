@@ -77,7 +77,7 @@ impl<H: MyHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         if self.expects.len() > 1 || !self.local_infile {
-            // What was sent behind it is being taken for the file, or it was never agreed.
+            // What was sent after it is being taken for the file, or it was never agreed.
             return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
         }
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Compressed packets: runs of ordinary packets, deflated, behind a header of their own. MySQL: "Compressed Packet
+//! Compressed packets: runs of ordinary packets, deflated, after a header of their own. MySQL: "Compressed Packet
 //! Header"; MariaDB: "0-packet, Compressed packet".
 //!
 //! Every command starts a compressed packet of its own, numbered 0: the server begins to count anew for each command,

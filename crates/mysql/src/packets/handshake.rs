@@ -229,7 +229,7 @@ mod tests {
         assert!(!mysql.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS), "filler is no capability");
         let whole = greeting("8.4.3", 0xffff, 0xdfff, 0);
         for cut in 0..whole.len() - 36 {
-            // Behind the lower half of the capabilities a greeting may end: the rest came with later versions.
+            // After the lower half of the capabilities a greeting may end: the rest came with later versions.
             assert_eq!(HandshakeV10::read(&whole[..cut]).is_err(), cut != 22, "cut at {cut}");
         }
         assert!(HandshakeV10::read(b"\x09old").unwrap_err().message.contains("protocol 9"));

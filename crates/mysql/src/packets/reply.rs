@@ -6,11 +6,11 @@ use super::capabilities::{Capabilities, StatusFlags};
 use headrace_core::Fatal;
 use std::fmt;
 
-/// How a statement ended, from an OK packet or from the EOF packet behind its rows.
+/// How a statement ended, from an OK packet or from the EOF packet after its rows.
 ///
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// Rows changed; 0 behind rows.
+    /// Rows changed; 0 after rows.
     pub affected_rows: u64,
     /// The first value that AUTO_INCREMENT gave, 0 if none.
     pub last_insert_id: u64,

@@ -2,8 +2,8 @@
 //!
 //! The server (10.11 is one) takes much of what depends on parameters for constant there: a subquery, the pattern of a
 //! REGEXP, an XPath or the argument of JSON_CONTAINS gives every row of a chunk what it gave the first one, without a
-//! word. So its parameters must stand by themselves, or in sums and the like, which it works out anew. UPDATE and DELETE
-//! are not concerned: each of their rows is executed by itself.
+//! word. So its parameters must stand by themselves, or in sums and the like, which it works out anew. UPDATE and
+//! DELETE are not concerned: each of their rows is executed by itself.
 
 use super::{Kind, LOOKING_BACK, is_one_of};
 
@@ -16,7 +16,7 @@ pub(super) struct Bare {
     /// VALUES was there.
     values: bool,
     previous: Option<Kind>,
-    behind_values: bool,
+    after_values: bool,
     /// A parameter that is part of something.
     involved: bool,
     subquery: bool,
@@ -27,7 +27,7 @@ impl Bare {
     /// The next token.
     pub fn token(&mut self, kind: Kind, text: &str) {
         let previous = self.previous.replace(kind);
-        let behind_values = std::mem::take(&mut self.behind_values);
+        let after_values = std::mem::take(&mut self.after_values);
         if previous == Some(Kind::Placeholder) {
             self.involved |= match kind {
                 Kind::Punctuation(byte) => !b"),;+-*/".contains(&byte),
@@ -39,7 +39,7 @@ impl Bare {
             Kind::Punctuation(b'(') => {
                 if self.depth == 0 {
                     let another = self.values && previous == Some(Kind::Punctuation(b','));
-                    self.in_row = behind_values || another;
+                    self.in_row = after_values || another;
                 }
                 self.depth += 1;
             }
@@ -50,8 +50,8 @@ impl Bare {
                 self.involved |= !(placed && free);
             }
             Kind::Word => {
-                self.behind_values = is_one_of(text, &["values", "value"]);
-                self.values |= self.behind_values;
+                self.after_values = is_one_of(text, &["values", "value"]);
+                self.values |= self.after_values;
                 self.subquery |= text.eq_ignore_ascii_case("select");
                 let variable = previous == Some(Kind::Punctuation(b'@')) && text.eq_ignore_ascii_case("identity");
                 self.looks_back |= variable || is_one_of(text, &LOOKING_BACK);

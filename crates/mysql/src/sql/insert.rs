@@ -89,7 +89,7 @@ impl Statement<'_> {
         self.tokens.get(at).is_some_and(|token| token.kind == Kind::Punctuation(byte))
     }
 
-    /// Where VALUES stands: outside parentheses, before a parenthesis, and not as a name behind a point, or as the
+    /// Where VALUES stands: outside parentheses, before a parenthesis, and not as a name after a point, or as the
     /// table's own name.
     fn values(&self) -> Option<usize> {
         let mut depth = 0usize;
@@ -146,7 +146,7 @@ impl Statement<'_> {
         None
     }
 
-    /// The bytes behind the rows, without the semicolon that may end them; `None` when rows are returned, another
+    /// The bytes after the rows, without the semicolon that may end them; `None` when rows are returned, another
     /// statement follows, or there is a subquery, which would see all rows or none of them.
     fn tail(&self, from: usize) -> Option<Range<usize>> {
         let mut end = self.tokens.len();

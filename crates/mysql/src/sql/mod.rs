@@ -16,8 +16,8 @@ pub use insert::Insert;
 pub use lexer::{Kind, Lexer, Modes, Token};
 pub use load::{load_data, quoted};
 
-/// A statement with the server's own parameters, as `modes` has them. `with_params` says whether parameters are given: without
-/// them a percent sign is only that.
+/// A statement with the server's own parameters, as `modes` has them. `with_params` says whether parameters are given:
+/// without them a percent sign is only that.
 ///
 /// # Errors
 /// A message, for a NUL character, a stray percent sign, or mixed styles.
@@ -57,12 +57,12 @@ pub struct Scan {
     pub verb: String,
     /// It has a RETURNING clause (or a part in parentheses has: a statement that may give rows).
     pub returning: bool,
-    /// It is an INSERT or REPLACE of rows that it spells out (VALUES, SET), or an UPDATE or DELETE, and means the same in
-    /// MariaDB's bulk execution as row by row.
+    /// It is an INSERT or REPLACE of rows that it spells out (VALUES, SET), or an UPDATE or DELETE, and means the same
+    /// in MariaDB's bulk execution as row by row.
     pub bulk: bool,
     /// There is more than one statement.
     pub several: bool,
-    /// A placeholder stands directly behind IN, which no server prepares: it is for a list.
+    /// A placeholder stands directly after IN, which no server prepares: it is for a list.
     pub lists: bool,
     /// A placeholder stands in the parentheses of an IN: it is for one value, never for a list.
     pub listed: bool,
@@ -79,14 +79,14 @@ impl Scan {
         let mut scan = Self::default();
         let mut lexer = Lexer::new(sql, modes);
         let (mut ended, mut decided, mut spelt_out) = (false, false, false);
-        let mut behind_in = false;
-        let mut behind_at = 0;
+        let mut after_in = false;
+        let mut after_at = 0;
         let mut opened = false;
         let mut bare = Bare::default();
         for token in lexer.by_ref() {
             bare.token(token.kind, &sql[token.start..token.end]);
-            let was_in = std::mem::take(&mut behind_in);
-            let ats = std::mem::take(&mut behind_at);
+            let was_in = std::mem::take(&mut after_in);
+            let ats = std::mem::take(&mut after_at);
             scan.variables += usize::from(ats == 1 && matches!(token.kind, Kind::Word | Kind::Quoted));
             let in_parentheses = std::mem::take(&mut opened);
             if ended {
@@ -100,7 +100,7 @@ impl Scan {
                 }
                 Kind::Punctuation(b';') => ended = true,
                 Kind::Punctuation(b'(') => opened = was_in,
-                Kind::Punctuation(b'@') => behind_at = ats + 1,
+                Kind::Punctuation(b'@') => after_at = ats + 1,
                 Kind::Word => {
                     let word = &sql[token.start..token.end];
                     if scan.verb.is_empty() {
@@ -110,7 +110,7 @@ impl Scan {
                         decided = true;
                         spelt_out = is_one_of(word, &["values", "value", "set"]);
                     }
-                    behind_in = word.eq_ignore_ascii_case("in");
+                    after_in = word.eq_ignore_ascii_case("in");
                     scan.returning |= word.eq_ignore_ascii_case("returning");
                 }
                 _ => {}

@@ -307,7 +307,7 @@ pub(super) fn no_list<V: Value>(value: &V, lists: Lists) -> V::Error {
         _ => "",
     };
     Mismatch::wrong_type(format!(
-        "{} cannot be sent as one parameter: behind IN write the placeholder without parentheses (IN %s), for a JSON \
+        "{} cannot be sent as one parameter: after IN write the placeholder without parentheses (IN %s), for a JSON \
          column wrap it in headrace.types.Json; {vector}{tuple}",
         value.describe()
     ))

@@ -29,8 +29,8 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
         ValueKind::Text => value.with_text(|text| string(out, "_utf8mb4 ", false, text))?,
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| string(out, "_utf8mb4 ", false, json))?,
         ValueKind::Bytes => value.with_bytes(|bytes| string(out, "_binary ", true, bytes))?,
-        // Without the type's name the server would take the text for whatever stands beside it: a number 2020, and a time
-        // for a date.
+        // Without the type's name the server would take the text for whatever stands beside it: a number 2020, and a
+        // time for a date.
         ValueKind::Date => append(out, format_args!("DATE'{}'", date_fields(value)?.text())),
         ValueKind::Timestamp => {
             let (date, clock) = timestamp_fields(value)?;
@@ -52,9 +52,9 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
     Ok(())
 }
 
-/// Appends a value as an SQL literal in the place of a placeholder: `following` is the text behind it. Where the literal
+/// Appends a value as an SQL literal in the place of a placeholder: `following` is the text after it. Where the literal
 /// would run into a word or a quote beside it (`LIMIT?`), a space keeps them apart. `lists` is what a list is elsewhere
-/// than behind IN.
+/// than after IN.
 ///
 /// # Errors
 /// As [`write_literal`].

@@ -20,7 +20,7 @@ impl Column {
 
     /// Precision and scale of a DECIMAL.
     pub fn decimal(&self) -> Option<(i64, u8)> {
-        // The length counts the sign of a number that can have one, and a point where there are digits behind it.
+        // The length counts the sign of a number that can have one, and a point where there are digits after it.
         let signed = !self.flags.contains(ColumnFlags::UNSIGNED);
         let others = i64::from(signed) + i64::from(self.decimals != 0);
         (self.type_name() == "decimal").then(|| (i64::from(self.length) - others, self.decimals))

@@ -165,7 +165,7 @@ pub fn tls_is_a_step_that_its_owner_performs() {
     session.peer.says.push_back(packet(3, OK));
     session.start().unwrap();
 
-    // Bytes behind the greeting could be of someone who wants them taken for the server's later ones.
+    // Bytes after the greeting could be of someone who wants them taken for the server's later ones.
     let early = [hello, packet(2, OK)].concat();
     let mut session = connecting(Options { tls: Tls::Prefer, ..options("pw") }, vec![early]);
     assert!(session.start().unwrap_err().message.contains("before the TLS handshake"));
@@ -281,7 +281,7 @@ pub fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
         eof.then(|| rows.push(EOF));
         rows.push(b"\0\0\x01x");
         rows.push(b"\0\x04");
-        // Behind the rows comes an EOF packet, or an OK packet that begins as one.
+        // After the rows comes an EOF packet, or an OK packet that begins as one.
         rows.push(if eof { EOF } else { &[0xfe, 0, 0, 2, 0, 0, 0] });
         session.peer.says.push_back(reply(&rows));
         session.run().unwrap();
@@ -384,7 +384,7 @@ pub fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
 }
 
 #[test]
-pub fn a_query_that_may_load_a_file_has_nothing_behind_it() {
+pub fn a_query_that_may_load_a_file_has_nothing_after_it() {
     let says = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
     let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
     session.start().unwrap();
@@ -466,7 +466,7 @@ pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
     assert_eq!((end.as_deref(), times), (Some("server 3988"), 0));
 }
 
-/// Payloads that are nearly right: the first bytes that mean something, and anything behind.
+/// Payloads that are nearly right: the first bytes that mean something, and anything after.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let head = prop_oneof![
         Just(OK.to_vec()),

@@ -1,7 +1,7 @@
 //! Which statements of the user's begin or end a transaction block, or are about savepoints.
 //!
-//! The machine puts BEGIN in front of a statement where no block is open, by what it has sent. A COMMIT in the user's
-//! own words changes that, and with AND CHAIN, or an error, not in a way that its text tells. So the text only says that
+//! The machine puts BEGIN before a statement where no block is open, by what it has sent. A COMMIT in the user's own
+//! words changes that, and with AND CHAIN, or an error, not in a way that its text tells. So the text only says that
 //! the answer has to be waited for.
 
 use crate::sql::{self, Lexer, Token, is_word, leading_word};
@@ -141,7 +141,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The next word, if nothing but space, semicolons and comments is in front of it.
+    /// The next word, if nothing but space, semicolons and comments is before it.
     fn next(&mut self) -> Option<&'a str> {
         // Most texts begin with a word, and this is asked of each statement several times.
         if !self.rest.bytes().next().is_some_and(is_word) {
@@ -195,7 +195,7 @@ impl<'a> Words<'a> {
         (!lexer.uncertain).then(|| quoted[1..quoted.len() - 1].replace("\"\"", "\""))
     }
 
-    /// The next word, whatever is in front of it.
+    /// The next word, whatever is before it.
     fn next_anywhere(&mut self) -> Option<&'a str> {
         let start = self.rest.bytes().position(is_word)?;
         self.rest = &self.rest[start..];

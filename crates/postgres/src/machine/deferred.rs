@@ -95,7 +95,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether
-    /// that is still so is looked at behind it.
+    /// that is still so is looked at after it.
     pub(super) fn hold_end_of_copy(&mut self) {
         let Some(PendingRequest { request: Request::Copy(copy), work: Work::Copy { looked_up: true }, answer, .. }) =
             self.queue.first_mut()
@@ -147,7 +147,7 @@ impl<H: PgHandler> Machine<H> {
         deferred.oids.sort_unstable();
         deferred.oids.dedup();
         let out = write_buffer.tail();
-        frontend::parse(out, "", &types::introspection_query_behind(&deferred.oids), &[]);
+        frontend::parse(out, "", &types::introspection_query_after(&deferred.oids), &[]);
         frontend::bind_empty(out, "", "");
         frontend::execute(out, "", 0);
         if request.syncs() {

@@ -324,7 +324,7 @@ impl<H: PgHandler> Session for Machine<H> {
         self.reserved.is_some() || tail.is_some_and(|pending| matches!(pending.stage(), Stage::Copying))
     }
 
-    /// While a portal has the connection for itself, answers to others' round trips may be under way in front of its
+    /// While a portal has the connection for itself, answers to others' round trips may be under way before its
     /// next rows: whoever waits has to read them.
     fn is_kept_waiting(&self, id: u64) -> bool {
         let answers_come = self.reserved.is_some() && self.queue.started() > 0;

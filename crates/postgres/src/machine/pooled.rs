@@ -5,7 +5,7 @@
 //! with the types that the server chose for their parameters the first time: values in binary form of an `int4` would
 //! be something else for a parameter of another type. The server itself needs neither, as it compares a statement's
 //! columns with what they were when it was prepared. So once a statement was used again, the process that answers is
-//! asked for its number: the one that the connection was opened to has no pooler in front of it.
+//! asked for its number: the one that the connection was opened to has no pooler before it.
 
 use super::pending::PendingRequest;
 use super::request::Request;

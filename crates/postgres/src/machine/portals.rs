@@ -1,7 +1,7 @@
 //! Which portals and cursors are open as of what has been sent.
 //!
 //! To execute one that is gone is an error, and an error ends the transaction that is open then, be it another one of
-//! somebody else. So whether a portal is still there is decided where a request is sent, when everything in front of it
+//! somebody else. So whether a portal is still there is decided where a request is sent, when everything before it
 //! is known. A portal ends with the transaction block that it was opened in, and with a rollback to a savepoint that is
 //! older. A cursor WITH HOLD outlives its block once that is committed.
 
@@ -69,7 +69,7 @@ impl Portals {
         self.savepoints.clear();
     }
 
-    /// The end of a block was answered, behind which nothing was sent as it had uncommitted cursors.
+    /// The end of a block was answered, after which nothing was sent as it had uncommitted cursors.
     pub(super) fn block_ended(&mut self, committed: bool) {
         if !committed {
             self.open.retain(|open| open.life != Life::Uncommitted);

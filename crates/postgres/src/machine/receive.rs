@@ -352,7 +352,7 @@ impl<H: PgHandler> Machine<H> {
         }
         if !syncs {
             if self.is_stale() {
-                // What is behind it is skipped with it, so it is not repeated; the next attempt is to prepare again.
+                // What is after it is skipped with it, so it is not repeated; the next attempt is to prepare again.
                 let forgotten = self.front_sqlstate() == Some("26000");
                 self.forget_used(!forgotten);
             }
@@ -485,7 +485,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Forgets a stale statement, and runs its request again where that changes nothing else: outside a transaction, or
     /// in one that has seen nothing but this request's own BEGIN, which is then rolled back first; and with nothing
-    /// sent behind it that relies on the order.
+    /// sent after it that relies on the order.
     fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let status = self.status;
         let forgotten = self.front_sqlstate() == Some("26000");
@@ -508,7 +508,7 @@ impl<H: PgHandler> Machine<H> {
         }
         let Some(pending) = self.queue.pop_front() else { return Ok(()) };
         if pending.block.is_begun_here() && pending.request.reserving_portal().is_some() {
-            // It begins again, behind the ROLLBACK.
+            // It begins again, after the ROLLBACK.
             self.reserved = None;
             self.streamed = None;
         }

@@ -88,7 +88,7 @@ pub struct Execute {
     pub cursor: Option<Cursor>,
     /// End the group with Sync. Without it an error makes the server skip all that follows up to the next Sync.
     pub sync: bool,
-    /// Later requests rely on this one's place in the order, so it must not be repeated behind them.
+    /// Later requests rely on this one's place in the order, so it must not be repeated after them.
     pub ordered: bool,
     /// The columns that whoever asks expects, of a statement without parameters that is executed in one round trip,
     /// unnamed: a FETCH from a cursor that was described. The rows are decoded by what the server then says of them.
@@ -225,7 +225,7 @@ impl Request {
     }
 
     /// Whether a transaction block is open after it, by whether one was before, and whether it is `sent`. `None` if
-    /// only the answer tells: a text of the user's, a BEGIN in front of a statement that may be refused before it is
+    /// only the answer tells: a text of the user's, a BEGIN before a statement that may be refused before it is
     /// sent, and an end that leaves the queue where it is cancelled before.
     pub(super) fn leaves_block(&self, open: bool, sent: bool) -> Option<bool> {
         let is_about_block = match self {
@@ -274,7 +274,7 @@ impl Request {
 
     /// Whether it may be a COPY. While the server takes rows it reads nothing else, and a pooler (PgBouncer before
     /// 1.22) forgets at the end of a COPY, in either direction, how many answers it has yet to deliver: it then gives
-    /// the server connection to somebody else. So nothing is sent behind it before it is answered.
+    /// the server connection to somebody else. So nothing is sent after it before it is answered.
     pub(super) fn may_copy(&self) -> bool {
         match self {
             Request::Copy(_) => true,
@@ -284,7 +284,7 @@ impl Request {
         }
     }
 
-    /// Whether it can be sent again where the server finds its statement outdated, whatever is behind it: rows of a
+    /// Whether it can be sent again where the server finds its statement outdated, whatever is after it: rows of a
     /// batch may be gone.
     pub(super) fn is_repeatable(&self) -> bool {
         !matches!(self, Request::Execute(execute) if execute.ordered || execute.rows.is_batch())

@@ -1,4 +1,4 @@
-//! DataRow messages that lie one behind the other.
+//! DataRow messages that lie one after the other.
 
 use super::statement::Columns;
 use crate::messages::backend::header;

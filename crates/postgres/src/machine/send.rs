@@ -87,7 +87,7 @@ impl<H: PgHandler> Machine<H> {
         self.unnamed && !self.block_is_open(at) && !self.group_is_open(at)
     }
 
-    /// Puts the first request that may be sent while a portal has the connection for itself in front of those that
+    /// Puts the first request that may be sent while a portal has the connection for itself before those that
     /// wait; says whether there is one. A round trip may be made at any time, unless it ends a group that waits.
     fn bring_forward(&mut self) -> bool {
         let reserved = self.reserved;
@@ -99,7 +99,7 @@ impl<H: PgHandler> Machine<H> {
         })
     }
 
-    /// Whether the next request has to wait for the answers to those in front of it. A pooler gives the server
+    /// Whether the next request has to wait for the answers to those before it. A pooler gives the server
     /// connection to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits
     /// for an answer before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
@@ -129,7 +129,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Ends a batch whose rows are all sent, once most of them are answered, or its response handler is gone; says
-    /// whether it did. Behind its Sync nothing could take it back.
+    /// whether it did. After its Sync nothing could take it back.
     pub(super) fn end_of_batch(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let pending = &mut self.queue[at];
@@ -295,7 +295,7 @@ impl<H: PgHandler> Machine<H> {
         }
         let in_block = self.in_block == Some(true);
         if let Request::Execute(execute) = &mut pending.request {
-            // Without a Sync of its own an error behind it would undo it.
+            // Without a Sync of its own an error after it would undo it.
             execute.sync |= execute.pipeline != 0 && !in_block;
             match (&execute.portal, &execute.cursor) {
                 (Some(portal), _) if in_block => self.portals.open(&portal.id),
@@ -381,7 +381,7 @@ impl<H: PgHandler> Machine<H> {
         self.statements.is_outdated(known) || self.is_changing(at)
     }
 
-    /// Whether what is in flight in front of the request `at` may change what statements use.
+    /// Whether what is in flight before the request `at` may change what statements use.
     fn is_changing(&self, at: usize) -> bool {
         let changing = || at > 0 && self.queue.first().map(|pending| pending.slot.id) <= self.changing;
         self.changing.is_some() && changing()

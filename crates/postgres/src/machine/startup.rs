@@ -155,7 +155,7 @@ impl Startup {
         self.state = State::Auth;
     }
 
-    /// The one byte that answers SSLRequest, with nothing behind it: bytes that came before the handshake could be
+    /// The one byte that answers SSLRequest, with nothing after it: bytes that came before the handshake could be
     /// an attacker's (CVE-2021-23222).
     pub fn ssl_reply(&mut self, unread: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match unread {

@@ -11,7 +11,7 @@ pub(crate) enum Token<'a> {
     Constant,
     /// A string in dollar quotes.
     DollarQuoted,
-    /// A parameter: the digits behind its dollar sign.
+    /// A parameter: the digits after its dollar sign.
     Parameter(&'a str),
     /// Any other character.
     Sign(u8),
@@ -48,7 +48,7 @@ impl<'a> Lexer<'a> {
         self.at
     }
 
-    /// Goes on behind white space and comments.
+    /// Goes on after white space and comments.
     pub fn skip_blank(&mut self) {
         while let Some(&byte) = self.sql.as_bytes().get(self.at) {
             let rest = &self.sql.as_bytes()[self.at..];
@@ -104,17 +104,17 @@ impl<'a> Lexer<'a> {
         rest.len()
     }
 
-    /// How long the string with escapes is that begins here. Behind a line break it may be continued by another piece, which
-    /// has escapes too.
+    /// How long the string with escapes is that begins here. After a line break it may be continued by another piece,
+    /// which has escapes too.
     fn escaped(&mut self, rest: &[u8]) -> usize {
         let mut length = self.quoted(rest, true);
         loop {
             let blank = rest[length..].iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == 0x0b).count();
-            let (gap, behind) = rest[length..].split_at(blank);
-            if behind.first() != Some(&b'\'') || !gap.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            let (gap, after) = rest[length..].split_at(blank);
+            if after.first() != Some(&b'\'') || !gap.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
                 return length;
             }
-            length += blank + self.quoted(behind, true);
+            length += blank + self.quoted(after, true);
         }
     }
 

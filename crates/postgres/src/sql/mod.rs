@@ -5,12 +5,12 @@ mod lexer;
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 
-/// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: whether it stands there alone, and
-/// nowhere else, so that its value is only assigned to a column. Empty for every other statement, and where the text
-/// is not understood.
+/// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: whether it stands there alone,
+/// and nowhere else, so that its value is only assigned to a column. Empty for every other statement, and where the
+/// text is not understood.
 ///
-/// Such a parameter can be sent as its column's type wherever the assignment would convert the value to the same: nothing
-/// else of the statement can see which type it had.
+/// Such a parameter can be sent as its column's type wherever the assignment would convert the value to the same:
+/// nothing else of the statement can see which type it had.
 pub(crate) fn assigned(sql: &str) -> Vec<bool> {
     let Some(tokens) = tokens(sql) else { return Vec::new() };
     let Some(row) = row_of_values(&tokens) else { return Vec::new() };
@@ -40,7 +40,7 @@ pub(crate) fn assigned(sql: &str) -> Vec<bool> {
     assigned
 }
 
-/// Where the tokens of the only row behind VALUES are, with its parentheses.
+/// Where the tokens of the only row after VALUES are, with its parentheses.
 fn row_of_values(tokens: &[Token<'_>]) -> Option<std::ops::Range<usize>> {
     let token = |at: usize| tokens.get(at).copied();
     let is = |at: usize, word: &str| token(at).is_some_and(|token| token.is(word));
@@ -72,7 +72,7 @@ fn row_of_values(tokens: &[Token<'_>]) -> Option<std::ops::Range<usize>> {
     (token(end) != Some(Token::Sign(b','))).then_some(at + 1..end)
 }
 
-/// The position behind the parenthesis that closes the one at `at`.
+/// The position after the parenthesis that closes the one at `at`.
 fn end_of_parentheses(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(at) {
@@ -88,8 +88,8 @@ fn end_of_parentheses(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     None
 }
 
-/// The tokens of a statement; `None` where it has what can be read in more ways than one, or what is not looked into here
-/// (dollar quotes).
+/// The tokens of a statement; `None` where it has what can be read in more ways than one, or what is not looked into
+/// here (dollar quotes).
 fn tokens(sql: &str) -> Option<Vec<Token<'_>>> {
     let mut lexer = Lexer::new(sql);
     let tokens: Vec<Token<'_>> = lexer.by_ref().collect();
@@ -109,7 +109,7 @@ fn has_parameter(sql: &str) -> bool {
     sql.contains('$') && Lexer::new(sql).any(|token| matches!(token, Token::Parameter(_)))
 }
 
-/// Whether a statement begins with one of these words, behind comments and opening parentheses.
+/// Whether a statement begins with one of these words, after comments and opening parentheses.
 pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
     let word = leading_word(sql);
     // Most texts begin with a word that is a token of its own.
@@ -120,7 +120,8 @@ pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
     first.is_some_and(|first| words.iter().any(|word| first.is(word)))
 }
 
-/// The statements of a script. A semicolon in a string, a comment, a dollar quote or the body of a function does not end one.
+/// The statements of a script. A semicolon in a string, a comment, a dollar quote or the body of a function does not
+/// end one.
 pub(crate) fn statements(sql: &str) -> Vec<&str> {
     let (mut found, mut start) = (Vec::new(), 0);
     let mut lexer = Lexer::new(sql);
@@ -138,8 +139,8 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
     found
 }
 
-/// A statement with the server's own parameters. `with_params` says whether parameters are given: without them a percent sign
-/// is only that.
+/// A statement with the server's own parameters. `with_params` says whether parameters are given: without them a
+/// percent sign is only that.
 ///
 /// # Errors
 /// A message, for a NUL character, a stray percent sign, or mixed styles.

@@ -1,5 +1,5 @@
-//! The binary format of COPY: a header, rows as in Bind and DataRow but without a length of their own, a trailer (manual,
-//! "COPY", "Binary Format").
+//! The binary format of COPY: a header, rows as in Bind and DataRow but without a length of their own, a trailer
+//! (manual, "COPY", "Binary Format").
 
 use super::decode::{Decoder, decode_row};
 use super::encode::Encoder;
@@ -27,7 +27,7 @@ pub fn encode_binary_row<V: Value>(
     Ok(())
 }
 
-/// Decodes the row that `bytes` begin with, and gives what is behind it; `None` at the end of the rows.
+/// Decodes the row that `bytes` begin with, and gives what is after it; `None` at the end of the rows.
 ///
 /// # Errors
 /// [`Fatal`] for half a row, or one that its columns do not fit.

@@ -39,7 +39,7 @@ pub fn encode_text_row<V: Value>(
     Ok(())
 }
 
-/// Decodes the row that `bytes` begin with, and gives what is behind it; `None` at the end of the rows.
+/// Decodes the row that `bytes` begin with, and gives what is after it; `None` at the end of the rows.
 ///
 /// # Errors
 /// [`Fatal`] for half a row, or one that has another number of columns than was announced.

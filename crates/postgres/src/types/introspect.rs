@@ -10,10 +10,10 @@ pub fn introspection_query(oids: &[Oid]) -> String {
 }
 
 /// The same for values that have come already. Where the transaction's snapshot is an old one the catalogue says what a
-/// composite type was then: one that has been altered since has the kind `x`. An attribute that the snapshot shows has been
-/// replaced by a transaction that has committed, or there is one more of them than the snapshot shows: privileges of columns
-/// are looked up in the catalogue as it is now.
-pub fn introspection_query_behind(oids: &[Oid]) -> String {
+/// composite type was then: one that has been altered since has the kind `x`. An attribute that the snapshot shows has
+/// been replaced by a transaction that has committed, or there is one more of them than the snapshot shows: privileges
+/// of columns are looked up in the catalogue as it is now.
+pub fn introspection_query_after(oids: &[Oid]) -> String {
     query(
         oids,
         // txid_status() wants the full number of the transaction `a.xmax`, which is beside that of the snapshot.

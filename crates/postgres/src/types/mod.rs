@@ -23,7 +23,7 @@ pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row, find_cells};
 pub use encode::Encoder;
 pub use hint::{hint, hint_of};
-pub use introspect::{introspection_query, introspection_query_behind};
+pub use introspect::{introspection_query, introspection_query_after};
 pub use registry::{Kind, TypeRegistry, UserType};
 pub use text::DateOrder;
 

@@ -9,7 +9,7 @@ const MINUS_INFINITY: u16 = 0xF000;
 
 /// Decimal digits before the point that numeric can hold.
 const MAX_WHOLE: usize = 131_072;
-/// Decimal digits behind the point that numeric can hold.
+/// Decimal digits after the point that numeric can hold.
 const MAX_SCALE: usize = 16_383;
 
 /// Digits of a coefficient that [`parts`] gives, and that fit 128 bits.
@@ -22,8 +22,8 @@ fn word(body: &[u8], i: usize) -> Option<u16> {
     Some(u16::from_be_bytes([pair[0], pair[1]]))
 }
 
-/// Sign, coefficient and scale of a number whose coefficient has at most 38 digits; `None` for all others, and for what is
-/// no numeric.
+/// Sign, coefficient and scale of a number whose coefficient has at most 38 digits; `None` for all others, and for what
+/// is no numeric.
 pub fn parts(body: &[u8]) -> Option<(bool, u128, u32)> {
     let digits = usize::from(word(body, 0)?);
     let weight = i32::from(word(body, 1)? as i16);
@@ -188,7 +188,7 @@ pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     let too_large = || {
         Mismatch::out_of_range(format!(
             "a number with exponent {exponent} does not fit numeric (up to {MAX_WHOLE} digits before and {MAX_SCALE} \
-             behind the point)"
+             after the point)"
         ))
     };
     // The number is 0.d1d2d3... times ten to the power of `scale10`.

@@ -97,7 +97,7 @@ pub fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_a
     session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.clone(), ready(b'I')].concat()).unwrap();
     assert!(session.sent().ends_with(&["Flush"]));
     session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.repeat(2000)].concat()).unwrap();
-    assert_eq!(session.sent(), ["Sync"], "nor is one that is not known sent behind it");
+    assert_eq!(session.sent(), ["Sync"], "nor is one that is not known sent after it");
     session.feed(&ready(b'I')).unwrap();
     assert_eq!(batch.get().end.as_deref(), Some("done"));
     assert!(!session.sent().is_empty());
@@ -135,7 +135,7 @@ pub fn nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open
 }
 
 #[test]
-pub fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
+pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
     let texts = [("copy t from stdin", true), ("/* all */ COPY t TO STDOUT", true), ("select copy", false)];
     for (sql, waits) in texts {
         let mut session = Session::start();
@@ -162,7 +162,7 @@ pub fn nothing_is_sent_behind_a_copy_before_it_is_answered() {
     session.machine.transmit((), &mut session.write_buffer);
     session.write_buffer.take();
     session.execute("select 1", None, Vec::new(), true);
-    assert!(session.sent().is_empty(), "behind a script");
+    assert!(session.sent().is_empty(), "after a script");
     session.feed(&[msg(backend::COMMAND_COMPLETE, b"COPY 1\0"), ready(b'I')].concat()).unwrap();
     assert!(!session.sent().is_empty());
 }

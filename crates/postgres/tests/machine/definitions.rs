@@ -17,7 +17,7 @@ fn execute_in_block(session: &mut Session, sql: &str, columns: Option<&[(&str, u
 }
 
 #[test]
-fn a_query_behind_the_end_of_a_block_that_defined_something_is_described_again() {
+fn a_query_after_the_end_of_a_block_that_defined_something_is_described_again() {
     for (sql, defined) in [("ROLLBACK", true), ("COMMIT", true), ("ROLLBACK", false), ("COMMIT", false)] {
         let mut session = Session::start();
         let before = [("a", 23)];

@@ -18,7 +18,7 @@ pub fn nothing_is_fetched_from_a_portal_that_is_not_open() {
 }
 
 #[test]
-pub fn too_many_parameters_behind_others_of_a_group_still_end_it() {
+pub fn too_many_parameters_after_others_of_a_group_still_end_it() {
     let mut session = Session::start();
     session.ask(execution("select 1", Rows::One, false), vec![], vec![]);
     session.feed_messages(&[described(&[], &[("n", 23)])]);
@@ -60,7 +60,7 @@ pub fn an_error_stops_a_batch_wherever_it_stands() {
 }
 
 #[test]
-pub fn an_error_right_behind_a_description_binds_nothing() {
+pub fn an_error_right_after_a_description_binds_nothing() {
     let mut session = Session::start();
     let (_, received) = session.ask(execution("select 1", Rows::One, true), vec![], vec![]);
     session.feed_messages(&[described(&[], &[("n", 23)]), error("57014")]);

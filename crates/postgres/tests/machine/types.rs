@@ -1,4 +1,4 @@
-//! Types that are not known are looked up, before a statement is bound or behind its results.
+//! Types that are not known are looked up, before a statement is bound or after its results.
 
 use crate::session::*;
 use headrace_core::Session as _;
@@ -19,7 +19,7 @@ fn composite_row() -> Vec<u8> {
     data_row(&[Some(b"(x)")])
 }
 
-/// The answer to the query for types behind results.
+/// The answer to the query for types after results.
 fn looked_up() -> Vec<u8> {
     let parsed = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     [parsed, catalogue(), completed("SELECT 1")].concat()

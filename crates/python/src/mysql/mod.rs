@@ -330,7 +330,7 @@ impl MySqlWire {
         wire.bare::<MySql>(py, Request::InitDb { schema: schema.into() })
     }
 
-    /// Turns autocommit off in front of the next request, without a round trip of its own.
+    /// Turns autocommit off before the next request, without a round trip of its own.
     fn commit_manually(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
         wire.lock(py)?.connection.machine.of::<MySql>(py)?.commit_manually();

@@ -378,11 +378,11 @@ impl PostgresWire {
         let mut rest = &bytes[skip..];
         let mut sink = RowSink::new(py, &mut store, &settings);
         while !rest.is_empty() {
-            let behind = match binary {
+            let after = match binary {
                 true => decode_binary_row(decoders, rest, &mut sink),
                 false => decode_text_line(decoders, rest, &mut sink),
             };
-            rest = behind.map_err(|fatal| errors::fatal(py, &fatal))?.unwrap_or_default();
+            rest = after.map_err(|fatal| errors::fatal(py, &fatal))?.unwrap_or_default();
         }
         drop(sink);
         if let Some(error) = store.error {

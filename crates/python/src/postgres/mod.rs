@@ -49,7 +49,7 @@ impl PostgresWire {
 
     /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
     ///
-    /// `prelude` is a statement to run in front of it in the same group (BEGIN), `portal` a portal to keep open and the
+    /// `prelude` is a statement to run before it in the same group (BEGIN), `portal` a portal to keep open and the
     /// rows to fetch at first: where statements begin no transactions, one that the prelude begins is the portal's own,
     /// and all other requests wait until it is closed. `declares` is the cursor that the statement declares, and
     /// whether it is one WITH HOLD; `uses` is the number of the one that it needs: where that is gone nothing is sent,

@@ -46,7 +46,7 @@ impl Wire {
         Ok(query)
     }
 
-    /// What begins a transaction in front of a request, unless nothing is to begin one any more: between the look of
+    /// What begins a transaction before a request, unless nothing is to begin one any more: between the look of
     /// the thread that gives it and the lock another one may have ended the block that it was for. A portal needs a
     /// transaction in any case.
     pub(crate) fn prelude(&self, prelude: Option<&str>, is_needed: bool) -> Option<Arc<str>> {

@@ -12,7 +12,7 @@ pub enum Discarded {
     Gone,
     /// The server has it, and a cancel request can hit nothing else.
     Alone,
-    /// Requests of others are behind it, which a cancel request could hit.
+    /// Requests of others are after it, which a cancel request could hit.
     Followed,
 }
 

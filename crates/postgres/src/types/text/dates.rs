@@ -22,7 +22,7 @@ impl DateOrder {
 /// The last year of PostgreSQL's own date type.
 const MAX_YEAR: i64 = 5_874_897;
 
-/// A date in any DateStyle: `2020-12-31`, `31.12.2020`, `12/31/2020`, `12-31-2020`, and ` BC` behind it.
+/// A date in any DateStyle: `2020-12-31`, `31.12.2020`, `12/31/2020`, `12-31-2020`, and ` BC` after it.
 pub(super) fn date(text: &str, order: Option<DateOrder>) -> Option<i32> {
     match text {
         "infinity" => return Some(i32::MAX),
@@ -120,11 +120,11 @@ pub(super) fn timestamp<S: Sink>(text: &str, zoned: bool, order: Option<DateOrde
     Some(())
 }
 
-/// The days of a timestamp without its era, and what is left: the time of day, and the zone behind it.
+/// The days of a timestamp without its era, and what is left: the time of day, and the zone after it.
 fn day_and_clock(text: &str, bc: bool, order: Option<DateOrder>) -> Option<(i32, String)> {
     let words: Vec<&str> = text.split(' ').collect();
     if text.as_bytes().first()?.is_ascii_digit() {
-        // ISO, SQL and German, which may have a blank in front of the zone.
+        // ISO, SQL and German, which may have a blank before the zone.
         let (day, clock) = words.split_first()?;
         return Some((days(day, bc, order)?, clock.concat()));
     }
@@ -224,7 +224,7 @@ fn iso_interval(text: &str) -> Option<(i32, i32, i64)> {
     Some((months, days, micros))
 }
 
-/// sql_standard: `1-2`, `3 4:05:06.7`, `+1-2 -3 +4:05:06.7`, `0`. A sign in front of the first part alone is that of
+/// sql_standard: `1-2`, `3 4:05:06.7`, `+1-2 -3 +4:05:06.7`, `0`. A sign before the first part alone is that of
 /// all.
 fn sql_interval(text: &str) -> Option<(i32, i32, i64)> {
     let words: Vec<&str> = text.split(' ').collect();
