@@ -119,7 +119,7 @@ fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said()
     assert_eq!(connection.machine.lines, ["answer"]);
     assert_eq!(reason.message, "the server closed the connection (the server said: shutdown)");
     assert_eq!(connection.machine.received.join(";"), reason.message);
-    connection.end((), &Fatal::gone("and once more"));
+    connection.end((), &Fatal::gone("and again"));
     assert_eq!(connection.ended(), Some(&reason), "the first reason stays");
     assert_eq!(connection.next_step(), NextStep::Close);
 }

@@ -1,6 +1,6 @@
 //! Logins to genuine MySQL and a few statements, replayed cut and split at every byte.
 //!
-//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` makes a recording anew, on a
+//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` makes a recording again, on a
 //! server that has the user `tester` with the password `tiger`, and the database `t`. Before that one of `fast`
 //! somebody logs in as `tester`, before that one of `rsa` FLUSH PRIVILEGES makes the server forget it.
 

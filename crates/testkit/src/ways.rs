@@ -34,7 +34,7 @@ pub(crate) fn compare<R: Run>(
     let mut run = run.clone();
     if let Some(messages) = run.bytes().expect("the messages of rows that could be read") {
         let mut again = CellSink::new(&kinds);
-        read_again(messages, &mut again).expect("the same rows once more");
+        read_again(messages, &mut again).expect("the same rows again");
         assert_eq!(rows, again.cells.take(), "out of the messages");
     }
 }

@@ -287,7 +287,7 @@ impl<H: IfxHandler> Machine<H> {
         self.expect(Expect::PutClose { first, count });
     }
 
-    /// Every row is answered: keeps them all, or none, or begins once more with another strategy.
+    /// Every row is answered: keeps them all, or none, or begins again with another strategy.
     pub(super) fn end_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         if self.repeat_batch(cx, write_buffer) {
             return;

@@ -110,7 +110,7 @@ headrace_core::names! {
         BlockRequested = "SQ_NFETCH is sent",
         ValuesRequested = "SQ_FETCHBLOB is sent for each value",
         Abandoned = "nobody waits for it any more",
-        Again = "its statement was older than its table: it begins anew",
+        Again = "its statement was older than its table: it begins again",
     }
 }
 

@@ -188,7 +188,7 @@ impl Statement {
         });
     }
 
-    /// The same statement, prepared once more as `described`; `None` when its table has changed meanwhile.
+    /// The same statement, prepared again as `described`; `None` when its table has changed meanwhile.
     pub(super) fn copy(&self, described: &Description) -> Option<Self> {
         let columns = self.columns.as_ref().filter(|columns| columns.fields == described.fields)?;
         (described.kind == self.kind).then(|| Self {

@@ -19,7 +19,7 @@
 //! before it, and the chunk's rows are sent again one by one, which names the row: unless they were interrupted, or
 //! nobody waits for the batch any more.
 //!
-//! A kept statement can be stale. The server prepares it anew by itself, but some versions of MariaDB (11.4.5 is one)
+//! A kept statement can be stale. The server prepares it again by itself, but some versions of MariaDB (11.4.5 is one)
 //! don't for COM_STMT_BULK_EXECUTE and answer with an error that has no number. The batch is then undone and done
 //! again with a fresh statement.
 //!
@@ -283,7 +283,7 @@ impl<H: MyHandler> Machine<H> {
                 true
             }
             Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) => {
-                self.begin_anew(cx);
+                self.begin_again(cx);
                 true
             }
             Phase::Closing { .. } => {
@@ -314,7 +314,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Everything is undone because the kept statement was stale: puts the request back to where it was not started,
     /// if the response handler can give its rows again. It is the only one that was started, so the order stays.
-    fn begin_anew(&mut self, cx: H::Cx<'_>) {
+    fn begin_again(&mut self, cx: H::Cx<'_>) {
         let Some(pending) = self.queue.last_mut() else { return };
         if !pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             return;

@@ -40,7 +40,7 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) changes: bool,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
-    /// Its statement was stale once: it began anew.
+    /// Its statement was stale once: it began again.
     pub(super) retried: bool,
     /// COM_STMT_EXECUTE travels after COM_STMT_PREPARE.
     pub(super) ahead: bool,

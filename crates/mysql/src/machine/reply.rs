@@ -81,7 +81,7 @@ pub(super) enum Kind {
     Guard,
     /// Back to before the chunk that failed.
     Undo,
-    /// One row of the chunk that failed, once more.
+    /// One row of the chunk that failed, again.
     Repeat,
     /// COMMIT of a batch.
     Commit,

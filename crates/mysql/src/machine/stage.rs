@@ -63,7 +63,7 @@ headrace_core::names! {
         Abandoned = "nobody waits for it any more, or a value does not fit; what was sent before it is unanswered",
         FileRequested = "the server wants a file",
         FileEnded = "the file is over",
-        Again = "its statement was stale: it begins anew",
+        Again = "its statement was stale: it begins again",
     }
 }
 

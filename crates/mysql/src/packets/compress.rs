@@ -1,7 +1,7 @@
 //! Compressed packets: runs of ordinary packets, deflated, after a header of their own. MySQL: "Compressed Packet
 //! Header"; MariaDB: "0-packet, Compressed packet".
 //!
-//! Every command starts a compressed packet of its own, numbered 0: the server begins to count anew for each command,
+//! Every command starts a compressed packet of its own, numbered 0: the server begins to count again for each command,
 //! and reads into the same buffer that it writes its reply to, so a packet with two commands would not do.
 
 use flate2::{Compress, Compression as Level, Decompress, FlushCompress, FlushDecompress, Status};

@@ -2,7 +2,7 @@
 //!
 //! The server (10.11 is one) takes much of what depends on parameters for constant there: a subquery, the pattern of a
 //! REGEXP, an XPath or the argument of JSON_CONTAINS gives every row of a chunk what it gave the first one, without a
-//! word. So its parameters must stand by themselves, or in sums and the like, which it works out anew. UPDATE and
+//! word. So its parameters must stand by themselves, or in sums and the like, which it works out again. UPDATE and
 //! DELETE are not concerned: each of their rows is executed by itself.
 
 use super::{Kind, LOOKING_BACK, is_one_of};

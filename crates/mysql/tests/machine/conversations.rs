@@ -439,7 +439,7 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
 }
 
 #[test]
-pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_anew() {
+pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_again() {
     let mut session = session(mysql8());
     let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
     let impossible = |what: &str| {

@@ -2,7 +2,7 @@
 //! waits is always told.
 //!
 //! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql --test machine replay` makes it
-//! anew.
+//! again.
 
 use crate::support::recording_file;
 use crate::support::server::Server;

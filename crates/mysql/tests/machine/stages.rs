@@ -1,4 +1,4 @@
-//! What a request goes through that no recording shows: prepared or not, bound anew, dropped, fed with a file.
+//! What a request goes through that no recording shows: prepared or not, bound again, dropped, fed with a file.
 
 use crate::conversations::*;
 use crate::support::session::Session;

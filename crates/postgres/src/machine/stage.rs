@@ -122,7 +122,7 @@ headrace_core::names! {
         Abandoned = "nobody waits for it any more, or a value does not fit",
         Poisoned = "the same, where rows are on their way already: what the server cannot parse makes it take them back",
         Error = "ErrorResponse, to it or to one before it in its group",
-        Again = "it failed because its statement was stale: it begins anew",
+        Again = "it failed because its statement was stale: it begins again",
         ResultsDeferred = "it is answered, and the types of its results have to be looked up",
     }
 }
