@@ -301,7 +301,7 @@ def test_each_registration_adds_to_those_before(conn: Conn) -> None:
 def test_what_does_not_fit_says_so(conn: Conn) -> None:
     for kind, value, message in [
         ("smallint", 40_000, "does not fit int2"),
-        ("integer", 2.5, "no whole number"),
+        ("integer", 2.5, "not a whole number"),
         ("integer", object(), "cannot be sent as int4"),
         ("timestamp", dt.datetime(2020, 1, 1, tzinfo=UTC), "zone would be lost"),
         ("int[]", [[1], [2, 3]], "same length"),

@@ -67,8 +67,8 @@ impl CodeSet {
         }
     }
 
-    /// UTF-8 for text in this code set, or `None` where the bytes are no text in it. (Text of a database in UTF-8 is passed
-    /// on as it came.)
+    /// UTF-8 for text in this code set, or `None` where the bytes are not text in it. (Text of a database in UTF-8 is
+    /// passed on as it came.)
     pub fn decode<'a>(self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         match self {
             _ if self == Self::Utf8 || bytes.is_ascii() => Some(Cow::Borrowed(bytes)),

@@ -70,7 +70,7 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     let mut from = 0;
     for (start, end) in numbers {
         let number = sql[start + 1..end].parse::<usize>().ok().filter(|n| (1..=65_535).contains(n));
-        let number = number.ok_or_else(|| format!("{} is no parameter: they count from :1", &sql[start..end]))?;
+        let number = number.ok_or_else(|| format!("{} is not a parameter: they count from :1", &sql[start..end]))?;
         order.push(number - 1);
         out.push_str(&sql[from..start]);
         out.push('?');
@@ -245,7 +245,7 @@ fn after(bytes: &[u8], from: usize, end: &[u8]) -> usize {
     bytes[from..].windows(end.len()).position(|w| w == end).map_or(bytes.len(), |at| from + at + end.len())
 }
 
-/// `database:2…` is no placeholder, nor is the minute of `10:30` outside of a string.
+/// `database:2…` is not a placeholder, nor is the minute of `10:30` outside of a string.
 fn follows_word(bytes: &[u8], at: usize) -> bool {
     at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || matches!(bytes[at - 1], b'_' | b'$' | b'"' | b'\''))
 }

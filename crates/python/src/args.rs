@@ -101,7 +101,7 @@ fn no_rows(source: &Bound<'_, PyAny>) -> Option<PyErr> {
 /// A row of parameters as a tuple.
 ///
 /// # Errors
-/// TypeError for what is no sequence, text among it: a str given as the parameters is nearly always a mistake.
+/// TypeError for what is not a sequence, or is text: a str given as the parameters is nearly always a mistake.
 pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     if let Ok(tuple) = row.cast_exact::<PyTuple>() {
         return Ok(tuple.clone());

@@ -61,7 +61,7 @@ impl Query {
     /// The parameters in the statement's order.
     ///
     /// # Errors
-    /// ProgrammingError when their number or their names do not fit, TypeError for what is no sequence or mapping.
+    /// ProgrammingError when their number or their names do not fit, TypeError for what is not a sequence or mapping.
     pub fn arrange<'py>(&self, py: Python<'py>, params: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let Some(params) = params else { return Ok(PyTuple::empty(py)) };
         if self.style == Style::Numeric {
@@ -174,7 +174,8 @@ fn no_text(given: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("SQL is str, not {class}{todo}"))
 }
 
-/// Converts a statement of PostgreSQL. `with_params` says whether parameters are given: without them a percent sign is only that.
+/// Converts a statement of PostgreSQL. `with_params` says whether parameters are given: without them a percent sign is
+/// only that.
 ///
 /// # Errors
 /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.

@@ -183,7 +183,7 @@ impl<'a> RowSink<'a> {
         }
     }
 
-    /// What Python says of bytes that are no text, as an error of PEP 249.
+    /// What Python says of bytes that are not text, as an error of PEP 249.
     #[cold]
     fn no_text(&mut self) {
         let cause = PyErr::fetch(self.py);
@@ -456,7 +456,7 @@ impl Sink for RowSink<'_> {
     }
 
     fn interval(&mut self, months: i32, days: i32, micros: i64) {
-        // A calendar month is no fixed span of time: only what a timedelta can say exactly becomes one.
+        // A calendar month is not a fixed span of time: only what a timedelta can say exactly becomes one.
         if months != 0 {
             return self.call("an interval", |g| &g.interval, (months, days, micros));
         }

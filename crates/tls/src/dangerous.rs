@@ -100,7 +100,7 @@ impl ServerCertVerifier for NoVerification {
 ///   the same.
 /// * A certificate without alternative names is known by its common name, see [`crate::names`], unless an authority
 ///   is limited in the names it may vouch for.
-/// * With `any_name` a wrong name is no error.
+/// * With `any_name` a wrong name is not an error.
 #[derive(Debug)]
 pub struct OpenSslCompatible {
     inner: Arc<WebPkiServerVerifier>,
@@ -124,7 +124,7 @@ impl OpenSslCompatible {
     ) -> Result<ServerCertVerified, Error> {
         let by_common_name = || {
             names::common_name_is(certificate, name)
-                // A pinned certificate is no authority over itself.
+                // A pinned certificate is not its own authority.
                 && !intermediates.iter().chain(&self.trusted).filter(|&ca| ca != certificate).any(names::is_constrained)
         };
         if self.any_name || by_common_name() { Ok(ServerCertVerified::assertion()) } else { Err(error) }

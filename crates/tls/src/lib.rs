@@ -46,7 +46,7 @@ impl TlsClient {
             Err(_) => {
                 return Err(Fatal::new(
                     FatalKind::TlsRefused,
-                    format!("{server_name:?} is no name that a certificate could have"),
+                    format!("{server_name:?} is not a name that a certificate can have"),
                 ));
             }
         };

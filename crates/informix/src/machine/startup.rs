@@ -301,7 +301,7 @@ impl<H: super::IfxHandler> Machine<H> {
                 startup.state = State::Info;
             }
             State::Pam => {
-                // Errors and messages are no questions, but are answered as such.
+                // Errors and messages are not questions, but are answered as such.
                 if self.challenge.as_ref().is_some_and(|(style, _)| *style > 2) {
                     self.challenge = None;
                     client::response(out, b"");

@@ -35,7 +35,7 @@ impl Described for Columns {
 }
 
 impl Columns {
-    /// Plans for a row that is no result of a statement: its values are all in it.
+    /// Plans for a row that is not the result of a statement: its values are all in it.
     pub(super) fn of_row(fields: Vec<Field>, decoders: Vec<Decoder>, codeset: CodeSet) -> Self {
         let described = types::columns(&fields, &decoders);
         Self { fields, decoders, codeset, large: false, wanted: Vec::new(), described }

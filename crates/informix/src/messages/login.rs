@@ -179,12 +179,14 @@ pub enum Answer {
 /// Length of the packet that begins with `bytes`; `None` until that is known.
 ///
 /// # Errors
-/// [`Fatal`] when this is no SL packet.
+/// [`Fatal`] when this is not a SL packet.
 pub fn length(bytes: &[u8]) -> Result<Option<usize>, Fatal> {
     let Some(header) = bytes.get(..HEADER) else { return Ok(None) };
     let total = usize::from(u16::from_be_bytes([header[0], header[1]]));
     if total < HEADER || header[3] != 60 {
-        return Err(Fatal::peer("the server's first bytes are no SQLI login packet; is this an onsoctcp listener?"));
+        return Err(Fatal::peer(
+            "the server's first bytes are not an SQLI login packet; is this an onsoctcp listener?",
+        ));
     }
     Ok(Some(total))
 }

@@ -110,7 +110,7 @@ fn parameter<V: Value>(
         }
         ValueKind::Bytes | ValueKind::Text if target.is_some_and(is_object) => {
             return Err(Mismatch::wrong_type(format!(
-                "{} is no smart large object; make one with create_lob(), write to it, and give its locator",
+                "{} is not a smart large object; make one with create_lob(), write to it, and give its locator",
                 value.describe()
             ))
             .into());
@@ -118,7 +118,7 @@ fn parameter<V: Value>(
         ValueKind::Bytes if !exact && target.is_some_and(is_text) => {
             let name =
                 target.map_or(String::new(), |field| super::name(field.type_word, &field.type_name, field.length));
-            let why = format!("{} is no text, which {name} holds; decode it first", value.describe());
+            let why = format!("{} is not text, which {name} holds; decode it first", value.describe());
             return Err(Mismatch::wrong_type(why).into());
         }
         ValueKind::Bytes => value.with_bytes(|bytes| descriptor(code::BYTE, bytes, out, large)).map_err(own)??,

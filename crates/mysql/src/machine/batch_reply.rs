@@ -45,7 +45,7 @@ impl<H: MyHandler> Machine<H> {
                         note(&mut slot.failure, error, None);
                         return Ok(());
                     }
-                    // Rows that were interrupted are no wrong rows, and would only be waited for again.
+                    // Rows that were interrupted are not wrong rows, and would only be waited for again.
                     let ends = error.ends_transaction() || INTERRUPTED.contains(&error.code);
                     let alone = (chunk.rows() == 1).then_some(chunk.first);
                     if note(&mut slot.failure, error, alone) && alone.is_none() && !ends {

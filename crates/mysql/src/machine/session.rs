@@ -59,8 +59,8 @@ impl Session {
         scan.variables > usize::from(scan.verb == "set")
     }
 
-    /// The character set of statements or results, where it is one that changes text. `binary` and no character set at all
-    /// leave it as it is, and what is no UTF-8 then is an error where it is read.
+    /// The character set of statements or results, where it is one that changes text. `binary` and no character set at
+    /// all leave it as it is, and what is not UTF-8 then is an error where it is read.
     fn text_in_another_charset(&self) -> Option<String> {
         const HARMLESS: [&str; 6] = ["utf8mb4", "utf8mb3", "utf8", "binary", "NULL", ""];
         let names = ["character_set_client", "character_set_results"];

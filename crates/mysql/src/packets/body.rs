@@ -166,7 +166,7 @@ mod tests {
                 assert!(Body::new("test", &bytes[..cut]).lenenc().is_err());
             }
         }
-        assert!(Body::new("test", &[0xfb]).lenenc().is_err(), "NULL is no number");
+        assert!(Body::new("test", &[0xfb]).lenenc().is_err(), "NULL is not a number");
     }
 
     #[test]

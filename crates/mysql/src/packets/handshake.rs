@@ -58,7 +58,8 @@ impl HandshakeV10 {
             }
             let capabilities = Capabilities::from_bits_retain(bits);
             if capabilities.contains(Capabilities::SECURE_CONNECTION) {
-                // The manuals give this part at least 13 bytes, the last of them a NUL that is no part of the scramble.
+                // The manuals give this part at least 13 bytes, the last of them a NUL that is not part of the
+                // scramble.
                 let rest = usize::from(data_len).saturating_sub(8).max(13);
                 let part = body.bytes(rest)?;
                 auth_plugin_data.extend_from_slice(part.strip_suffix(&[0]).unwrap_or(part));
@@ -181,7 +182,7 @@ fn put_nul(out: &mut Vec<u8>, text: &str) {
 /// plugin can tell.
 ///
 /// # Errors
-/// [`Fatal`] for the request of servers before 4.1, which asks for a hash that is no secret.
+/// [`Fatal`] for the request of servers before 4.1, which asks for a hash that is not secret.
 pub fn auth_switch_request(payload: &[u8]) -> Result<(String, Vec<u8>), Fatal> {
     let mut body = Body::new("AuthSwitchRequest", payload);
     body.u8()?;
@@ -226,7 +227,7 @@ mod tests {
         assert!(mariadb.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS));
         let mysql = HandshakeV10::read(&greeting("8.4.3", 0xffff, 0xdfff, 0x1d)).unwrap();
         assert!(!mysql.mariadb && mysql.version() == (8, 4, 3));
-        assert!(!mysql.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS), "filler is no capability");
+        assert!(!mysql.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS), "filler is not a capability");
         let whole = greeting("8.4.3", 0xffff, 0xdfff, 0);
         for cut in 0..whole.len() - 36 {
             // After the lower half of the capabilities a greeting may end: the rest came with later versions.

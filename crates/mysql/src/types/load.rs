@@ -90,7 +90,7 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
     }
     // MySQL takes what a text begins with for the number, and calls that a note.
     if kind == FieldKind::Decimal && !is_number(&out[start..]) {
-        return Err(Mismatch::out_of_range(format!("{} is no number for a DECIMAL column", value.describe())).into());
+        return Err(Mismatch::out_of_range(format!("{} is not a number for a DECIMAL column", value.describe())).into());
     }
     Ok(())
 }

@@ -384,8 +384,8 @@ impl<H: PgHandler> Protocol for Machine<H> {
         &mut self.queue
     }
 
-    /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has
-    /// no Sync of its own to wait for. So does a request that is no part of the pipeline that the group belongs to, and
+    /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has no
+    /// Sync of its own to wait for. So does a request that is not part of the pipeline that the group belongs to, and
     /// is not to be skipped with it, and one of another lane.
     fn submit(&mut self, mut request: Request, handler: H) -> u64 {
         let lane = handler.lane();

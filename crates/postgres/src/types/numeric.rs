@@ -149,9 +149,9 @@ fn push_group(text: &mut Vec<u8>, d: u16, padded: bool) {
 /// Writes the binary form of decimal text: sign, digits, point, exponent, or NaN and the infinities.
 ///
 /// # Errors
-/// [`Mismatch`] for text that is no number, and for numbers that numeric cannot hold.
+/// [`Mismatch`] for text that is not a number, and for numbers that numeric cannot hold.
 pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
-    let wrong = || Mismatch::wrong_type(format!("{text:?} is no decimal number"));
+    let wrong = || Mismatch::wrong_type(format!("{text:?} is not a decimal number"));
     let (negative, rest) = match text.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

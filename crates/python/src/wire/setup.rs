@@ -53,7 +53,7 @@ pub(crate) fn choose<T: Copy>(
 }
 
 fn tcp(py: Python<'_>, (ip, port): &(String, u16)) -> PyResult<Address> {
-    let ip = ip.parse().map_err(|_| errors::programming(py, &format!("{ip:?} is no IP address")))?;
+    let ip = ip.parse().map_err(|_| errors::programming(py, &format!("{ip:?} is not an IP address")))?;
     Ok(Address::Tcp(SocketAddr::new(ip, *port)))
 }
 

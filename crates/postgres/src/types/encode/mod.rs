@@ -58,8 +58,8 @@ impl Encoder {
         Self { oid, name: registry.name(oid), form, open: false }
     }
 
-    /// The same for a parameter whose type a value was to tell, and did not: what has no type by itself is sent as a literal
-    /// where the server took it for text.
+    /// The same for a parameter whose type a value was to tell, and did not: what has no type by itself is sent as a
+    /// literal where the server took it for text.
     pub fn open(self) -> Self {
         Self { open: true, ..self }
     }
@@ -180,7 +180,7 @@ impl Encoder {
         self.text_of(value, value.kind(), out)
     }
 
-    /// Whether str stands somewhere in a list for elements that are no text.
+    /// Whether str stands somewhere in a list for elements that are not text.
     fn holds_text<V: Value>(&self, value: &V, depth: usize) -> bool {
         if !matches!(self.form, Form::Array(..)) || depth > limits::NESTING {
             return false;
@@ -245,7 +245,7 @@ impl Encoder {
                     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
                     if fraction.bytes().all(|b| b == b'0') { whole.parse::<i64>().ok() } else { None }
                 })?;
-                whole.ok_or_else(|| self.wrong(value, ": it is no whole number"))?
+                whole.ok_or_else(|| self.wrong(value, ": it is not a whole number"))?
             }
             _ => return Err(self.wrong(value, "")),
         };
@@ -368,7 +368,7 @@ impl Encoder {
     }
 
     /// A value that is not text for a column that is: its SQL text.
-    /// The type "char" is one byte: zero where its text is empty, and `bytes` in Python where it is no ASCII.
+    /// The type "char" is one byte: zero where its text is empty, and `bytes` in Python where it is not ASCII.
     fn char<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let start = out.len();
         match kind {

@@ -1,7 +1,7 @@
 //! Values in text form into sinks: what the simple protocol, COPY as text and types without a binary form give.
 //!
-//! Every style that the server can be told to write is read (DateStyle, IntervalStyle, bytea_output), so that a value is
-//! the same one whichever way it came. What cannot be read is refused, never handed over as the text it is.
+//! Every style that the server can be told to write is read (DateStyle, IntervalStyle, bytea_output), so that a value
+//! is the same one whichever way it came. What cannot be read is refused, never handed over as the text it is.
 
 mod containers;
 mod dates;
@@ -37,7 +37,7 @@ pub fn parse<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) {
 #[cold]
 fn refuse<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) {
     let text = String::from_utf8_lossy(body);
-    sink.invalid(&format!("the server sent {text:.60?}, which is no text of the type {scalar:?}"));
+    sink.invalid(&format!("the server sent {text:.60?}, which is not text of the type {scalar:?}"));
 }
 
 /// Parses a value whose text depends on the session.
@@ -111,7 +111,7 @@ fn try_parse<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<()> {
         }
         Scalar::Inet => inet(text, false, sink)?,
         Scalar::Char => match text.as_bytes() {
-            // What is no ASCII is written in octal.
+            // What is not ASCII is written in octal.
             [b'\\', a @ b'2'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7'] => {
                 sink.bytes(&[(a - b'0') << 6 | (b - b'0') << 3 | (c - b'0')]);
             }
